@@ -202,7 +202,7 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
 
         aggregation = Aggregation(plan.engine_queries, plan.spec.privacy.unit)
         with dataset.redacted_errors():
-            frames = aggregation.partial(dataset, progress or Progress(), kept=True)
+            frames = aggregation.mergeable_partial(dataset, progress or Progress())
         return seal_partial(plan.spec.digest, frames)
 
 

@@ -1,4 +1,4 @@
-"""The one pass over the files: every query answered, every answer sealed."""
+"""Answers every query exactly in one pass over the files, and seals every answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpcli.queries import Query
 SealedAnswers = list[SealedAnswer]
 
 WAITING = 1 << 20
-"""Lines of partials that wait to be merged."""
+"""Lines of partials that may wait to be merged."""
 
 
 def aggregate(
@@ -31,113 +31,132 @@ def aggregate(
 ) -> SealedAnswers:
     """The exact answer to every query, sealed, from one scan of the files.
 
-    The files must have every column the queries read. Nothing that happens here
-    is reported beyond one fixed sentence: DataError `data-unreadable`.
+    The files must have every column that the queries read. Raises DataError `data-unreadable`,
+    one fixed sentence, for every failure; nothing else about the records is reported.
     """
     aggregation = Aggregation(queries, unit)
     with dataset.redacted_errors():
-        partial = aggregation.partial(dataset, progress or Progress(), merged=True)
-        return aggregation.sealed(partial)
+        return aggregation.seal(aggregation.merged_partial(dataset, progress or Progress()))
 
 
 class Aggregation:
-    """What queries ask of rows: from files to partials, and from these to sealed answers."""
+    """All queries of one release: turns files into partials, and partials into sealed answers.
+
+    The errors of methods that read files or partials may quote a record. The caller redacts them.
+    """
 
     def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
         for query in queries:
             require_plain(query)
-        self._queries, self._unit, self._batches = queries, unit, share_aggregations(queries, unit)
-        used = dict.fromkeys(column for query in queries for column in query.columns)
+        self._queries, self._unit = queries, unit
+        self._aggregations = share_aggregations(queries, unit)
+        columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
-            used |= {IdColumn(unit.column, unit.singletons_without_id): None}
-        self.columns: tuple[Column, ...] = tuple(used)
+            columns |= {IdColumn(unit.column, unit.singletons_without_id): None}
+        self.columns: tuple[Column, ...] = tuple(columns)
 
-    def partial(
-        self, dataset: Dataset, progress: Progress, *, merged: bool = False, kept: bool = False
+    def partial(self, dataset: Dataset, progress: Progress) -> Partial:
+        """The partial of all rows of the files; no user may have rows in other files."""
+        if isinstance(self._unit, PersonUnit):
+            return self._scan_users(dataset, progress, UserLevelAggregation.partial)
+        return interruptible(lambda: self._scan_rows(dataset, progress))
+
+    def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
+        """The merged partial of all rows, if these files are all."""
+        if isinstance(self._unit, PersonUnit):
+            return self._scan_users(dataset, progress, UserLevelAggregation.merged_partial)
+        return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
+
+    def mergeable_partial(self, dataset: Dataset, progress: Progress) -> Partial:
+        """A partial for `merge_users`: users may have rows in other files."""
+        if isinstance(self._unit, PersonUnit):
+            return self._scan_users(dataset, progress, UserLevelAggregation.bounded_rows)
+        return self.partial(dataset, progress)
+
+    def merge_users(self, partials: Sequence[Partial]) -> Partial:
+        """The merged partial of all rows, from results of `mergeable_partial`."""
+        if not isinstance(self._unit, PersonUnit):
+            return self.merge(partials)
+
+        def merge(users: UserLevelAggregation) -> Partial:
+            users.add_bounded_rows(partials)
+            return users.merged_partial()
+
+        return self._with_users(sum(len(frames[0]) for frames in partials), merge)
+
+    def merge(self, partials: Sequence[Partial]) -> Partial:
+        """The merged partial, one line per cell, from results of `partial` of different rows."""
+        return [
+            aggregation.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect()
+            for aggregation, *frames in zip(self._aggregations, *partials, strict=True)
+        ]
+
+    def seal(self, merged: Partial) -> SealedAnswers:
+        """The exact answer to every query, from the merged partial of all rows."""
+        answers: dict[int, SealedAnswer] = {}
+        for aggregation, frame in zip(self._aggregations, merged, strict=True):
+            answers |= roll_up(frame, self._queries, aggregation, self._unit)
+        return [answers[position] for position in range(len(self._queries))]
+
+    def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
+        decoder = Decoder(self.columns)
+        rows = RowLevelAggregation(self._queries, self._aggregations, dataset.size, decoder)
+        for piece in read_pieces(dataset, self.columns, progress, whole=True):
+            for partial in scan_piece(piece, decoder, rows.scan):
+                rows.add(partial)
+        return rows.partial()
+
+    def _scan_users(
+        self,
+        dataset: Dataset,
+        progress: Progress,
+        finish: Callable[[UserLevelAggregation], Partial],
     ) -> Partial:
-        """The partial of all rows of the files; `merged` if there is to be no other.
-
-        Users may have rows in other files only if the rows that bounding keeps are `kept`.
-        What fails may quote a record: it must be redacted.
-        """
-        size, has_users = dataset.size, isinstance(self._unit, PersonUnit)
-
-        def of_rows() -> Partial:
-            decoder = Decoder(self.columns)
-            rows = RowLevelAggregation(self._queries, self._batches, size, decoder)
-            for piece in read_pieces(dataset, self.columns, progress, whole=True):
-                for found in scan_piece(piece, decoder, rows.scan):
-                    rows.add(found)
-            return self.merged([rows.partial()]) if merged else rows.partial()
-
-        def of_users(users: UserLevelAggregation) -> Partial:
+        def scan(users: UserLevelAggregation) -> Partial:
             for piece in read_pieces(dataset, self.columns, progress):
-                for found in scan_piece(piece, users.decoder, users.scan):
-                    users.add(found)
-            return users.kept() if kept else users.partial(merged=merged)
+                for rows in scan_piece(piece, users.decoder, users.scan):
+                    users.add(rows)
+            return finish(users)
 
-        return interruptible((lambda: self._by_users(size, of_users)) if has_users else of_rows)
+        return interruptible(lambda: self._with_users(dataset.size, scan))
 
-    def _by_users(self, size: int, work: Callable[[UserLevelAggregation], Partial]) -> Partial:
-        """What `work` finds, with other hashes of users if two of them have the same."""
+    def _with_users(self, size: int, work: Callable[[UserLevelAggregation], Partial]) -> Partial:
+        """The result of `work`, repeated with other random hashes if two ids have the same hash."""
         assert isinstance(self._unit, PersonUnit)
         while True:
             with suppress(HashCollisionError):
                 decoder = Decoder(self.columns)
-                users = (self._queries, self._batches, self._unit, size, decoder)
+                users = (self._queries, self._aggregations, self._unit, size, decoder)
                 return work(UserLevelAggregation(*users))
-
-    def bounded(self, parts: Sequence[Partial]) -> Partial:
-        """The merged partial of all rows, from parts that kept rows of their users."""
-        if not isinstance(self._unit, PersonUnit):
-            return self.merged(parts)
-
-        def of_users(users: UserLevelAggregation) -> Partial:
-            users.take(parts)
-            return users.partial(merged=True)
-
-        return self._by_users(sum(len(part[0]) for part in parts), of_users)
-
-    def merged(self, partials: Sequence[Partial]) -> Partial:
-        """One partial with a line per cell, from those of rows that are in no two of them."""
-        return [
-            batch.merged(pl.concat(frames, how="vertical_relaxed").lazy()).collect()
-            for batch, *frames in zip(self._batches, *partials, strict=True)
-        ]
-
-    def sealed(self, merged: Partial) -> SealedAnswers:
-        """The exact answer to every query, from the merged partial of all rows."""
-        answers: dict[int, SealedAnswer] = {}
-        for batch, frame in zip(self._batches, merged, strict=True):
-            answers |= roll_up(frame, self._queries, batch, self._unit)
-        return [answers[position] for position in range(len(self._queries))]
 
 
 class RowLevelAggregation:
-    """One scan of files each of whose rows is one unit: added up piece by piece."""
+    """One scan of files in which each row is a unit; adds up the partials of pieces."""
 
     def __init__(
         self,
         queries: Sequence[Query],
-        batches: Sequence[SharedAggregation],
+        aggregations: Sequence[SharedAggregation],
         size: int,
         decoder: Decoder,
     ) -> None:
         self._decoder = decoder
         self._names = {column: f"v{place}" for place, column in enumerate(decoder.columns)}
-        self._groupings = [Grouping(batch, queries, self._names, size) for batch in batches]
+        self._groupings = [Grouping(one, queries, self._names, size) for one in aggregations]
         self._waiting: list[Partial] = []
-        self._merged = 0
+        self._merged_lines = 0
 
     def scan(self, texts: pl.LazyFrame) -> tuple[Partial, pl.DataFrame]:
         """The partial of some rows, and their flags."""
         rows = self._decoder.read(texts, self._names).select(*self._names.values(), FLAGS)
         flags, frames = [FLAGS.any()], []
         for grouping in self._groupings:
-            distinct = grouping.batch.kind.distinct is not None
-            # The first sums take the flags along: to aggregate these alone is much slower.
-            frames.append(grouping.partial(grouping.placed(rows), [] if distinct else flags))
-            flags = flags if distinct else []
+            is_distinct = grouping.aggregation.kind.distinct is not None
+            # The first sums include the flags: to aggregate flags alone is much slower.
+            frames.append(
+                grouping.partial(grouping.assign_cells(rows), [] if is_distinct else flags)
+            )
+            flags = flags if is_distinct else []
         if flags:
             frames.append(rows.select(flags))
         results = pl.collect_all(frames, engine="streaming")
@@ -146,19 +165,19 @@ class RowLevelAggregation:
         return partial, flagged.select(FLAGS)
 
     def add(self, partial: Partial) -> None:
-        """Take in the partial of more rows."""
+        """Add the partial of more rows."""
         self._waiting.append(partial)
-        lines = sum(len(frame) for each in self._waiting for frame in each)
-        # Each merge at least halves the lines or waits for twice as many.
-        if lines > WAITING + 2 * self._merged:
+        lines = sum(len(frame) for frames in self._waiting for frame in frames)
+        # At least as many lines are new as were merged before, so the cost of all merges is linear.
+        if lines > WAITING + 2 * self._merged_lines:
             self._waiting = [self.partial()]
-            self._merged = sum(map(len, self._waiting[0]))
+            self._merged_lines = sum(map(len, self._waiting[0]))
 
     def partial(self) -> Partial:
         """The partial of all rows so far."""
         if len(self._waiting) == 1:
             return self._waiting[0]
         return [
-            grouping.batch.joined(pl.concat(frames).lazy()).collect()
+            grouping.aggregation.combine_partials(pl.concat(frames).lazy()).collect()
             for grouping, *frames in zip(self._groupings, *self._waiting, strict=True)
         ]

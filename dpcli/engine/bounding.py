@@ -1,21 +1,21 @@
-"""Contribution bounding: of each user a limited number of rows, chosen at random.
+"""Contribution bounding: keeps a limited number of random rows of each user.
 
-Rows are read into narrow columns of whole numbers, piece by piece, and put into shards by user. A
-shard is compacted now and then: of each user it keeps the rows with the smallest priorities, and
-adds up what totals need of all rows. So memory grows with the number of users, not with the number
-of rows. No query runs while rows are put into shards or compacted.
+Rows are decoded into narrow columns of whole numbers, piece by piece, and scattered to shards by
+user. A shard is compacted from time to time: it keeps the rows with the smallest priorities of
+each user, and adds up what totals need of all rows. So memory grows with the number of users, not
+with the number of rows. No query runs while rows are scattered or compacted.
 
-Privacy: the random bits of all priorities are independent and uniform, whatever the rows are; the
-bits that count rows only decide between rows of one user with the same random bits, in the order of
-the file. So the rows that two neighbors share can be paired with the same random bits. Each user's
-rows are ranked among themselves, so with these bits the kept rows of the neighbors differ only in
-those of one user, of which there are at most as many as the limits allow. The loss holds for each
-choice of bits, and so for the mixture over all of them.
+Privacy: the random bits of all priorities are independent and uniform, whatever the rows are. The
+low bits count the rows, and only decide between rows of one user with equal random bits, in the
+order of the file. So the rows that two neighbors share can be paired with the same random bits.
+The rows of each user are ranked among themselves. With these bits, the kept rows of the neighbors
+differ only in the rows of one user, and at most in as many as the limits allow. The loss holds
+for each choice of bits, and so for the mixture over all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -24,9 +24,10 @@ from polars.selectors import matches
 from dpcli.columns import IdColumn, PrivatePartitionColumn
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Grouping, SharedAggregation
-from dpcli.engine.ids import FIRST_ANONYMOUS_ID, Dictionary, UserIdIndex, require_distinct
+from dpcli.engine.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex
 from dpcli.engine.rollup import Partial
-from dpcli.engine.user_totals import UserTotals, among_first, by_user, smallest
+from dpcli.engine.user_shard import UserShard, bound_rows, concatenate, scatter
+from dpcli.engine.user_totals import UserTotals, smallest_priorities
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import Query
@@ -35,155 +36,148 @@ WAITING = 1 << 28
 """Bytes of rows that may wait in all shards together before one is compacted."""
 
 SHARD = 1 << 26
-"""Bytes of the file per shard: to compact one takes memory for its rows again."""
+"""Bytes of the file per shard: to compact a shard takes memory for its rows a second time."""
 
 MOST_SHARDS = 1 << 6
 
-COUNTED = 40
-"""Low bits of a priority that count rows, so that no two rows have the same."""
+ROW_COUNT_BITS = 40
+"""Low bits of a priority, which count rows, so that no two priorities are equal."""
 
 
 class Priorities:
-    """Random priorities of the rows of one scan, no two of them equal."""
+    """Random priorities for the rows of one scan, no two of them equal."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
-        """Priorities for the next rows."""
-        drawn = np.frombuffer(random_bytes(4 * len(rows)), np.uint32).astype(np.uint64)
-        places = np.arange(self._count, self._count + len(rows), dtype=np.uint64)
+        """A priority (UInt64) for each of the next rows."""
+        random = np.frombuffer(random_bytes(4 * len(rows)), np.uint32).astype(np.uint64)
+        low = np.arange(self._count, self._count + len(rows), dtype=np.uint64)
         self._count += len(rows)
-        high = drawn >> np.uint64(COUNTED - 32) << np.uint64(COUNTED)
-        return pl.Series("priority", high | places)
+        high = random >> np.uint64(ROW_COUNT_BITS - 32) << np.uint64(ROW_COUNT_BITS)
+        return pl.Series("priority", high | low)
 
 
 class UserLevelAggregation:
-    """One scan of files whose rows belong to users: bounded first, then aggregated."""
+    """One scan of files whose rows belong to users: bounds their rows, then aggregates."""
 
     def __init__(
         self,
         queries: Sequence[Query],
-        batches: Sequence[SharedAggregation],
+        aggregations: Sequence[SharedAggregation],
         unit: PersonUnit,
         size: int,
         decoder: Decoder,
     ) -> None:
         self._unit, self._size = unit, size
-        self.decoder, self._dictionary, self._ids = decoder, Dictionary(), UserIdIndex()
+        self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex()
         names = {
             column: "user" if column.name == unit.column else f"v{place}"
             for place, column in enumerate(decoder.columns)
         }
         self._names = names
-        self._whose = next(text for one, text in decoder.columns.items() if names[one] == "user")
-        self._groupings = [Grouping(batch, queries, names, size) for batch in batches]
+        self._id_text = next(
+            text for column, text in decoder.columns.items() if names[column] == "user"
+        )
+        self._groupings = [Grouping(one, queries, names, size) for one in aggregations]
         self._totals = {
-            grouping: UserTotals(grouping, grouping.batch.linear(queries), unit.max_groups)
+            grouping: UserTotals(
+                grouping, grouping.aggregation.linear_members(queries), unit.max_groups
+            )
             for grouping in self._groupings
-            if grouping.batch.kind.totals
+            if grouping.aggregation.kind.totals
         }
         self._priorities, self._anonymous = Priorities(), 0
-        self._shards: list[Shard] = []
+        self._shards: list[UserShard] = []
 
     def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Some rows as whole numbers, and their flags."""
         names = {column: name for column, name in self._names.items() if name != "user"}
-        read = self._ids.added(self.decoder.read(texts, names), self._whose)
-        rows = read.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
-        return _narrow(rows), rows.select(FLAGS.any())
+        rows = self._ids.with_users(self.decoder.read(texts, names), self._id_text)
+        decoded = rows.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
+        return _without_empty_ids(decoded), decoded.select(FLAGS.any())
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Take in the next rows."""
-        owned = self._owned(rows)
+        """Add the next rows, which `scan` decoded."""
+        rows = self._with_priorities(rows)
         if not self._shards:
             count = min(max(self._size // SHARD, 1), MOST_SHARDS)
             limits = (self._unit.max_rows, self._totals.values(), WAITING // count)
-            self._shards = [Shard(owned.clear(), *limits) for _ in range(count)]
-        _distribute(owned, self._shards)
+            self._shards = [UserShard(rows.clear(), *limits) for _ in range(count)]
+        scatter(rows, self._shards)
 
-    def take(self, parts: Sequence[Partial]) -> None:
-        """Take in what other scans kept, of rows that are in no two of them."""
+    def add_bounded_rows(self, partials: Sequence[Partial]) -> None:
+        """Start from the `bounded_rows` of other scans, which have no row in common."""
         rows, *totals = (
-            self._ids.added(_in_order(frames).lazy().rename({"user": "whose"}), "whose")
+            self._ids.with_users(_in_order(frames).lazy().rename({"user": "text"}), "text")
             .with_columns(
-                # What fits a machine word in each scan may not do so in all.
+                # A number that fits a machine word in each scan may not fit it in their sum.
                 matches(r"^[nt]\d+$").cast(pl.Int128),
-                *(self._dictionary.numbers(pl.col(name)) for name in self._named(frames[0])),
+                *(
+                    self._dictionary.numbers(pl.col(name))
+                    for name in self._dictionary_columns(frames[0])
+                ),
             )
-            .drop("whose")
+            .drop("text")
             .collect()
-            for frames in zip(*parts, strict=True)
+            for frames in zip(*partials, strict=True)
         )
         limit = self._unit.max_rows
-        shard = Shard(_kept(_narrow(rows), limit), limit, (), 0)
-        for each, table in zip(self._totals.values(), totals, strict=True):
-            shard.totals[each] = each.gathered(table.drop("id"))
+        shard = UserShard(bound_rows(_without_empty_ids(rows), limit), limit, (), 0)
+        for user_totals, table in zip(self._totals.values(), totals, strict=True):
+            shard.totals[user_totals] = user_totals.gather(table.drop("id"))
         self._shards = [shard]
 
-    def kept(self) -> Partial:
-        """The rows that are kept and the tables of totals, with texts for numbers of this scan."""
+    def bounded_rows(self) -> Partial:
+        """The kept rows and the tables of totals, in which texts replace numbers of this scan."""
         for shard in self._shards:
             shard.compact()
         tables = [[shard.rows, *shard.totals_with_ids()] for shard in self._shards]
         return [
             frame.with_columns(
                 self._ids.texts().alias("user"),
-                *(self._dictionary.texts(pl.col(name)).alias(name) for name in self._named(frame)),
+                *(
+                    self._dictionary.texts(pl.col(name)).alias(name)
+                    for name in self._dictionary_columns(frame)
+                ),
             ).drop("id")
-            for frame in map(_joined, zip(*tables, strict=True))
+            for frame in map(concatenate, zip(*tables, strict=True))
         ]
 
-    def partial(self, *, merged: bool) -> Partial:
-        """For each batch the sums of all rows; if not `merged`, as those of other users are."""
-        partials = []
-        while self._shards:
-            partials.append(self._partials(self._shards.pop(), merged=merged))
-        found = []
-        for grouping, *every in zip(self._groupings, *partials, strict=True):
-            frame = pl.concat(every).lazy()
-            texts = [self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.open]
-            query = grouping.batch.kind.distinct
-            if merged:
-                frame = grouping.batch.merged(frame)
-            elif query is not None and self._names[query.column] in self._open_columns:
+    def partial(self) -> Partial:
+        """For each aggregation the sums of all rows, to be merged with those of other users."""
+        frames = []
+        for grouping, table, texts in self._aggregated(merged=False):
+            query = grouping.aggregation.kind.distinct
+            if query is not None and self._names[query.column] in self._text_columns:
                 texts.append(self._dictionary.texts(pl.col("value")).alias("value"))
-            found.append(frame.with_columns(texts).collect())
-        return found
+            frames.append(table.with_columns(texts).collect())
+        return frames
 
-    @property
-    def _open_columns(self) -> list[str]:
-        """The columns of texts whose numbers are those of the dictionary."""
+    def merged_partial(self) -> Partial:
+        """For each aggregation the merged sums, if there are no other users."""
         return [
-            name
-            for column, name in self._names.items()
-            if isinstance(column, IdColumn | PrivatePartitionColumn) and name != "user"
+            grouping.aggregation.merge(table).with_columns(texts).collect()
+            for grouping, table, texts in self._aggregated(merged=True)
         ]
 
-    def _named(self, frame: pl.DataFrame) -> list[str]:
-        """The columns of a frame that have numbers of the dictionary, or the texts of these."""
-        names = self._open_columns
-        return [name for name in frame.columns if name in names or name.startswith("o")]
+    def _aggregated(
+        self, *, merged: bool
+    ) -> Iterator[tuple[Grouping, pl.LazyFrame, list[pl.Expr]]]:
+        """For each grouping the lines of all shards, and the texts of its private keys."""
+        shards = []
+        while self._shards:
+            # Each shard is freed as soon as it is aggregated.
+            shards.append(self._aggregate_shard(self._shards.pop(), merged=merged))
+        for grouping, *frames in zip(self._groupings, *shards, strict=True):
+            texts = [
+                self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.private_names
+            ]
+            yield grouping, pl.concat(frames).lazy(), texts
 
-    def _values(self) -> Iterator[pl.Expr]:
-        """The columns of the file but that of ids, as whole numbers."""
-        for name in self._names.values():
-            if name in self._open_columns:
-                yield self._dictionary.numbers(pl.col(name))
-            elif name != "user":
-                yield pl.col(name)
-
-    def _owned(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """The next rows that belong to a user, with their priorities."""
-        rows = batch.drop(FLAGS).with_columns(self._priorities.of(batch))
-        if not self._unit.singletons_without_id:
-            return rows.filter(pl.col("user").is_not_null())
-        own = FIRST_ANONYMOUS_ID - self._anonymous - pl.int_range(pl.len())
-        self._anonymous += len(rows)
-        return rows.with_columns(pl.col("user").fill_null(own))
-
-    def _partials(self, shard: Shard, *, merged: bool) -> list[pl.DataFrame]:
-        """One shard: for each batch its sums in each cell, or the values there."""
+    def _aggregate_shard(self, shard: UserShard, *, merged: bool) -> list[pl.DataFrame]:
+        """For each grouping the sums of one shard in each cell, or the distinct values there."""
         shard.compact()
         frames = []
         for grouping in self._groupings:
@@ -191,98 +185,75 @@ class UserLevelAggregation:
             if totals is not None:
                 frames.append(totals.sums(shard.totals[totals]))
                 continue
-            placed = grouping.placed(shard.rows.lazy())
-            if grouping.batch.kind.groups is not None:
-                placed = cap_rows_per_group(placed.filter(grouping.somewhere), grouping, self._unit)
-            if not merged and grouping.batch.kind.distinct is not None:
+            rows = grouping.assign_cells(shard.rows.lazy())
+            if grouping.aggregation.kind.groups is not None:
+                rows = cap_rows_per_group(rows.filter(grouping.in_user_group), grouping, self._unit)
+            if not merged and grouping.aggregation.kind.distinct is not None:
                 # Other scans have other numbers for users.
-                placed = placed.with_columns(self._ids.texts().alias("user"))
-            frames.append(grouping.partial(placed))
+                rows = rows.with_columns(self._ids.texts().alias("user"))
+            frames.append(grouping.partial(rows))
         return pl.collect_all(frames)
 
+    @property
+    def _text_columns(self) -> list[str]:
+        """The columns of texts, which the dictionary numbers."""
+        return [
+            name
+            for column, name in self._names.items()
+            if isinstance(column, IdColumn | PrivatePartitionColumn) and name != "user"
+        ]
 
-def _narrow(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same rows; a column without any text takes no memory."""
+    def _dictionary_columns(self, frame: pl.DataFrame) -> list[str]:
+        """The columns of a frame that hold numbers of the dictionary, or the texts of these."""
+        names = self._text_columns
+        return [name for name in frame.columns if name in names or name.startswith("o")]
+
+    def _values(self) -> Iterator[pl.Expr]:
+        """All columns of the file but the id, as whole numbers."""
+        for name in self._names.values():
+            if name in self._text_columns:
+                yield self._dictionary.numbers(pl.col(name))
+            elif name != "user":
+                yield pl.col(name)
+
+    def _with_priorities(self, decoded: pl.DataFrame) -> pl.DataFrame:
+        """The rows that belong to a user, with priorities and ids for rows without one."""
+        rows = decoded.drop(FLAGS).with_columns(self._priorities.of(decoded))
+        if not self._unit.singletons_without_id:
+            return rows.filter(pl.col("user").is_not_null())
+        anonymous = FIRST_ANONYMOUS_ID - self._anonymous - pl.int_range(pl.len())
+        self._anonymous += len(rows)
+        return rows.with_columns(pl.col("user").fill_null(anonymous))
+
+
+def _without_empty_ids(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows; an `id` column without any text takes no memory."""
     if rows["id"].null_count() < len(rows):
         return rows
     return rows.with_columns(pl.lit(None, pl.Null).alias("id"))
 
 
-def _joined(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of frames of which some have ids without any text."""
-    return pl.concat(frames, how="vertical_relaxed")
-
-
-def _kept(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
-    """Of the rows of each user those with the smallest priorities, sorted by user."""
-    ordered = rows.sort(by_user())
-    require_distinct(ordered)
-    return ordered.filter(among_first(limit))
-
-
 def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The lines of some scans, whose priorities now count the lines of all of them.
+    """The lines of some scans, with low bits of priorities that count the lines of all of them.
 
-    As within a scan, that only decides between lines of one user with the same random bits.
+    As within a scan, they only decide between lines of one user with equal random bits.
     """
-    size, priority = 1 << COUNTED, pl.col("priority")
-    every = [frame.sort(priority % size) for frame in frames]
-    whole = pl.concat(every, how="vertical_relaxed")
-    return whole.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
-
-
-def _distribute(rows: pl.DataFrame, shards: Sequence[Shard]) -> None:
-    """Give each shard the rows of its users; which shard decides no answer."""
-    numbered = rows.with_columns((pl.col("user").hash() % len(shards)).alias("shard"))
-    parts = numbered.partition_by("shard", include_key=False, as_dict=True)
-    for (number,), part in parts.items():
-        shards[number].add(part)
-
-
-class Shard:
-    """Some users: of each at most `limit` rows, and the totals of all their rows.
-
-    Rows have a `user`, a `priority` and the decoded columns; `rows` are none at first.
-    """
-
-    def __init__(
-        self, rows: pl.DataFrame, limit: int, totals: Iterable[UserTotals], capacity: int
-    ) -> None:
-        self.rows, self._limit, self._capacity = rows, limit, capacity
-        self.totals = {each: each.of(rows) for each in totals}
-        self._new: list[pl.DataFrame] = []
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Take in rows."""
-        self._new.append(rows)
-        waiting = sum(each.estimated_size() for each in self._new)
-        if waiting > max(self._capacity, self.rows.estimated_size() // 2):
-            self.compact()
-
-    def compact(self) -> None:
-        """Bring the new rows together with the kept ones, and drop what exceeds the limit."""
-        if not self._new:
-            return
-        new, self._new = _joined(self._new), []
-        self.totals = {each: each.added(table, new) for each, table in self.totals.items()}
-        self.rows = _kept(_joined([self.rows, new]), self._limit)
-
-    def totals_with_ids(self) -> list[pl.DataFrame]:
-        """The tables of totals, each line with the `id` of its user."""
-        ids = self.rows.select("user", "id").unique("user")
-        return [table.join(ids, on="user", how="left") for table in self.totals.values()]
+    size, priority = 1 << ROW_COUNT_BITS, pl.col("priority")
+    lines = pl.concat((frame.sort(priority % size) for frame in frames), how="vertical_relaxed")
+    return lines.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
 
 
 def cap_rows_per_group(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
-    """At most `max_groups` groups of each user, and `max_rows_per_group` rows in each.
+    """Keep `max_groups` groups of each user, and `max_rows_per_group` rows in each of them.
 
-    Kept are the groups, and the rows within them, with the smallest priorities.
+    The groups, and the rows within them, with the smallest priorities are kept.
     """
-    whose = ["user", *grouping.groups]
+    user_group = ["user", *grouping.groups]
     if unit.max_groups < unit.max_rows:
-        groups = rows.group_by(whose).agg(pl.col("priority").min())
-        rows = rows.join(smallest(groups, unit.max_groups), on=whose, how="semi")
+        groups = rows.group_by(user_group).agg(pl.col("priority").min())
+        kept = smallest_priorities(groups, unit.max_groups)
+        rows = rows.join(kept, on=user_group, how="semi")
     if unit.max_rows_per_group < unit.max_rows:
-        place = pl.col("priority").rank("ordinal").over(whose)
-        rows = rows.filter(place <= unit.max_rows_per_group)
+        rank = pl.col("priority").rank("ordinal").over(user_group)
+        rows = rows.filter(rank <= unit.max_rows_per_group)
     return rows

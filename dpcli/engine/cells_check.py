@@ -14,7 +14,7 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_missing_constant
-from dpcli.engine.decode import FLAGS, Decoder, stripped
+from dpcli.engine.decode import FLAGS, Decoder, strip_blanks
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.source import Dataset
@@ -79,7 +79,7 @@ def check_cells(
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
     """Blank cells, and declared texts that occur."""
-    cell = stripped(pl.col(f"t{place}").cast(pl.String))
+    cell = strip_blanks(pl.col(f"t{place}").cast(pl.String))
     yield cell.is_null().sum().alias(f"blank{place}")
     if isinstance(column, CategoryColumn):
         declared = [text for text, _ in column.values]

@@ -7,7 +7,7 @@ Python's `csv` module makes of it, whatever is read: what is not plain is writte
 cell, and the rest as it is. What is found here decides how text is read, never whether, and is
 never reported.
 
-A quoted cell that holds more than `LONGEST` bytes is missing, so that a quote that is never closed
+A quoted cell of more than `LONGEST_CELL` bytes is missing, so that a quote that is never closed
 does not bring the rest of a file into memory.
 
 A spec with `csv: {multiline: false}` declares files in which every line is one record. A line
@@ -29,10 +29,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.file_content import UTF8_MARK, numbered_header, started
+from dpcli.engine.file_content import UTF8_BOM, placeholder_header, split_start
 from dpcli.numeric.arrays import np
 
-LONGEST = 1 << 20
+LONGEST_CELL = 1 << 20
 """Bytes of a quoted cell that is read: far more than any value has."""
 
 BLOCK = 1 << 18
@@ -54,7 +54,7 @@ class CsvNormalizer:
 
     def __init__(self, dialect: Dialect, width: int, *, blank_lines: bool = False) -> None:
         self.unclosed = self._inside = False
-        self.header = numbered_header(dialect.delimiter, width).encode()
+        self.header = placeholder_header(dialect.delimiter, width).encode()
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._blank_rows, self._blank_lines = width == 1, blank_lines or width == 1
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
@@ -102,9 +102,9 @@ class CsvNormalizer:
         yield self.header, False
 
     def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-        start, others = started(blocks, len(UTF8_MARK) + 1)
+        start, others = split_start(blocks, len(UTF8_BOM) + 1)
         next(others)
-        unmarked = chain((start.removeprefix(UTF8_MARK),), others)
+        unmarked = chain((start.removeprefix(UTF8_BOM),), others)
         begun, waiting = b"", list[bytes]()
         for lines in whole_lines(unmarked, self.header):
             text = self.header + begun + lines[len(self.header) :] if begun else lines
@@ -151,7 +151,7 @@ class CsvNormalizer:
             return 0
         first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]
         ended = min(len(first), len(last))
-        if ended and (last[:ended] - first[:ended]).max() > LONGEST:
+        if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
             return 0
         end = len(text)
         while len(quotes) % 2:
@@ -250,7 +250,7 @@ class CsvNormalizer:
         elif self._inside:
             text = quote + self._open + text
         self._open, self._inside, self._dropped = b"", False, False
-        parts = self._parts if len(text) <= LONGEST else self._quoted_parts
+        parts = self._parts if len(text) <= LONGEST_CELL else self._quoted_parts
         for part in parts.finditer(text):
             inner, tail, bare, ends = part.groups()
             if bare is not None:
@@ -258,7 +258,7 @@ class CsvNormalizer:
             elif ends is not None:
                 made += text[done : part.start(4)], self._evened(ends, first=not part.start(4))
             else:
-                too_long = len(inner) - inner.count(quote * 2) + len(tail or b"") > LONGEST
+                too_long = len(inner) - inner.count(quote * 2) + len(tail or b"") > LONGEST_CELL
                 inner = b"" if too_long else inner
                 self._inside = tail is None
                 if tail is None:

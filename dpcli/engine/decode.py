@@ -90,7 +90,7 @@ class Decoder:
     """Columns of texts, named `t0`, `t1` and so on, to columns of whole numbers.
 
     Some files have whole numbers in their place, as Int64. Usage: `read`; where a column has an
-    undecided cell, which is rare, call `improve` and read again.
+    undecided cell, which is rare, call `decide` and read again.
     """
 
     def __init__(self, columns: Iterable[Column]) -> None:
@@ -113,7 +113,7 @@ class Decoder:
         table = texts.with_columns(
             rules[one][0](cell[one]).alias(name) for one, name in names.items()
         ).with_columns(
-            stripped(_where_null(value[one], cell[one]).cast(pl.String)).alias(left[one])
+            strip_blanks(_where_null(value[one], cell[one]).cast(pl.String)).alias(left[one])
             for one in names
         )
         for stage in range(1, max(map(len, rules.values()), default=0)):
@@ -126,7 +126,7 @@ class Decoder:
             *(self._undecided(one, pl.col(left[one])) for one in names if _is_number(one)),
         )
 
-    def improve(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
+    def decide(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
         """Decide the undecided cells of columns with these flags, text by text."""
         for column, text in self.columns.items():
             if f"odd_{text}" in flags:
@@ -141,16 +141,16 @@ class Decoder:
         """The columns of a table in memory, all cells decided, by the names of their texts."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
         read = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
-        flags = raised(read.select(FLAGS))
+        flags = raised_flags(read.select(FLAGS))
         if flags:
-            self.improve(flags, frame.lazy())
+            self.decide(flags, frame.lazy())
             return self.decoded(frame)
         return read.select(pl.col(names[one]).alias(text) for one, text in self.columns.items())
 
     def _rules(self, column: Column, *, whole: bool) -> list[Callable[[pl.Expr], pl.Expr]]:
         """Ways to values, null where a text has none: from the cells, then from bare texts."""
         if isinstance(column, IdColumn):
-            return [stripped]
+            return [strip_blanks]
         if isinstance(column, PrivatePartitionColumn):
             return [_key]
         if isinstance(column, CategoryColumn):
@@ -200,24 +200,24 @@ def _where_null(value: pl.Expr, text: pl.Expr) -> pl.Expr:
 
 def _key(text: pl.Expr) -> pl.Expr:
     """A text that may be a key: not too long, and without invisible characters."""
-    bare = stripped(text)
+    bare = strip_blanks(text)
     short = bare.str.len_chars() <= LONGEST_KEY
     return pl.when(short & ~bare.str.contains(INVISIBLE)).then(bare)
 
 
-def raised(flags: pl.DataFrame) -> set[str]:
+def raised_flags(flags: pl.DataFrame) -> set[str]:
     """The flags that are raised in some row."""
     return {flag.name for flag in flags.iter_columns() if flag.any()}
 
 
-def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
+def swap_decimal_mark(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
     """The text of a cell, with a point before decimals; see the rules of this module."""
     if decimal == "." or not isinstance(column, NumericColumn) or column.kind == "date":
         return text
     return text.str.replace_many([".", decimal], [decimal, "."])
 
 
-def stripped(text: pl.Expr) -> pl.Expr:
+def strip_blanks(text: pl.Expr) -> pl.Expr:
     """The text without blanks around it, null if nothing is left."""
     bare = text.str.strip_chars(BLANKS)
     return pl.when(bare != "").then(bare)

@@ -23,9 +23,9 @@ from typing import BinaryIO, cast
 from dpcli.csv_dialect import ENCODINGS, UTF16, Dialect
 from dpcli.errors import DataError
 
-UTF8_MARK = b"\xef\xbb\xbf"
+UTF8_BOM = b"\xef\xbb\xbf"
 
-LINES_END = re.compile("\r\n|\r|\n")
+LINE_END = re.compile("\r\n|\r|\n")
 """Nothing else ends a line, whatever other readers of text think of form feeds and the like."""
 
 WINDOWS = (1 << 16, 1 << 20, 1 << 24)
@@ -38,7 +38,7 @@ LARGEST_UNPACKED = 1 << 36
 """64 GiB: a compressed file that unpacks to more is refused."""
 
 
-MARKS = 16
+SIGNATURE_BYTES = 16
 """Bytes by which formats are identified."""
 
 SEALED = b"DPCLI-SEALED\0\n"
@@ -67,7 +67,7 @@ def is_parquet(start: bytes) -> bool:
     return start.startswith(PARQUET) and b"" < number < b" " and number not in b"\t\r\n"
 
 
-OTHERS = {
+OTHER_FORMATS = {
     b"\x1f\x8b": "gzip data",
     b"PK\x03\x04": "a zip archive or spreadsheet",
     b"\x28\xb5\x2f\xfd": "zstd data",
@@ -78,17 +78,17 @@ OTHERS = {
 }
 """How files begin that are certainly no CSV text."""
 
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
     """Refuse what is certainly not CSV text as declared, by its first bytes."""
     if start.startswith(SEALED):
         raise DataError.about("not-csv.sealed", file=name)
-    for mark, found in OTHERS.items():
+    for mark, found in OTHER_FORMATS.items():
         if start.startswith(mark):
             raise DataError.about("not-csv", file=name, found=found)
-    if start.startswith(UTF16_MARKS) and not encoding.startswith(UTF16):
+    if start.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
         raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
 
 
@@ -109,12 +109,12 @@ class CountingReader:
         return self.passed
 
 
-def blocks_of(read: Callable[[int], bytes]) -> Iterator[bytes]:
+def read_blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """The content of a file by its method `read`, a block at a time."""
     return iter(partial(read, BLOCK), b"")
 
 
-def blocks_at(file: BinaryIO, size: int) -> Iterator[bytes]:
+def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The bytes of a file, this many at a time, wherever others read it."""
     position = 0
     while block := os.pread(file.fileno(), size, position):
@@ -122,7 +122,7 @@ def blocks_at(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield block
 
 
-def unpacked(packed: CountingReader, name: str) -> Iterator[bytes]:
+def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
     """The content of gzip data, a block at a time, up to the size limit.
 
     Members that follow each other are one content. Zeros behind a member are padding, as on
@@ -131,7 +131,7 @@ def unpacked(packed: CountingReader, name: str) -> Iterator[bytes]:
     broken = DataError.about("data-not-gzip", file=name)
     total = 0
     try:
-        for block in blocks_of(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read):
+        for block in read_blocks(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read):
             total += len(block)
             if total > LARGEST_UNPACKED:
                 raise DataError.about("data-too-large", file=name)
@@ -142,15 +142,15 @@ def unpacked(packed: CountingReader, name: str) -> Iterator[bytes]:
         raise broken
 
 
-def headed(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
+def with_header_line(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
     """The same text in UTF-8, with a header line that stands for declared names."""
     text = decoded(blocks, dialect.encoding, marked=not dialect.names)
     if not dialect.names:
         return text
-    start, rest = started(text, len(UTF8_MARK))
-    header = numbered_header(dialect.delimiter, len(dialect.names)).encode()
+    start, rest = split_start(text, len(UTF8_BOM))
+    header = placeholder_header(dialect.delimiter, len(dialect.names)).encode()
     next(rest)
-    return chain((header, start.removeprefix(UTF8_MARK)), rest)
+    return chain((header, start.removeprefix(UTF8_BOM)), rest)
 
 
 def decoded(blocks: Iterable[bytes], encoding: str, *, marked: bool) -> Iterator[bytes]:
@@ -160,13 +160,13 @@ def decoded(blocks: Iterable[bytes], encoding: str, *, marked: bool) -> Iterator
     of a header line, if it is `marked`; without one, the lesser byte comes first.
     """
     codec = ENCODINGS[encoding]
-    start, rest = started(blocks, 2)
+    start, rest = split_start(blocks, 2)
     if marked and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
         codec = "utf_16_be"
     return (text.encode("utf-8", "replace") for text in codecs.iterdecode(rest, codec, "replace"))
 
 
-def started(blocks: Iterable[bytes], least: int) -> tuple[bytes, Iterator[bytes]]:
+def split_start(blocks: Iterable[bytes], least: int) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes, at least this number if there are, and the blocks from the start."""
     upcoming = iter(blocks)
     start = b""
@@ -175,7 +175,7 @@ def started(blocks: Iterable[bytes], least: int) -> tuple[bytes, Iterator[bytes]
     return start, chain((start,), upcoming)
 
 
-def copied(blocks: Iterable[bytes]) -> BinaryIO:
+def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
     """The content in a private temporary file that has no name."""
     with ExitStack() as opened:
         copy = opened.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
@@ -193,14 +193,14 @@ def _records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
     return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
 
 
-def record_of(line: str, dialect: Dialect) -> list[str] | None:
+def parse_line(line: str, dialect: Dialect) -> list[str] | None:
     """The cells of one line without its end; None if a quoted cell is not closed in it."""
     # Behind an open quote the second line is part of the first record.
     cells, *others = _records((f"{line}\n", "\n"), dialect)
     return cells if others else None
 
 
-def numbered_header(delimiter: str, width: int) -> str:
+def placeholder_header(delimiter: str, width: int) -> str:
     """A header line that stands for names: `c0`, `c1` and so on.
 
     Native readers look at the first bytes for compression and the like: these must never be
@@ -215,26 +215,28 @@ def is_separator_mark(header: Sequence[str]) -> bool:
     return rest[:4].lower() == "sep=" and len(rest) <= 5
 
 
-def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
+def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
     """The names in the first record that is not blank."""
-    names = first_record(file, size, dialect)
+    names = read_first_record(file, size, dialect)
     if names:
         return tuple(names)
     raise DataError.about("no-header" if names is None else "no-header.open-quote", file=name)
 
 
-def first_record(file: BinaryIO, size: int, dialect: Dialect, start: int = 0) -> list[str] | None:
+def read_first_record(
+    file: BinaryIO, size: int, dialect: Dialect, start: int = 0
+) -> list[str] | None:
     """The cells of the first record from `start` on that is not blank, if there is a whole one.
 
     None at all if a quote is not closed in the line that should hold it.
     """
     for window in WINDOWS:
         content = os.pread(file.fileno(), window, start)
-        text = content.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
+        text = content.removeprefix(UTF8_BOM).decode("utf-8", errors="replace")
         if not dialect.multiline:
-            line, *others = LINES_END.split(text.lstrip("\r\n"), maxsplit=1)
+            line, *others = LINE_END.split(text.lstrip("\r\n"), maxsplit=1)
             if line and (others or start + len(content) >= size):
-                return record_of(line, dialect) or []
+                return parse_line(line, dialect) or []
             continue
         found = (row for row in _records(io.StringIO(text, newline=""), dialect) if row)
         cells = next(found, None)

@@ -1,7 +1,7 @@
-"""Many queries, few aggregations: which share a pass, and what is summed where.
+"""Which queries share an aggregation, and the sums that each one computes.
 
-Queries whose axes span a small joint table are answered from one aggregation over that table, and
-rolled up afterwards. All aggregations share one scan, and their queries share sums.
+Queries whose axes span a small joint table are answered from one aggregation over that table,
+which `rollup` sums up for each query. All aggregations share one scan, and queries share sums.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from math import prod
 import polars as pl
 
 from dpcli.columns import Column, Key, NumericColumn
-from dpcli.engine.sums import passing, plain_sums
+from dpcli.engine.sums import plain_sums, row_filter
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
 
 JOINT_CELLS = 1 << 14
-"""Up to this many groups an aggregation costs about as much as with one."""
+"""Up to this many cells, an aggregation costs about as much as with one cell."""
 
 SUMS = pl.col(r"^s\d+$")
 """The sums of a partial."""
@@ -27,13 +27,14 @@ SUMS = pl.col(r"^s\d+$")
 
 @dataclass(frozen=True, slots=True)
 class AggregationKind:
-    """What two queries must have in common to be answered together.
+    """What two queries must have in common to share an aggregation.
 
-    `groups` are the axes whose cells count as a user's groups, where the limits on
-    these can leave out rows. `distinct` is a column whose values are counted once.
+    `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
+    if the limits on groups can drop rows. `totals` states that rows are first added up per user.
+    `distinct` is a query that counts each value once.
     """
 
-    open: tuple[Key, ...] = ()
+    private: tuple[Key, ...] = ()
     groups: tuple[Key, ...] | None = None
     totals: bool = False
     distinct: DistinctQuery | None = None
@@ -41,11 +42,10 @@ class AggregationKind:
 
 @dataclass(frozen=True, slots=True)
 class SharedAggregation:
-    """Queries that are answered together, and the axes of their joint table.
+    """Queries that share an aggregation, and the axes of their joint table.
 
-    `members` are positions in the list of queries. Each axis has one place more
-    than it has labels, the last one for rows that lie nowhere on it. Open axes stand
-    next to the joint table.
+    `members` are positions in the list of queries. Each axis has one more place than labels: the
+    last place is for rows outside all labels. Private axes are separate columns.
     """
 
     kind: AggregationKind
@@ -54,132 +54,141 @@ class SharedAggregation:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns along whose values rows are grouped."""
-        return tuple(dict.fromkeys(axis.column for axis in (*self.axes, *self.kind.open)))
+        """The columns that rows are grouped by."""
+        return tuple(dict.fromkeys(axis.column for axis in (*self.axes, *self.kind.private)))
 
     @property
-    def open(self) -> list[str]:
-        """The names of the open axes in frames."""
-        return [f"o{place}" for place in range(len(self.kind.open))]
+    def private_names(self) -> list[str]:
+        """The names of the private axes in frames."""
+        return [f"o{place}" for place in range(len(self.kind.private))]
 
-    def joined(self, partials: pl.LazyFrame) -> pl.LazyFrame:
-        """The partial of all rows of one scan, whose sums fit their types, from some of them."""
+    def combine_partials(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """The partial of one scan from partials of its rows, whose sums fit their types."""
         if self.kind.distinct is not None:
             return partials.unique()
-        return partials.group_by("cell", *self.open).agg(SUMS.sum())
+        return partials.group_by("cell", *self.private_names).agg(SUMS.sum())
 
-    def merged(self, partials: pl.LazyFrame) -> pl.LazyFrame:
-        """One line per cell, from the partials of all rows of all scans."""
+    def merge(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """One line per cell, from the partials of all scans, with sums in 128 bits."""
         if self.kind.distinct is None:
-            return self.joined(partials.with_columns(SUMS.cast(pl.Int128)))
+            return self.combine_partials(partials.with_columns(SUMS.cast(pl.Int128)))
         count = pl.col("value").is_not_null().cast(pl.Int64).sum()
-        return self.joined(partials).group_by("cell", *self.open).agg(count.alias("s0"))
+        return (
+            self.combine_partials(partials)
+            .group_by("cell", *self.private_names)
+            .agg(count.alias("s0"))
+        )
 
-    def of(self, queries: Sequence[Query]) -> list[Query]:
-        """The members, from all queries."""
+    def member_queries(self, queries: Sequence[Query]) -> list[Query]:
+        """The members, from the list of all queries."""
         return [queries[position] for position in self.members]
 
-    def linear(self, queries: Sequence[Query]) -> list[LinearQuery]:
+    def linear_members(self, queries: Sequence[Query]) -> list[LinearQuery]:
         """The members that add up numbers of rows."""
-        return [query for query in self.of(queries) if isinstance(query, LinearQuery)]
+        return [query for query in self.member_queries(queries) if isinstance(query, LinearQuery)]
 
 
 def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggregation]:
-    """Put each query into the first batch of its kind whose joint table stays small."""
-    batches: list[SharedAggregation] = []
+    """Put each query into the first aggregation of its kind whose joint table stays small."""
+    aggregations: list[SharedAggregation] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
-        closed = tuple(key for key in query.grouping_axes if not key.is_private)
-        for index, batch in enumerate(batches):
-            axes = tuple(dict.fromkeys(batch.axes + closed))
+        public = tuple(key for key in query.grouping_axes if not key.is_private)
+        for index, shared in enumerate(aggregations):
+            axes = tuple(dict.fromkeys(shared.axes + public))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
-            if kind == batch.kind and (small or set(axes) == set(batch.axes)):
-                batches[index] = SharedAggregation(kind, axes, (*batch.members, position))
+            if kind == shared.kind and (small or set(axes) == set(shared.axes)):
+                aggregations[index] = SharedAggregation(kind, axes, (*shared.members, position))
                 break
         else:
-            batches.append(SharedAggregation(kind, closed, (position,)))
-    return batches
+            aggregations.append(SharedAggregation(kind, public, (position,)))
+    return aggregations
 
 
 def _kind(query: Query, unit: Unit) -> AggregationKind:
     totals = isinstance(query, LinearQuery) and query.user_clamp is not None
-    limited = isinstance(unit, PersonUnit) and unit.limits_groups
-    binding = totals or (limited and bool(query.axes))
+    limits_groups = isinstance(unit, PersonUnit) and unit.limits_groups
+    drops_rows = totals or (limits_groups and bool(query.axes))
     return AggregationKind(
         tuple(key for key in query.by if key.is_private),
-        tuple(sorted(query.axes, key=repr)) if binding else None,
+        tuple(sorted(query.axes, key=repr)) if drops_rows else None,
         totals,
         query if isinstance(query, DistinctQuery) else None,
     )
 
 
 class Grouping:
-    """One aggregation: where rows lie, from decoded columns by their names, and its sums.
+    """The expressions of one aggregation: the cells of rows, and the sums in a cell.
 
-    `cell` is the joint cell of the closed axes, the last one fastest, one place past
-    the end of an axis for nowhere; `o0`, `o1` and so on are open axes, null for
-    nowhere. `g0` and so on are the places on axes of a user's groups. `size` rows at most.
+    `names` are the names of decoded columns, and there are at most `size` rows. The column `cell`
+    is the joint cell of the public axes, the last axis fastest; on each axis, one place past the
+    end stands for rows outside it. `o0` and so on are the private axes, null for rows outside them.
+    `g0` and so on are the places on the axes of a user's groups.
     """
 
     def __init__(
         self,
-        batch: SharedAggregation,
+        aggregation: SharedAggregation,
         queries: Sequence[Query],
         names: Mapping[Column, str],
         size: int,
     ) -> None:
-        self.batch, self.names, self.size = batch, names, size
+        self.aggregation, self.names, self.size = aggregation, names, size
         self._sums = [
             plain.expression(names, size).alias(f"s{number}")
-            for number, plain in enumerate(plain_sums(batch.of(queries)))
+            for number, plain in enumerate(plain_sums(aggregation.member_queries(queries)))
         ]
-        self.open = batch.open
-        self.keys = ["cell", *self.open]
-        closed = [axis for axis in batch.axes if axis in (batch.kind.groups or ())]
-        self._closed = {f"g{place}": axis for place, axis in enumerate(closed)}
-        self.groups = [*self._closed, *self.open]
+        self.private_names = aggregation.private_names
+        self.keys = ["cell", *self.private_names]
+        kind = aggregation.kind
+        public = [axis for axis in aggregation.axes if axis in (kind.groups or ())]
+        self._group_axes = {f"g{place}": axis for place, axis in enumerate(public)}
+        self.groups = [*self._group_axes, *self.private_names]
 
-    def placed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows with the columns to group by, and a `row` to count by."""
-        places = {axis: _place(axis, self.names[axis.column]) for axis in self.batch.axes}
-        opened = [
+    def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows with the columns to group by, and a column `row` of ones to count by."""
+        places = {axis: _place(axis, self.names[axis.column]) for axis in self.aggregation.axes}
+        private = [
             pl.col(self.names[axis.column]).alias(name)
-            for axis, name in zip(self.batch.kind.open, self.open, strict=True)
+            for axis, name in zip(self.aggregation.kind.private, self.private_names, strict=True)
         ]
-        grouped = [places[axis].alias(name) for name, axis in self._closed.items()]
+        groups = [places[axis].alias(name) for name, axis in self._group_axes.items()]
         cell = pl.lit(0, dtype=pl.Int64)
-        for axis in self.batch.axes:
+        for axis in self.aggregation.axes:
             cell = cell * (len(axis) + 1) + places[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
-        return rows.with_columns(cell.alias("cell"), row, *opened, *grouped)
+        return rows.with_columns(cell.alias("cell"), row, *private, *groups)
 
     @property
-    def somewhere(self) -> pl.Expr:
-        """Whether a placed row lies in a group of its user."""
-        inside = [pl.col(name) < len(axis) for name, axis in self._closed.items()]
-        inside += [pl.col(name).is_not_null() for name in self.open]
+    def in_user_group(self) -> pl.Expr:
+        """Whether a row lies in a group of its user, after `assign_cells`."""
+        inside = [pl.col(name) < len(axis) for name, axis in self._group_axes.items()]
+        inside += [pl.col(name).is_not_null() for name in self.private_names]
         return pl.all_horizontal(inside) if inside else pl.lit(value=True)
 
-    def partial(self, placed: pl.LazyFrame, also: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
-        """A line per occupied cell with its sums, or per value in it if these are counted.
+    def partial(self, rows: pl.LazyFrame, also: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
+        """One line per occupied cell with its sums, or per distinct value in it.
 
-        Where there are sums, other aggregates of its rows go with them.
+        `rows` have cells already. `also` are further aggregates, which need a query with sums.
         """
-        query = self.batch.kind.distinct
+        query = self.aggregation.kind.distinct
         if query is not None:
-            known = [column for column in query.present if column.missing is None]
-            mask, value = passing(query.where, known, self.names), pl.col(self.names[query.column])
+            not_missing = [column for column in query.present if column.missing is None]
+            mask, value = (
+                row_filter(query.where, not_missing, self.names),
+                pl.col(self.names[query.column]),
+            )
             # A row that does not count has the value null.
             value = value if mask is None else pl.when(mask).then(value)
-            return placed.select(*self.keys, value.alias("value")).unique()
-        if self.batch.columns:
-            return placed.group_by(self.keys).agg(*self._sums, *also)
-        # All rows lie in one cell, also if there are none.
-        return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
+            return rows.select(*self.keys, value.alias("value")).unique()
+        if self.aggregation.columns:
+            return rows.group_by(self.keys).agg(*self._sums, *also)
+        # Without axes there is one cell, even if there is no row.
+        return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
 
 
 def _place(axis: Key, name: str) -> pl.Expr:
-    """Where a row lies along an axis; one past the end for nowhere."""
+    """The place of a row on an axis; one past the end for a row outside it."""
     value = pl.col(name).cast(pl.Int64)
     if isinstance(axis.column, NumericColumn):
         inner = axis.starts[1:]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn
 from dpcli.csv_dialect import UTF8
-from dpcli.engine.file_content import WINDOWS, first_record, is_separator_mark
+from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem, make_problem
 from dpcli.messages import quote
@@ -138,7 +138,7 @@ def columns_without_names(source: Source) -> int:
     assert source.dialect is not None
     # A line in the place of a header precedes the records of such a file.
     start = os.pread(source.file.fileno(), WINDOWS[0], 0).find(b"\n") + 1
-    cells = first_record(source.file, source.size, source.dialect, start)
+    cells = read_first_record(source.file, source.size, source.dialect, start)
     if not cells:
         raise DataError.about("no-header.empty", file=source.name)
     return len(cells)

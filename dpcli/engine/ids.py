@@ -6,21 +6,21 @@ import secrets
 
 import polars as pl
 
-from dpcli.engine.decode import stripped
+from dpcli.engine.decode import strip_blanks
 
 FIRST_ANONYMOUS_ID = -(1 << 62)
-"""From here downwards: rows without an id, each of which is a user of its own."""
+"""Numbers up to this one are rows without an id, each of which is a separate user."""
 
-SHIFTED = 3
-"""Bits of a hash that are cut off, so that it stays above these numbers."""
+DROPPED_BITS = 3
+"""Bits of a hash that are dropped, so that its number stays above `FIRST_ANONYMOUS_ID`."""
 
 
-class Dictionary:
-    """The texts met so far as whole numbers from zero on; a text keeps its number."""
+class TextDictionary:
+    """Numbers texts from zero on, in the order of their first use; a text keeps its number."""
 
     def __init__(self) -> None:
         self._type = pl.Categorical(pl.Categories.random())
-        # The numbers are forgotten and assigned again when no column has the type.
+        # Polars forgets the numbers when no column has the type, so one column is kept.
         self._kept = pl.Series([], dtype=self._type)
 
     def numbers(self, texts: pl.Expr) -> pl.Expr:
@@ -33,29 +33,29 @@ class Dictionary:
 
 
 class HashCollisionError(Exception):
-    """Two users have the same number: the scan must begin again with other random hashes."""
+    """Two ids have the same number: the scan must start again with other random hashes."""
 
 
 class UserIdIndex:
-    """Whose row it is, as `user`, a whole number, and `id`, a text that is no plain decimal.
+    """The user of each row: `user`, a whole number, and `id`, the text if it is no plain decimal.
 
-    Ids are texts without the spaces and tabs around them. A plain decimal stands for itself, and
-    `07` is not `7`. Other texts have a random hash below zero, which is no user by itself: who
-    brings rows of one number together compares their texts (`require_distinct`).
+    Ids are texts without the spaces and tabs around them. A plain decimal is its own number, and
+    `07` is not `7`. Other texts get a random hash below zero, which two ids may share: code that
+    brings the rows of one number together must compare their texts (`require_distinct`).
     """
 
     def __init__(self) -> None:
         self._seed = secrets.randbits(64)
-        # Who can choose ids must not meet it.
+        # It is random, so that no chosen id can be equal to an invented one.
         self._token = pl.lit(secrets.token_hex(16))
 
-    def added(self, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
-        """The rows with `user` and `id` from the texts of a column; both null without an id."""
+    def with_users(self, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+        """The rows with `user` and `id` from a column of texts; both are null without an id."""
         text, quick, late = pl.col("id"), pl.col("user"), pl.col("late")
-        # Most ids are plain decimals, or texts without blanks: each step looks at what is left.
+        # Most ids are plain decimals, or texts without blanks. Each step reads what is left.
         return (
             rows.with_columns(_plain(pl.col(name)).alias("user"))
-            .with_columns(stripped(pl.when(quick.is_null()).then(pl.col(name))).alias("id"))
+            .with_columns(strip_blanks(pl.when(quick.is_null()).then(pl.col(name))).alias("id"))
             .with_columns(_plain(text).alias("late"))
             .with_columns(pl.when(late.is_null()).then(text).alias("id"))
             .with_columns(pl.coalesce(quick, late, self._hash(text)).alias("user"))
@@ -63,27 +63,28 @@ class UserIdIndex:
         )
 
     def _hash(self, text: pl.Expr) -> pl.Expr:
-        """A number below zero, null for null."""
-        number = -1 - (text.hash(self._seed) // (1 << SHIFTED)).cast(pl.Int64)
+        """A random number below zero for each text, null for null."""
+        number = -1 - (text.hash(self._seed) // (1 << DROPPED_BITS)).cast(pl.Int64)
         return pl.when(text.is_not_null()).then(number)
 
     def texts(self) -> pl.Expr:
-        """The id of each user; of a row without one a text that no other row of any scan has."""
+        """The id of each user; without an id, a text that no other row of any scan has."""
         user = pl.col("user")
         number = user.cast(pl.String)
-        own = pl.when(user <= FIRST_ANONYMOUS_ID).then(self._token + number)
-        return own.when(user > 0).then(number).otherwise(pl.col("id").cast(pl.String))
+        anonymous = pl.when(user <= FIRST_ANONYMOUS_ID).then(self._token + number)
+        return anonymous.when(user > 0).then(number).otherwise(pl.col("id").cast(pl.String))
 
 
 def require_distinct(rows: pl.DataFrame) -> None:
-    """Raise HashCollisionError if rows that are sorted by user have one number for two texts."""
+    """Raise HashCollisionError if one number stands for two texts, in rows sorted by user."""
     if rows["id"].dtype != pl.Null:
         user, text = pl.col("user"), pl.col("id")
-        same = (user == user.shift()) & text.ne_missing(text.shift())
-        if rows.select(same.any()).item():
+        collides = (user == user.shift()) & text.ne_missing(text.shift())
+        if rows.select(collides.any()).item():
             raise HashCollisionError
 
 
 def _plain(text: pl.Expr) -> pl.Expr:
-    """The number that a text is as a number is written: signs and zeros sort before `1`."""
+    """The number that a text writes as a plain decimal, else null."""
+    # Texts that begin with a sign or a zero sort before `1`.
     return pl.when(text >= "1").then(text.cast(pl.Int64, strict=False))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer, whole_lines
-from dpcli.engine.file_content import blocks_at
+from dpcli.engine.file_content import pread_blocks
 
 
 class Inspection:
@@ -36,7 +36,7 @@ class Inspection:
 def has_blank_lines(file: BinaryIO) -> bool:
     """Whether some line holds nothing at all."""
     end = b""
-    for block in blocks_at(file, BLOCK):
+    for block in pread_blocks(file, BLOCK):
         text = end + block
         if b"\n\n" in text or b"\n\r\n" in text:
             return True

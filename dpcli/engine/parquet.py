@@ -24,7 +24,7 @@ from typing import BinaryIO
 import polars as pl
 
 from dpcli.columns import Column, NumericColumn
-from dpcli.engine.decode import swapped
+from dpcli.engine.decode import swap_decimal_mark
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
 from dpcli.errors import DataError, StoppedBySignal
@@ -113,7 +113,7 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
         place = source.header.index(column.name)
         cell = _whole(place, types[place], column)
         if cell is None:
-            cell = swapped(text_of(place, types[place], decimal), column, decimal)
+            cell = swap_decimal_mark(text_of(place, types[place], decimal), column, decimal)
         texts.append(cell.alias(f"t{at}"))
     if texts:
         return table.select(*texts, pl.lit(value=False).alias("odd_blank"))

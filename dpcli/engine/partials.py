@@ -1,9 +1,8 @@
-"""Sealed parts: what the rows of some files add up to, until they are released.
+"""Sealed partials: files with the sums of some data files, for a later release.
 
-A part is as confidential as the rows. The parts of one spec merge to what one scan of all
-their rows finds. Such a file holds a magic word, the SHA-256 of all that follows, and blocks
-behind their lengths: facts as JSON (format, digest of the spec, random id of the part), then
-frames as Arrow files.
+A partial is as confidential as the rows. The partials of one spec merge to the result of one scan
+of all rows. The file holds a magic word, the SHA-256 of all that follows, and blocks, each after
+its length: facts as JSON (format, digest of the spec, random id), then frames as Arrow files.
 """
 
 from __future__ import annotations
@@ -20,94 +19,94 @@ from dpcli import __version__
 from dpcli.engine.aggregate import Aggregation, SealedAnswers
 from dpcli.engine.file_content import SEALED
 from dpcli.engine.rollup import Partial
-from dpcli.engine.source import Dataset, collected, open_file
+from dpcli.engine.source import Dataset, collect_problems, open_file
 from dpcli.errors import DataError, Problem
 from dpcli.privacy.unit import Unit
 from dpcli.queries import Query
 
 FORMAT = f"1 of dpcli {__version__}"
-"""What the frames mean: other versions may number batches and columns in another way."""
+"""The layout of the frames: other versions may number aggregations and columns differently."""
 
-LENGTH = 8
-"""Bytes in which the length of a block is written."""
+LENGTH_BYTES = 8
+"""Bytes of the length before each block."""
 
-SUM = hashlib.sha256().digest_size
+DIGEST_BYTES = hashlib.sha256().digest_size
 
-SHOWN = 12
-"""Digits of a digest that tell two specs apart."""
+SHOWN_DIGITS = 12
+"""Digits of a digest that messages show."""
 
 
-def packed(blocks: Iterable[bytes | pl.DataFrame]) -> bytes:
-    """Blocks behind their lengths, frames as Arrow files."""
-    parts: list[bytes] = []
+def pack_blocks(blocks: Iterable[bytes | pl.DataFrame]) -> bytes:
+    """Blocks after their lengths, with frames as Arrow files."""
+    packed: list[bytes] = []
     for block in blocks:
         if isinstance(block, pl.DataFrame):
             buffer = io.BytesIO()
             block.write_ipc(buffer)
-            block = buffer.getvalue()  # noqa: PLW2901 - the same in bytes
-        parts += len(block).to_bytes(LENGTH), block
-    return b"".join(parts)
+            block = buffer.getvalue()  # noqa: PLW2901 - the same block in bytes
+        packed += len(block).to_bytes(LENGTH_BYTES), block
+    return b"".join(packed)
 
 
-def unpacked(content: bytes) -> list[bytes]:
-    """The blocks in their order."""
-    found, start = [], 0
+def unpack_blocks(content: bytes) -> list[bytes]:
+    """The blocks that `pack_blocks` joined, in their order."""
+    blocks, start = [], 0
     while start < len(content):
-        begin = start + LENGTH
+        begin = start + LENGTH_BYTES
         start = begin + int.from_bytes(content[start:begin])
-        found.append(content[begin:start])
-    return found
+        blocks.append(content[begin:start])
+    return blocks
 
 
-def frames_of(blocks: Iterable[bytes]) -> Partial:
+def read_frames(blocks: Iterable[bytes]) -> Partial:
     """Frames from Arrow files."""
     return [pl.read_ipc(io.BytesIO(block)) for block in blocks]
 
 
 def seal_partial(digest: str, frames: Partial) -> bytes:
-    """The file of a new part, made for the spec with this digest."""
+    """The content of a new sealed partial, for the spec with this digest."""
     facts = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
-    body = packed([json.dumps(facts).encode(), *frames])
+    body = pack_blocks([json.dumps(facts).encode(), *frames])
     return SEALED + hashlib.sha256(body).digest() + body
 
 
 def aggregate_partials(
     queries: Sequence[Query], unit: Unit, digest: str, names: Sequence[str]
 ) -> SealedAnswers:
-    """The exact answer to every query, sealed, from the parts of all rows.
+    """The exact answer to every query, sealed, from the sealed partials of all rows.
 
-    Raises DataError with the problems of all files: those of files that cannot be read, and
-    `not-a-part` for what is no part, damaged, of another spec or format, or named twice.
+    Raises DataError with the problems of all files: files that cannot be read, and `not-a-part` for
+    a file that is no partial, damaged, of another spec or format, or named twice.
     """
     problems: list[Problem] = []
-    parts: list[Partial] = []
-    seen: dict[str, str] = {}
+    partials: list[Partial] = []
+    names_by_id: dict[str, str] = {}
     for name in names:
-        with collected(problems), open_file(name) as file, Dataset(()).redacted_errors():
-            parts.append(_frames(file.read(), name, digest, seen))
+        with collect_problems(problems), open_file(name) as file, Dataset(()).redacted_errors():
+            partials.append(_read_partial(file.read(), name, digest, names_by_id))
     if problems:
         raise DataError(problems)
     with Dataset(()).redacted_errors():
         aggregation = Aggregation(queries, unit)
-        return aggregation.sealed(aggregation.bounded(parts))
+        return aggregation.seal(aggregation.merge_users(partials))
 
 
-def _frames(content: bytes, name: str, digest: str, seen: dict[str, str]) -> Partial:
-    """The frames of a part of this spec; `seen` has the names of others by their ids."""
+def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str, str]) -> Partial:
+    """The frames of a partial of this spec; `names_by_id` holds the partials so far."""
     if not content.startswith(SEALED):
         raise DataError.about("not-a-part", file=name)
-    body = content[len(SEALED) + SUM :]
-    if content[len(SEALED) :][:SUM] != hashlib.sha256(body).digest():
+    body = content[len(SEALED) + DIGEST_BYTES :]
+    if content[len(SEALED) :][:DIGEST_BYTES] != hashlib.sha256(body).digest():
         raise DataError.about("not-a-part.damaged", file=name)
-    first, *blocks = unpacked(body)
+    first, *blocks = unpack_blocks(body)
     facts: dict[str, str] = json.loads(first)
-    wrote, spec, part = facts["format"], facts["spec"], facts["part"]
-    if wrote != FORMAT:
-        raise DataError.about("not-a-part.format", file=name, found=wrote, expected=FORMAT)
+    layout, spec, part = facts["format"], facts["spec"], facts["part"]
+    if layout != FORMAT:
+        raise DataError.about("not-a-part.format", file=name, found=layout, expected=FORMAT)
     if spec != digest:
-        words = {"found": spec[:SHOWN], "expected": digest[:SHOWN]}
-        raise DataError.about("not-a-part.spec", file=name, **words)
-    if part in seen:
-        raise DataError.about("not-a-part.twice", file=name, same=seen[part])
-    seen[part] = name
-    return frames_of(blocks)
+        digests = {"found": spec[:SHOWN_DIGITS], "expected": digest[:SHOWN_DIGITS]}
+        raise DataError.about("not-a-part.spec", file=name, **digests)
+    if part in names_by_id:
+        raise DataError.about("not-a-part.twice", file=name, same=names_by_id[part])
+    names_by_id[part] = name
+    return read_frames(blocks)

@@ -18,8 +18,8 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
-from dpcli.engine.decode import Decoder, raised, swapped
-from dpcli.engine.file_content import PACKED, UTF8_MARK, blocks_at
+from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
+from dpcli.engine.file_content import PACKED, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame, rows_of
 from dpcli.engine.progress import READING, Progress
@@ -87,7 +87,7 @@ class Piece:
         )
         read = [names[header.index(column.name)] for column in self.columns]
         texts = [
-            swapped(pl.col(name), column, self.decimal).alias(f"t{at}")
+            swap_decimal_mark(pl.col(name), column, self.decimal).alias(f"t{at}")
             for at, (name, column) in enumerate(zip(read, self.columns, strict=True))
         ]
         blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
@@ -96,7 +96,7 @@ class Piece:
     def decoded(self) -> Iterable[Piece] | None:
         """The same rows with a mark for what is not UTF-8; None if there is nothing else."""
         if self.inspection is not None:
-            return _read(self, blocks_at(self.source.file, PIECE))
+            return _read(self, pread_blocks(self.source.file, PIECE))
         return self._with(self.text.decode("utf-8", "replace").encode())
 
     def without_blank_lines(self) -> Iterable[Piece] | None:
@@ -105,7 +105,7 @@ class Piece:
         if dialect is None or len(self.source.header) == 1:
             return None
         if self.inspection is not None:
-            return _read(self, blocks_at(file, PIECE)) if has_blank_lines(file) else None
+            return _read(self, pread_blocks(file, PIECE)) if has_blank_lines(file) else None
         dialect = dialect if self.quoted else replace(dialect, quote=None)
         return self._with(CsvNormalizer(dialect, len(self.source.header)).whole(self.text))
 
@@ -113,7 +113,7 @@ class Piece:
         """The same rows as they are, if that could not be known when they were read."""
         if self.inspection is None or self.inspection.is_plain():
             return None
-        return _read(self, blocks_at(self.source.file, PIECE))
+        return _read(self, pread_blocks(self.source.file, PIECE))
 
     def _with(self, text: bytes) -> Iterable[Piece] | None:
         return None if text == self.text else [replace(self, text=text)]
@@ -137,7 +137,7 @@ def read_pieces(
 
     def blocks(source: Source, length: int) -> Iterator[bytes]:
         nonlocal passed
-        for block in blocks_at(source.file, length):
+        for block in pread_blocks(source.file, length):
             passed += len(block)
             yield block
 
@@ -159,7 +159,7 @@ def read_pieces(
 def _seems_plain(text: CsvNormalizer, source: Source) -> bool:
     """Whether a native reader may begin with a file: one line of names, and plain lines."""
     begin = os.pread(source.file.fileno(), BLOCK, 0)
-    lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_MARK)
+    lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_BOM)
     # A reader takes a header for compressed data that begins as these do.
     return not begin.startswith(PACKED) and lines[1:2] not in b"\r\n" and text.is_plain(lines)
 
@@ -192,7 +192,7 @@ def scan_piece(
             if others is None:
                 raise
         else:
-            odd = raised(flags)
+            odd = raised_flags(flags)
             others = piece.in_plain_text()
             if others is None and "odd_blank" in odd:
                 others = piece.without_blank_lines()
@@ -204,7 +204,7 @@ def scan_piece(
         if not odd:
             yield found
             return
-        decoder.improve(odd, piece.frame)
+        decoder.decide(odd, piece.frame)
 
 
 def read_texts(

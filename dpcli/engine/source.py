@@ -19,17 +19,17 @@ from typing import BinaryIO, Self
 
 from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
 from dpcli.engine.file_content import (
-    MARKS,
     SEALED_ENDING,
+    SIGNATURE_BYTES,
     CountingReader,
-    blocks_of,
-    copied,
-    headed,
-    header_of,
+    copy_to_temporary,
+    decompress,
     is_parquet,
+    read_blocks,
+    read_header,
     refuse_other_formats,
-    started,
-    unpacked,
+    split_start,
+    with_header_line,
 )
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress, silenced_stderr
@@ -145,7 +145,7 @@ def open_dataset(
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
         for one in inputs:
-            with collected(problems):
+            with collect_problems(problems):
                 raw = _opened(one)
                 opened.callback(raw.close)
                 raws.append((one.name if isinstance(one, MemoryTable) else one, raw))
@@ -153,7 +153,7 @@ def open_dataset(
         sources = []
         # Nothing is copied, which may take long, for a command that is wrong.
         for name, raw in () if problems else raws:
-            with collected(problems):
+            with collect_problems(problems):
                 source = open_source(name, raw, dialect, progress)
                 opened.callback(source.file.close)
                 sources.append(source)
@@ -164,7 +164,7 @@ def open_dataset(
 
 
 @contextmanager
-def collected(problems: list[Problem]) -> Iterator[None]:
+def collect_problems(problems: list[Problem]) -> Iterator[None]:
     """Keep the problems of one file, and go on to the next."""
     try:
         yield
@@ -205,7 +205,7 @@ def drain_stdin(names: Sequence[str]) -> None:
     if STDIN not in names or sys.stdin is None or sys.stdin.isatty():
         return
     with suppress(OSError, ValueError):
-        deque(blocks_of(sys.stdin.buffer.read), maxlen=0)
+        deque(read_blocks(sys.stdin.buffer.read), maxlen=0)
 
 
 def open_file(name: str) -> BinaryIO:
@@ -239,7 +239,7 @@ def open_source(
 
             return replace(parquet_source(name, file), bytes=whole, state=state)
         size = os.fstat(file.fileno()).st_size
-        header = dialect.names or header_of(file, name, size, dialect)
+        header = dialect.names or read_header(file, name, size, dialect)
         return Source(name, file, size, header, whole, replace(dialect, names=()), state=state)
     except BaseException:
         file.close()
@@ -270,17 +270,17 @@ def _regular(
         return is_parquet(start)
 
     if is_file and not packed and not (name == STDIN and raw.tell()):
-        found = parquet(os.pread(raw.fileno(), MARKS, 0))
+        found = parquet(os.pread(raw.fileno(), SIGNATURE_BYTES, 0))
         if found or (dialect.encoding == UTF8 and not dialect.names):
             return raw, found, status.st_size
     counted = CountingReader(raw)
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
-        blocks = unpacked(counted, name) if packed else blocks_of(counted.read)
-        start, content = started(blocks, MARKS)
+        blocks = decompress(counted, name) if packed else read_blocks(counted.read)
+        start, content = split_start(blocks, SIGNATURE_BYTES)
         found = parquet(start)
         try:
-            copy = copied(content if found else headed(content, dialect))
+            copy = copy_to_temporary(content if found else with_header_line(content, dialect))
         except OSError:
             raise DataError.about("no-space") from None
         if is_file and _state(raw) != (status.st_size, status.st_mtime_ns):

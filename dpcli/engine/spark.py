@@ -38,8 +38,8 @@ from pyspark.util import PythonEvalType
 from dpcli.columns import Column
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import SealedAnswers
-from dpcli.engine.file_content import UTF8_MARK
-from dpcli.engine.partials import frames_of, unpacked
+from dpcli.engine.file_content import UTF8_BOM
+from dpcli.engine.partials import read_frames, unpack_blocks
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.rollup import Partial
 from dpcli.engine.source import STDIN
@@ -90,7 +90,7 @@ def aggregate_with_spark(
         if changed:
             raise DataError(make_problem("data-changed", file=one.name) for one in changed)
         aggregation = tasks.aggregation
-        return aggregation.sealed(aggregation.merged(partials))
+        return aggregation.seal(aggregation.merge(partials))
 
 
 def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:
@@ -165,14 +165,14 @@ def _partials(
     problems = [Problem(*words) for report in reports for words in report["problems"]]
     if problems:
         raise DataError(dict.fromkeys(problems))
-    partials = [frames_of(unpacked(bytes(content))) for _, content in results if content]
+    partials = [read_frames(unpack_blocks(bytes(content))) for _, content in results if content]
     read: Counter[int] = Counter()
     for report in reports:
         read[report["file"]] += report["read"]
     for at, file in enumerate(files):
         # Spark takes a mark off the start, and a line feed is added where the last one is missing.
         beyond = read[at] - file.state[0]
-        fits = -len(UTF8_MARK) <= beyond <= 1 if file.header else beyond == 0
+        fits = -len(UTF8_BOM) <= beyond <= 1 if file.header else beyond == 0
         if not fits:
             # Each byte of a file must be read once, whatever Spark did.
             raise DataError.about("spark-failed")

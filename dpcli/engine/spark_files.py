@@ -15,15 +15,15 @@ from pyspark.sql import SparkSession
 from dpcli.columns import Column
 from dpcli.csv_dialect import UTF8, Dialect
 from dpcli.engine.file_content import (
-    MARKS,
     SEALED_ENDING,
+    SIGNATURE_BYTES,
     WINDOWS,
-    header_of,
     is_parquet,
+    read_header,
     refuse_other_formats,
 )
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import PARQUET_ENDINGS, Dataset, Source, collected
+from dpcli.engine.source import PARQUET_ENDINGS, Dataset, Source, collect_problems
 from dpcli.engine.spark_tasks import File
 from dpcli.errors import DataError, Problem
 
@@ -47,7 +47,7 @@ def files_of(
     problems: list[Problem] = []
     files: dict[str, File] = {}
     for name in names:
-        with collected(problems):
+        with collect_problems(problems):
             for file in _named(spark, name, dialect, columns):
                 same = files.setdefault(_identity(file.address), file)
                 if same is not file:
@@ -117,7 +117,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
     for window in WINDOWS[::2]:
         start = _read(system, status, 0, window)
         if not dialect.names and not packed:
-            refuse_other_formats(start[:MARKS], name, dialect.encoding)
+            refuse_other_formats(start[:SIGNATURE_BYTES], name, dialect.encoding)
             packed = is_parquet(start)
         if packed or lower.endswith(PARQUET_ENDINGS):
             if size > LARGEST:
@@ -128,7 +128,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
             copy.flush()
             own = dialect.of_file(name)
             try:
-                header = own.names or header_of(copy, name, size, own)
+                header = own.names or read_header(copy, name, size, own)
             except DataError:
                 if window < min(size, WINDOWS[-1]):
                     continue

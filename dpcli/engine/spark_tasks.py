@@ -19,11 +19,11 @@ from dpcli.columns import Column, IdColumn
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer
-from dpcli.engine.decode import stripped
-from dpcli.engine.file_content import blocks_at, first_record, numbered_header
+from dpcli.engine.decode import strip_blanks
+from dpcli.engine.file_content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source
-from dpcli.engine.partials import packed
+from dpcli.engine.partials import pack_blocks
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, open_source
@@ -96,7 +96,7 @@ class Tasks:
 
         def work(dataset: Dataset) -> pa.Table:
             frames = self.aggregation.partial(dataset, Progress())
-            return pa.Table.from_pylist([{"content": packed(frames)}], RESULT)
+            return pa.Table.from_pylist([{"content": pack_blocks(frames)}], RESULT)
 
         yield from self._reported(place, file, batches, work, RESULT)
 
@@ -104,7 +104,7 @@ class Tasks:
         """The rows of a stretch of a file, as texts."""
         assert isinstance(self.unit, PersonUnit)
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
-        user = stripped(pl.col(f"t{columns.index(IdColumn(self.unit.column))}"))
+        user = strip_blanks(pl.col(f"t{columns.index(IdColumn(self.unit.column))}"))
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
@@ -136,7 +136,7 @@ class Tasks:
             dataset = Dataset((source,), self.dialect)
             with dataset.redacted_errors():
                 frames = self.aggregation.partial(dataset, Progress())
-        yield pa.RecordBatch.from_pylist([{"content": packed(frames)}], RESULT)
+        yield pa.RecordBatch.from_pylist([{"content": pack_blocks(frames)}], RESULT)
 
     def _reported(
         self,
@@ -168,7 +168,7 @@ class Tasks:
         """Whether the header is in the stretch that should begin with it, behind blank lines."""
         if source.dialect is None or begin != 0 or self.dialect.names:
             return True
-        found = first_record(source.file, source.size, source.dialect)
+        found = read_first_record(source.file, source.size, source.dialect)
         return found is not None and tuple(found) == source.header
 
     def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
@@ -199,7 +199,7 @@ class Tasks:
         """A line in the place of a header, unless the stretch begins with one."""
         if file.header is not None and (first != 0 or self.dialect.names):
             mark = self.dialect.of_file(file.name).delimiter
-            copy.write(numbered_header(mark, len(file.header)).encode())
+            copy.write(placeholder_header(mark, len(file.header)).encode())
 
     def _dataset(self, file: File, copy: BinaryIO) -> Dataset:
         """A stretch of a file, as the local engine has files."""
@@ -217,6 +217,6 @@ def _is_cut(source: Source) -> bool:
     if source.dialect is None or not source.dialect.multiline:
         return False
     text = CsvNormalizer(source.dialect, len(source.header), blank_lines=True)
-    for _ in text.pieces(blocks_at(source.file, LINES)):
+    for _ in text.pieces(pread_blocks(source.file, LINES)):
         pass
     return text.unclosed

@@ -1,4 +1,7 @@
-"""Totals of users: what all of their rows add to a cell, clamped in the end."""
+"""Totals of users: what all rows of a user add to a cell, clamped at the end.
+
+Rows and lines of users are ranked by their random priorities here, as in `bounding`.
+"""
 
 from __future__ import annotations
 
@@ -11,56 +14,58 @@ from dpcli.engine.sums import PlainSum
 from dpcli.queries import LinearQuery
 
 
-def by_user() -> pl.Expr:
-    """What to sort rows by: users, and the rows of each by their priorities."""
-    # To sort by one number is much faster than by two; priorities have 64 bits.
+def user_order() -> pl.Expr:
+    """The number to sort rows by: users first, then the priorities of each user."""
+    # To sort by one number is much faster than by two. Priorities have 64 bits.
     return pl.col("user").cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
 
 
-def among_first(most: int) -> pl.Expr:
-    """Whether a row is one of the first of its user, of rows that are sorted by user."""
+def is_among_first(most: int) -> pl.Expr:
+    """Whether a row is among the `most` first of its user, in rows that are sorted by user."""
     user = pl.col("user")
     return user.ne_missing(user.shift(most))
 
 
-def smallest(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
-    """Of the rows of each user the `most` with the smallest priorities."""
-    return rows.sort(by_user()).filter(among_first(most))
+def smallest_priorities(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
+    """The `most` rows of each user with the smallest priorities."""
+    return rows.sort(user_order()).filter(is_among_first(most))
 
 
 class UserTotals:
     """The totals of users, cell by cell, for queries of the same groups.
 
-    A line of a table is a user in a cell: the smallest of their priorities there, and for
-    each query the sum of the rows that count and how many those are.
+    A table has one line per user and cell: the smallest `priority` of the user's rows there, and
+    for each query the number of rows that count (`n0` and so on) and their total (`t0` and so on).
+    `sums` uses the `most` cells of each user with the smallest priorities.
     """
 
     def __init__(self, grouping: Grouping, queries: Sequence[LinearQuery], most: int) -> None:
         self._grouping, self._queries, self._most = grouping, queries, most
 
-    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The table of some rows."""
+    def table(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table of these rows."""
         grouping = self._grouping
-        wanted = [pl.col("priority").min()]
+        aggregates = [pl.col("priority").min()]
         for position, query in enumerate(self._queries):
             for name, plain in zip("nt", _count_and_total(query), strict=True):
                 value = plain.expression(grouping.names, grouping.size)
-                wanted.append(value.alias(f"{name}{position}"))
-        placed = grouping.placed(rows.lazy()).filter(grouping.somewhere)
-        return placed.group_by("user", *grouping.keys).agg(wanted).collect(engine="streaming")
+                aggregates.append(value.alias(f"{name}{position}"))
+        in_cells = grouping.assign_cells(rows.lazy()).filter(grouping.in_user_group)
+        lines = in_cells.group_by("user", *grouping.keys).agg(aggregates)
+        return lines.collect(engine="streaming")
 
-    def added(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-        """A table with more rows."""
-        return self.gathered(pl.concat([table, self.of(rows)]))
+    def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table with these rows added."""
+        return self.gather(pl.concat([table, self.table(rows)]))
 
-    def gathered(self, table: pl.DataFrame) -> pl.DataFrame:
-        """A table with one line per user and cell, from one with several."""
-        added = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
-        return table.group_by("user", *self._grouping.keys).agg(*added)
+    def gather(self, table: pl.DataFrame) -> pl.DataFrame:
+        """One line per user and cell, from a table that may have several."""
+        sums = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
+        return table.group_by("user", *self._grouping.keys).agg(*sums)
 
     def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
-        """For each cell, the clamped totals of the users who have it among their groups."""
-        # A bound away from zero makes totals larger than the rows that they are made of.
+        """For each cell, the sum of the clamped totals of users who have it among their groups."""
+        # Clamping to bounds without zero can enlarge totals, so their sum may need 128 bits.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)
             .then(pl.col(f"t{position}").cast(pl.Int128).clip(*query.user_clamp))
@@ -70,16 +75,16 @@ class UserTotals:
             for position, query in enumerate(self._queries)
             if query.user_clamp is not None
         ]
-        chosen = smallest(table.lazy(), self._most)
-        return chosen.group_by(self._grouping.keys).agg(clamped)
+        used = smallest_priorities(table.lazy(), self._most)
+        return used.group_by(self._grouping.keys).agg(clamped)
 
 
 def _count_and_total(query: LinearQuery) -> tuple[PlainSum, PlainSum]:
-    """How many rows of a user count, and what they add."""
-    known = frozenset(
+    """The number of rows of a user that count, and their total."""
+    not_missing = frozenset(
         column
         for column in (*query.present, *(factor.column for factor in query.factors))
         if column.missing is None
     )
-    counted = PlainSum((), query.where, known)
-    return counted, PlainSum(query.factors, query.where, known) if query.factors else counted
+    counted = PlainSum((), query.where, not_missing)
+    return counted, PlainSum(query.factors, query.where, not_missing) if query.factors else counted

@@ -63,7 +63,7 @@ class ContentPriorities:
     def of(self, rows: pl.DataFrame) -> pl.Series:
         """Priorities for the next rows."""
         owner, rows = self._users, rows.drop(FLAGS)
-        texts = owner._named(rows)
+        texts = owner._dictionary_columns(rows)
         table = rows.select(
             owner._ids.texts().alias("user"),
             *(owner._dictionary.texts(pl.col(name)).alias(name) for name in texts),

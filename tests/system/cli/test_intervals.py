@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.engine.rollup import ridge_coefficients
+from dpcli.engine.ridge import ridge_coefficients
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoNoise

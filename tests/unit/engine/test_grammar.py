@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine import decode
-from dpcli.engine.decode import Decoder, swapped
+from dpcli.engine.decode import Decoder, swap_decimal_mark
 from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
@@ -85,7 +85,9 @@ def test_a_decimal_comma_is_read_by_the_oracle_alike(
     texts = odd_texts(column, 1000)
     texts += [text.replace(".", ",") for text in texts] + ["1,5", "1.5", "1.000,5", "1,000.5"]
     cells = pl.DataFrame({"t0": texts}, schema={"t0": pl.String()})
-    found = decoded(column, cells.select(swapped(pl.col("t0"), column, ",")).to_series().to_list())
+    found = decoded(
+        column, cells.select(swap_decimal_mark(pl.col("t0"), column, ",")).to_series().to_list()
+    )
 
     for text, number in zip(texts, found, strict=True):
         assert number == value(column, text, ","), text
@@ -122,11 +124,11 @@ def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
 
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
-    from dpcli.engine.sums import combination
+    from dpcli.engine.sums import linear_combination
     from dpcli.queries import Factor, LinearQuery
 
     column = NumericColumn("x", "integer", Fraction(1), (0, 2**62 - 1))
-    ((_, total),) = combination(LinearQuery(factors=(Factor(column),)))
+    ((_, total),) = linear_combination(LinearQuery(factors=(Factor(column),)))
     frame = pl.DataFrame({"v": [2**62 - 1] * 1000}, schema={"v": pl.Int64()})
 
     assert frame.select(total.expression({column: "v"}, 10**6)).item() == 1000 * (2**62 - 1)

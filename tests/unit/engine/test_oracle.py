@@ -60,7 +60,7 @@ def test_quoted_cells_that_are_too_long_are_missing(
 ) -> None:
     """A quote that is never closed spoils its own cell and what stands behind it, no more."""
     path, longest, tried = tmp_path / "data.csv", 30, 0
-    monkeypatch.setattr(csv_normalizer, "LONGEST", longest)
+    monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", longest)
     monkeypatch.setattr(oracle, "LONGEST", longest)
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
@@ -86,7 +86,7 @@ def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
 ) -> None:
     """Also in the last record of a file without a line end: another record would change it."""
     read_in_blocks(monkeypatch, block)
-    monkeypatch.setattr(csv_normalizer, "LONGEST", 30)
+    monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", 30)
     monkeypatch.setattr(oracle, "LONGEST", 30)
     path, long = tmp_path / "data.csv", b'"' + b"x" * 31 + b'"'
     records = [b'1,"y"', b'"1",y', long + b',"y"', b'"1",' + long, long + b"," + long]

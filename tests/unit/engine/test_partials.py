@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine.aggregate import Aggregation
-from dpcli.engine.partials import aggregate_partials, packed, seal_partial, unpacked
+from dpcli.engine.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
@@ -53,7 +53,7 @@ def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) 
         data, part = folder / f"{place}.csv", folder / f"{place}.sealed"
         data.write_bytes(piece)
         with open_dataset([str(data)]) as dataset:
-            frames = Aggregation(queries, unit).partial(dataset, Progress(), kept=True)
+            frames = Aggregation(queries, unit).mergeable_partial(dataset, Progress())
         part.write_bytes(seal_partial(DIGEST, frames))
         names.append(str(part))
     return names
@@ -140,7 +140,7 @@ def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Pat
     wide = frame.with_columns(pl.col("s0").cast(pl.Int128))
     column = NumericColumn("a", "integer", bounds=(0, (1 << 62) - 1))
     aggregation = Aggregation([LinearQuery(factors=(Factor(column),))], RowUnit())
-    answers = opened(aggregation.sealed(aggregation.merged([[frame], [frame], [frame], [wide]])))
+    answers = opened(aggregation.seal(aggregation.merge([[frame], [frame], [frame], [wide]])))
     assert answers == [[((1 << 62) - 1) * 4]]
 
 
@@ -162,4 +162,4 @@ def test_a_damaged_part_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
 def test_blocks_are_read_back_as_they_were_written() -> None:
     """Also empty ones."""
     blocks = [b"", b"a", b"\0" * 300]
-    assert unpacked(packed(blocks)) == blocks
+    assert unpack_blocks(pack_blocks(blocks)) == blocks

@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding
-from dpcli.engine.ids import Dictionary, UserIdIndex
+from dpcli.engine.ids import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
@@ -81,7 +81,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     found: dict[str, set[tuple[int | None, str | None]]] = {}
     for batch in batches:
         frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
-        rows = users.added(frame.lazy(), "t").select("user", "id").collect().rows()
+        rows = users.with_users(frame.lazy(), "t").select("user", "id").collect().rows()
         for text, row in zip(batch, rows, strict=True):
             found.setdefault(text.strip(" \t"), set()).add(row)
 
@@ -98,7 +98,7 @@ def test_users_whose_hashes_are_equal_stay_apart(
 ) -> None:
     """With hashes of a few bits most scans begin again, until no two users have the same."""
     begun = []
-    drawn = UserIdIndex.added
+    drawn = UserIdIndex.with_users
 
     def few(self: UserIdIndex, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
         begun.append(self)
@@ -106,7 +106,7 @@ def test_users_whose_hashes_are_equal_stay_apart(
         short = pl.when(user < 0).then(user % -BITS - 1).otherwise(user)
         return drawn(self, rows, name).with_columns(short.alias("user"))
 
-    monkeypatch.setattr(UserIdIndex, "added", few)
+    monkeypatch.setattr(UserIdIndex, "with_users", few)
     path, files = tmp_path / "data.csv", 0
     for seed in range(start, start + 50):
         data, unit, asked = generate(seed)
@@ -120,7 +120,7 @@ def test_users_whose_hashes_are_equal_stay_apart(
 
 def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
     """A text met before gets the number it got before, and gives the text back."""
-    dictionary = Dictionary()
+    dictionary = TextDictionary()
 
     def numbers(*texts: str) -> list[int]:
         frame = pl.DataFrame({"t": texts})

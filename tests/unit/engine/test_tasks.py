@@ -13,8 +13,8 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 import pyarrow as pa
 
 from dpcli.csv_dialect import STANDARD_DIALECT
-from dpcli.engine.file_content import UTF8_MARK
-from dpcli.engine.partials import frames_of, unpacked
+from dpcli.engine.file_content import UTF8_BOM
+from dpcli.engine.partials import read_frames, unpack_blocks
 from dpcli.engine.rollup import Partial
 from dpcli.engine.spark_tasks import File, Tasks
 from dpcli.privacy.unit import RowUnit
@@ -26,7 +26,7 @@ from tests.oracles.plain import table
 
 def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatch]:
     """The lines of a file as Spark hands them out, cut apart anywhere."""
-    lines = data.removeprefix(UTF8_MARK).split(b"\n")
+    lines = data.removeprefix(UTF8_BOM).split(b"\n")
     if not lines[-1]:
         lines.pop()
     count = 0 if whole else min(len(lines) - 1, random.randint(0, 5))
@@ -63,11 +63,11 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
                             assert not report["problems"]
                             cut = cut or report["cut"]
                         else:
-                            partials.append(frames_of(unpacked(row["content"])))
+                            partials.append(read_frames(unpack_blocks(row["content"])))
             if not cut:
                 break
             again += 1
         aggregation = tasks.aggregation
-        found = opened(aggregation.sealed(aggregation.merged(partials)))
+        found = opened(aggregation.seal(aggregation.merge(partials)))
         assert found == engine(queries, RowUnit(), path), seed
     assert again > 0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine.rollup import ridge_coefficients
+from dpcli.engine.ridge import ridge_coefficients
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.neighboring import Neighbors, Relation
