@@ -131,13 +131,14 @@ class PrivatePartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class IdColumn:
-    """Who or what a row belongs to. Ids are never published, at most counted.
+    """The id of the person that a row belongs to. Ids are counted, but never published.
 
-    A row whose id is empty belongs to no person, or, if `each`, to a person of its own.
+    A row with an empty id belongs to no person. With `singletons_without_id`, it belongs to a
+    person with no other row.
     """
 
     name: str
-    each: bool = False
+    singletons_without_id: bool = False
     kind: Literal["id"] = "id"
     missing: None = None
 

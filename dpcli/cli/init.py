@@ -26,7 +26,7 @@ from dpcli.messages import note
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
-from dpcli.specification.draft import draft_spec, twins_of, unfit
+from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.schema import spec_schema
 from dpcli.specification.yaml_reader import PLACEHOLDER
@@ -82,7 +82,7 @@ def _columns(
             names = tuple(f"{PLACEHOLDER}_{number}" for number in range(1, count + 1))
             return names, replace(dialect, names=names), True
         require_names(source, asserted=bool(header))
-        if all(unfit(name, twins_of(source.header)) for name in source.header):
+        if all(why_undeclarable(name, duplicate_names(source.header)) for name in source.header):
             raise DataError.about("not-column-names.none", data=data)
         if source.dialect is None:
             return source.header, STANDARD_DIALECT, True

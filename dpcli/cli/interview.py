@@ -35,7 +35,7 @@ from dpcli.spec_fields import field_examples
 from dpcli.spec_values import MAX_EPSILON
 from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault
-from dpcli.specification.draft import spec_text, twins_of, unfit
+from dpcli.specification.draft import duplicate_names, spec_text, why_undeclarable
 from dpcli.specification.load import parse_central_spec
 
 PROBE = "1e-6"
@@ -90,8 +90,8 @@ class Interview:
 
     def __init__(self, asker: Asker, header: Sequence[str], dialect: Dialect) -> None:
         self._asker, self._dialect = asker, dialect
-        twins = twins_of(header)
-        self._header = [name for name in header if not unfit(name, twins)]
+        twins = duplicate_names(header)
+        self._header = [name for name in header if not why_undeclarable(name, twins)]
         self._tree: dict[str, Any] = {
             "dataset": "probe", "unit": "row", "neighbors": "add-remove",
             "budget": {"epsilon": "1"}, "quality": {}, "columns": {}, "statistics": {},

@@ -17,7 +17,7 @@ from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
-from dpcli.specification.probability_tables import MOST_BYTES, read_bytes, table_of
+from dpcli.specification.probability_tables import MAX_BYTES, read_table_file, table_from_csv
 
 Found = tuple[dict[str, object], str, str]
 """An epsilon and where it is reached: as JSON, and as texts."""
@@ -44,10 +44,10 @@ def _table(path: Path) -> ProbabilityTable:
     """The table in a file; SpecError with all its problems if it is none."""
     piped = str(path) == "-"
     try:
-        raw = sys.stdin.buffer.read(MOST_BYTES + 1) if piped else read_bytes(path)
+        raw = sys.stdin.buffer.read(MAX_BYTES + 1) if piped else read_table_file(path)
     except (OSError, ValueError):
         raise SpecError.about("table-unreadable.input", path=path) from None
-    return table_of(raw, "standard input" if piped else str(path))
+    return table_from_csv(raw, "standard input" if piped else str(path))
 
 
 def _of_table(table: ProbabilityTable) -> Found:

@@ -16,7 +16,7 @@ from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery
 from dpcli.reference import texts
-from dpcli.specification.dataset_names import mixed_scripts
+from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
 
@@ -107,7 +107,7 @@ def limitations(plan: Plan, *, shuffled: bool = False) -> list[str]:
 
 def reader_warnings(plan: Plan) -> list[str]:
     """What readers of the plan, and of some numbers, must know."""
-    mixed = mixed_scripts(plan.spec.dataset)
+    mixed = mixed_scripts_warning(plan.spec.dataset)
     notes = [mixed] if mixed else []
     for planned in plan.statistics:
         notes += planned.entry.statistic.warnings(planned.entry.request)

@@ -15,7 +15,7 @@ from dpcli.columns import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import Plan
 from dpcli.report.published_numbers import PublishedNumbers
-from dpcli.specification.axes import ESTIMATED
+from dpcli.specification.axes import ESTIMATE_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -181,13 +181,16 @@ def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
 
     header, *lines = estimate_lines(rows)
     frame = pl.DataFrame(lines, dict.fromkeys(header, pl.String), orient="row")
-    return Table(frame, frozenset(ESTIMATED[3:])).typed
+    return Table(frame, frozenset(ESTIMATE_COLUMNS[3:])).typed
 
 
 def estimate_lines(rows: Sequence[GroupEstimate]) -> list[list[str]]:
     """The header, and one line per estimate."""
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
-    return [[*ESTIMATED[:2], *keys, *ESTIMATED[2:]], *(_line(row, keys) for row in rows)]
+    return [
+        [*ESTIMATE_COLUMNS[:2], *keys, *ESTIMATE_COLUMNS[2:]],
+        *(_line(row, keys) for row in rows),
+    ]
 
 
 def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:

@@ -1,8 +1,10 @@
-"""Keys, bins, conditions and candidates, in whole steps of their columns."""
+"""Reads keys, bins, conditions and candidates, in whole steps of their columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from typing import Any
 
@@ -12,7 +14,7 @@ from dpcli.queries import Condition
 from dpcli.reference import variant_code
 from dpcli.scores import Points
 from dpcli.specification.columns_section import SpecContext
-from dpcli.specification.grid import in_steps, on_grid, read_number, within
+from dpcli.specification.grid import read_in_steps, read_number, read_on_grid, read_within_bounds
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
     MappingNode,
@@ -25,150 +27,169 @@ from dpcli.specification.tree import (
 )
 from dpcli.specification.validation import Section
 
-MOST_BINS = 10_001
-"""A column of ten thousand steps has one value more."""
+MAX_BINS = 10_001
+"""Enough for one bin per value of a column of ten thousand steps."""
 
-RESERVED = ("statistic", "item", "value", "lower", "upper")
-"""The columns that every output has."""
+RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
+"""The columns that every published table has."""
 
-ESTIMATED = ("column", "estimate", "item", "records", "value", "standard_error", "lower", "upper")
+ESTIMATE_COLUMNS = (
+    "column",
+    "estimate",
+    "item",
+    "records",
+    "value",
+    "standard_error",
+    "lower",
+    "upper",
+)
 """The columns of the table of estimates that are not keys."""
 
 Ranges = tuple[tuple[int, int], ...]
 
 
-def read_keys(part: Section[Any], field: str, scope: SpecContext) -> tuple[Key, ...]:
-    """The keys of a list such as `by`."""
-    part.require(field)
+def read_keys(section: Section[Any], field: str, context: SpecContext) -> tuple[Key, ...]:
+    """Reads the keys of a list such as `by`."""
+    section.require(field)
     seen: set[str] = set()
 
     def read(item: Node) -> Key:
-        word = node_at(item, "column")
-        assert isinstance(word, ScalarNode)
-        if word.text in seen:
-            raise word.span.report("duplicate-key-column", column=word.text, field=field)
-        seen.add(word.text)
-        column = scope.key(word, part.subject)
-        if column.name in RESERVED:
-            raise word.span.report("reserved-name", column=column.name, reserved=RESERVED)
+        scalar = node_at(item, "column")
+        assert isinstance(scalar, ScalarNode)
+        if scalar.text in seen:
+            raise scalar.span.report("duplicate-key-column", column=scalar.text, field=field)
+        seen.add(scalar.text)
+        column = context.groupable_column(scalar, section.subject)
+        if column.name in RESERVED_COLUMNS:
+            raise scalar.span.report("reserved-name", column=column.name, reserved=RESERVED_COLUMNS)
         bins = item.get("bins") if isinstance(item, MappingNode) else None
-        return read_axis(column, bins, word, "missing-bins")
+        return read_axis(column, bins, scalar, "missing-bins")
 
-    listing = part.node.listing(field)
+    listing = section.node.sequence(field)
     return tuple(read_all(read, listing.items if listing else ()))
 
 
 def read_axis(
-    column: ValuedColumn | PrivatePartitionColumn, bins: Node | None, word: ScalarNode, missing: str
+    column: ValuedColumn | PrivatePartitionColumn,
+    bins: Node | None,
+    scalar: ScalarNode,
+    missing_code: str,
 ) -> Key:
-    """The labels of a category, or the bins of a number; `missing` says that it has none."""
+    """One axis: the labels of a category, or the bins of a number.
+
+    `missing_code` is the problem of a numeric column without bins.
+    """
     facts = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
-        raise word.span.report("formula-label.key", first=column.name[0], **facts)
+        raise scalar.span.report("formula-label.key", first=column.name[0], **facts)
     if isinstance(column, NumericColumn):
         if bins is None:
-            raise word.span.report(missing, **facts)
-        return Key(column, _starts(column, bins))
+            raise scalar.span.report(missing_code, **facts)
+        return Key(column, _read_bin_starts(column, bins))
     if bins is not None:
         raise bins.span.report("bins-not-taken", **facts)
     return Key(column)
 
 
-def _starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
+def _read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
     width, edges = node_at(bins, "width"), node_at(bins, "edges")
     if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
         raise bins.span.report("bins-form.both" if isinstance(width, ScalarNode) else "bins-form")
     if isinstance(width, ScalarNode):
-        starts = _by_width(column, width)
+        starts = _starts_by_width(column, width)
     else:
-        starts = _by_edges(column, scalars_of(edges))
-    if len(starts) > MOST_BINS:
+        starts = _starts_by_edges(column, scalars_of(edges))
+    if len(starts) > MAX_BINS:
         span = width.span if isinstance(width, ScalarNode) else edges.span
-        raise span.report("too-many-bins", count=len(starts), most=MOST_BINS)
+        raise span.report("too-many-bins", count=len(starts), most=MAX_BINS)
     return tuple(starts)
 
 
-def _by_width(column: NumericColumn, word: ScalarNode) -> Sequence[int]:
-    """Bins of one width from the lower bound; the last may be narrower.
+def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]:
+    """Bins of equal width from the lower bound; the last may be narrower.
 
-    Bins of whole numbers and days are ranges of that many values, so the upper bound may
-    be a bin of its own. The last interval of finer numbers includes it instead.
+    A bin of whole numbers or days is a range of `width` values, so the upper bound may be a bin of
+    its own. For finer numbers, the last interval includes the upper bound instead.
     """
-    steps = read_number(word, "`width`") / column.step
+    steps = read_number(scalar, "`width`") / column.step
     if steps <= 0 or steps.denominator != 1:
         code = "width-not-positive" if steps <= 0 else "off-grid.width"
         unit = "a whole number of days" if column.kind == "date" else "a multiple of the step"
         nearest = readable_text(max(1, ceil(steps)) * column.step)
-        raise word.span.report(code, width=word.text, unit=unit, nearest=nearest)
+        raise scalar.span.report(code, width=scalar.text, unit=unit, nearest=nearest)
     end = column.upper + 1 if column.whole else column.upper
     return range(column.lower, end, steps.numerator)
 
 
-def _by_edges(column: NumericColumn, words: Sequence[ScalarNode]) -> Sequence[int]:
-    """Given edges: on the grid, rising, from bound to bound.
+def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Sequence[int]:
+    """Bins between the given edges, which increase from the lower to the upper bound.
 
-    Each edge but the last begins a bin. The last is the upper bound, which the last bin
-    includes; or, for whole numbers and days, the value after it, where the next bin would
+    Each edge but the last begins a bin. The last edge is the upper bound, which the last bin
+    includes. For whole numbers and days it may also be the next value, where another bin would
     begin.
     """
-    edges = read_all(lambda word: on_grid(column, word, "the edge"), words)
+    edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
     for place in range(1, len(edges)):
         if edges[place] <= edges[place - 1]:
-            facts = {"edge": words[place].text, "before": words[place - 1].text}
-            raise words[place].span.report("edges-order", **facts)
+            facts = {"edge": scalars[place].text, "before": scalars[place - 1].text}
+            raise scalars[place].span.report("edges-order", **facts)
     ends = (0, "first", "lower", column.lower), (-1, "last", "upper", column.upper)
     for place, which, side, bound in ends:
         after = column.whole and place == -1 and edges[place] == bound + 1
         if edges[place] != bound and not after:
             within_bounds = column.lower <= edges[place] <= column.upper
             code = "edges-bounds" if within_bounds else "edges-bounds.beyond"
-            facts = {"edge": words[place].text, "bound": column.text(bound)}
-            raise words[place].span.report(code, place=which, side=side, **facts)
+            facts = {"edge": scalars[place].text, "bound": column.text(bound)}
+            raise scalars[place].span.report(code, place=which, side=side, **facts)
     return edges[:-1]
 
 
-def read_conditions(part: Section[Any], scope: SpecContext) -> tuple[Condition, ...]:
-    """All conditions of a `where` mapping."""
-    part.require("where")
+def read_conditions(section: Section[Any], context: SpecContext) -> tuple[Condition, ...]:
+    """Reads all conditions of a `where` mapping."""
+    section.require("where")
 
     def read(pair: tuple[ScalarNode, Node]) -> Condition:
-        column = scope.usable(pair[0], part.subject)
-        return Condition(column, _ranges(column, pair[1]))
+        column = context.valued_column(pair[0], section.subject)
+        return Condition(column, _read_ranges(column, pair[1]))
 
-    where = part.node.mapping("where")
+    where = section.node.mapping("where")
     return tuple(read_all(read, where.pairs.values() if where else ()))
 
 
-def _ranges(column: ValuedColumn, node: Node) -> Ranges:
+def _read_ranges(column: ValuedColumn, node: Node) -> Ranges:
     if not isinstance(node, MappingNode):
-        return merged(read_all(lambda word: _position(column, word), scalars_of(node)))
+        return merge_ranges(read_all(partial(_read_position, column), scalars_of(node)))
     if isinstance(column, NumericColumn):
-        return _between(column, node)
+        return _read_range(column, node)
     facts = {"column": column.name, "kind": column.kind, "label": column.labels[0]}
     raise node.span.report("condition-form.labels", **facts)
 
 
-def _position(column: ValuedColumn, word: ScalarNode) -> int:
+def _read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
     if isinstance(column, NumericColumn):
-        return within(column, word, f"the value of `{column.name}`")
-    if word.text in column.positions:
-        return column.positions[word.text]
+        return read_within_bounds(column, scalar, f"the value of `{column.name}`")
+    if scalar.text in column.positions:
+        return column.positions[scalar.text]
     facts = {"column": column.name}
-    if word.text in column.label_of:
-        facts |= {"text": word.text, "label": column.label_of[word.text]}
-        raise word.span.report("unknown-label.text", labels=column.labels, **facts)
+    if scalar.text in column.label_of:
+        facts |= {"text": scalar.text, "label": column.label_of[scalar.text]}
+        raise scalar.span.report("unknown-label.text", labels=column.labels, **facts)
     code = "unknown-label.boolean" if column.kind == "boolean" else "unknown-label.of"
-    raise word.span.report(code, word=word.text, choices=column.labels, **facts)
+    raise scalar.span.report(code, word=scalar.text, choices=column.labels, **facts)
 
 
-def _between(column: NumericColumn, node: MappingNode) -> Ranges:
-    sides = [(side, word) for side in ("min", "max") if (word := node.word(side))]
+def _read_range(column: NumericColumn, node: MappingNode) -> Ranges:
+    sides = [(side, scalar) for side in ("min", "max") if (scalar := node.scalar(side))]
     if not sides:
         raise node.span.report("condition-form", column=column.name)
-    found = read_all(lambda one: in_steps(column, one[1], f"`{one[0]}`"), sides)
-    read = dict(zip((side for side, _ in sides), found, strict=True))
-    low, high = read.get("min", column.lower), read.get("max", column.upper)
-    if len(read) == 2 and low > high:
+
+    def read(side_and_limit: tuple[str, ScalarNode]) -> Fraction:
+        side, limit = side_and_limit
+        return read_in_steps(column, limit, f"`{side}`")
+
+    limits = dict(zip(dict(sides), read_all(read, sides), strict=True))
+    low, high = limits.get("min", column.lower), limits.get("max", column.upper)
+    if len(limits) == 2 and low > high:
         raise node.span.report("impossible-condition.order", column=column.name)
     first, last = max(column.lower, ceil(low)), min(column.upper, floor(high))
     if first <= last:
@@ -178,8 +199,8 @@ def _between(column: NumericColumn, node: MappingNode) -> Ranges:
     raise node.span.report(code, column=column.name, step=step, **ends)
 
 
-def merged(positions: Iterable[int]) -> Ranges:
-    """Distinct whole numbers as the fewest inclusive ranges, in order."""
+def merge_ranges(positions: Iterable[int]) -> Ranges:
+    """The same whole numbers as the smallest number of inclusive ranges, in order."""
     ranges: list[tuple[int, int]] = []
     for position in sorted(set(positions)):
         if ranges and ranges[-1][1] == position - 1:
@@ -190,24 +211,24 @@ def merged(positions: Iterable[int]) -> Ranges:
 
 
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:
-    """The points of a list, or of a step; else the whole grid."""
+    """The candidates of a list, or at a step; all values of the column if neither is given."""
     if isinstance(node, SequenceNode):
-        return _rising(scalars_of(node), column)
-    word = node.word("step") if isinstance(node, MappingNode) else None
-    if word is None:
+        return _read_increasing(scalars_of(node), column)
+    scalar = node.scalar("step") if isinstance(node, MappingNode) else None
+    if scalar is None:
         return range(column.lower, column.upper + 1)
-    steps = in_steps(column, word, "`step`")
+    steps = read_in_steps(column, scalar, "`step`")
     if steps <= 0 or steps.denominator != 1:
-        facts = {"value": word.text, "step": readable_text(column.step)}
-        raise word.span.report("off-grid.candidates", **facts)
+        facts = {"value": scalar.text, "step": readable_text(column.step)}
+        raise scalar.span.report("off-grid.candidates", **facts)
     return range(column.lower, column.upper + 1, steps.numerator)
 
 
-def _rising(words: Sequence[ScalarNode], column: NumericColumn) -> tuple[int, ...]:
+def _read_increasing(scalars: Sequence[ScalarNode], column: NumericColumn) -> tuple[int, ...]:
     points: list[int] = []
-    for word in words:
-        point = within(column, word, "the candidate")
+    for scalar in scalars:
+        point = read_within_bounds(column, scalar, "the candidate")
         if points and point <= points[-1]:
-            raise word.span.report("candidates-order", value=word.text)
+            raise scalar.span.report("candidates-order", value=scalar.text)
         points.append(point)
     return tuple(points)

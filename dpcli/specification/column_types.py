@@ -1,6 +1,6 @@
-"""The types of columns: one model and one registry line for each.
+"""The types of columns: one model and one line of `COLUMN_TYPES` for each.
 
-Texts and labels are visible, each once, and harmless in a spreadsheet.
+Declared texts and labels must be visible and different, and no spreadsheet may run them.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from dpcli.spec_values import (
     Texts,
     invalid_value,
 )
-from dpcli.specification.grid import bounds_in_steps, whole_steps
+from dpcli.specification.grid import bounds_in_steps, require_whole_steps
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, read_all, scalars_of
 from dpcli.specification.validation import Section
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
 
-INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories of characters that a text must not hold."""
+INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories that a declared text must not contain."""
 
 
-def _number_or_drop(text: str) -> Fraction | None:
+def _parse_number_or_drop(text: str) -> Fraction | None:
     return None if text == DROP else parse_number(text)
 
 
-def _day_or_drop(text: str) -> Fraction | None:
+def _parse_day_or_drop(text: str) -> Fraction | None:
     return None if text == DROP else Fraction(parse_day(text))
 
 
-def _step(text: str, *, whole: bool) -> Fraction:
+def _parse_step(text: str, *, whole: bool) -> Fraction:
     step = parse_number(text)
     if step <= 0:
         raise invalid_value("step-not-positive.whole" if whole else "step-not-positive")
@@ -66,53 +66,54 @@ def _step(text: str, *, whole: bool) -> Fraction:
 
 TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
 NUMBER_SCHEMA = ExactNumber().schema
-WholeStep = Annotated[Fraction, ParsedText(partial(_step, whole=True), NUMBER_SCHEMA)]
-Step = Annotated[Fraction, ParsedText(partial(_step, whole=False), NUMBER_SCHEMA)]
-MissingNumber = Annotated[Fraction | None, ParsedText(_number_or_drop, TEXT_SCHEMA)]
-MissingDay = Annotated[Fraction | None, ParsedText(_day_or_drop, TEXT_SCHEMA)]
+WholeStep = Annotated[Fraction, ParsedText(partial(_parse_step, whole=True), NUMBER_SCHEMA)]
+Step = Annotated[Fraction, ParsedText(partial(_parse_step, whole=False), NUMBER_SCHEMA)]
+MissingNumber = Annotated[Fraction | None, ParsedText(_parse_number_or_drop, TEXT_SCHEMA)]
+MissingDay = Annotated[Fraction | None, ParsedText(_parse_day_or_drop, TEXT_SCHEMA)]
 MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
 class ColumnModel(SectionModel):
-    """What is declared of a column; one subclass and one registry line for each type."""
+    """The declaration of a column; each type has a subclass and a line of `COLUMN_TYPES`."""
 
     kind: ClassVar[str]
 
-    def column(self, name: str, part: Section[Any]) -> Column:
-        """The column, after all of its problems are recorded."""
+    def column(self, name: str, section: Section[Any]) -> Column:
+        """The declared column; `AlreadyReportedError` after all of its problems are recorded."""
         raise NotImplementedError
 
 
 class NumericColumnModel(ColumnModel):
-    """A type with numbers or days: they are counted in steps.
+    """A type of numbers or days, which become whole numbers of steps.
 
-    A further type overrides `column`: a `NumericColumn` is an integer, a number or a date.
+    The three kinds of `NumericColumn` are subclasses. A type that makes another class of column
+    overrides `column`.
     """
 
-    def column(self, name: str, part: Section[Any]) -> Column:
-        """The column with bounds and constant in whole steps; a constant needs bounds."""
-        given: Any = self
-        step, kind = getattr(given, "step", Fraction(1)), cast("NumericKind", self.kind)
-        limits, (low, high) = None, (part.text("bounds", side) for side in (0, 1))
-        if given.bounds is not None:
-            lower, upper = map(Fraction, given.bounds)
+    def column(self, name: str, section: Section[Any]) -> Column:
+        """The column, with bounds and constant in whole steps. A constant needs bounds."""
+        fields: Any = self
+        step, kind = getattr(fields, "step", Fraction(1)), cast("NumericKind", self.kind)
+        limits, (low, high) = None, (section.text("bounds", side) for side in (0, 1))
+        if fields.bounds is not None:
+            lower, upper = map(Fraction, fields.bounds)
             if lower >= upper:
                 code = "bounds-order.equal" if lower == upper else "bounds-order"
-                raise part.report(code, "bounds", low=low, high=high)
-            limits = bounds_in_steps(part, (lower, upper), step)
-        word = part.node.word("missing")
-        if given.missing is None or word is None:
+                raise section.report(code, "bounds", low=low, high=high)
+            limits = bounds_in_steps(section, (lower, upper), step)
+        scalar = section.node.scalar("missing")
+        if fields.missing is None or scalar is None:
             return NumericColumn(name, kind, step, limits)
-        constant = whole_steps(given.missing / step, step, word, "`missing`")
+        constant = require_whole_steps(fields.missing / step, step, scalar, "`missing`")
         if limits is None:
-            raise part.report_key("missing-bounds.constant", "missing", column=name)
+            raise section.report_key("missing-bounds.constant", "missing", column=name)
         if not limits[0] <= constant <= limits[1]:
-            raise part.report("out-of-bounds.missing", "missing", low=low, high=high)
+            raise section.report("out-of-bounds.missing", "missing", low=low, high=high)
         return NumericColumn(name, kind, step, limits, constant)
 
 
 class IntegerColumnModel(NumericColumnModel):
-    """Whole numbers between two bounds."""
+    """Whole numbers within bounds."""
 
     kind = "integer"
     type: Literal["integer"]
@@ -122,7 +123,7 @@ class IntegerColumnModel(NumericColumnModel):
 
 
 class NumberColumnModel(NumericColumnModel):
-    """Numbers between two bounds, rounded to a grid."""
+    """Numbers within bounds, rounded to multiples of the step."""
 
     kind = "number"
     type: Literal["number"]
@@ -132,7 +133,7 @@ class NumberColumnModel(NumericColumnModel):
 
 
 class DateColumnModel(NumericColumnModel):
-    """Days between two bounds."""
+    """Days within bounds."""
 
     kind = "date"
     type: Literal["date"]
@@ -141,56 +142,56 @@ class DateColumnModel(NumericColumnModel):
 
 
 class CategoryColumnModel(ColumnModel):
-    """Known texts, each published under a label."""
+    """Declared texts, each published as a label."""
 
     kind = "category"
     type: Literal["category"]
     values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, part: Section[Any]) -> Column:
-        """The column; without values, one whose groups are private."""
+    def column(self, name: str, section: Section[Any]) -> Column:
+        """The column. Without `values`, it is a column with private partitions."""
         if self.values is None:
             if self.missing == DROP:
                 return PrivatePartitionColumn(name)
-            raise part.report("unknown-label.open", "missing")
-        values = part.node.get("values")
-        pairs = [(word, word) for word in scalars_of(values)]
+            raise section.report("unknown-label.open", "missing")
+        values = section.node.get("values")
+        pairs = [(scalar, scalar) for scalar in scalars_of(values)]
         if isinstance(values, MappingNode):
-            pairs = [
-                (key, one) for key, one in values.pairs.values() if isinstance(one, ScalarNode)
-            ]
-        good = attempt(_require_texts, pairs)
-        column = CategoryColumn(name, "category", tuple((key.text, one.text) for key, one in pairs))
-        return _with_missing(column, part, good)
+            entries = values.pairs.values()
+            pairs = [(text, label) for text, label in entries if isinstance(label, ScalarNode)]
+        check_texts = attempt(_require_distinct_texts, pairs)
+        labels = tuple((text.text, label.text) for text, label in pairs)
+        column = CategoryColumn(name, "category", labels)
+        return _with_missing(column, section, check_texts)
 
 
 class BooleanColumnModel(ColumnModel):
-    """Two texts: one for false, one for true."""
+    """Two texts: the first means false, the second true."""
 
     kind = "boolean"
     type: Literal["boolean"]
     values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, part: Section[Any]) -> Column:
-        """The column with the labels false and true."""
+    def column(self, name: str, section: Section[Any]) -> Column:
+        """The column, whose labels are `false` and `true`."""
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
-        texts = scalars_of(part.node.get("values"))
-        good = attempt(_require_texts, [(text, None) for text in texts])
-        return _with_missing(CategoryColumn(name, "boolean", pairs), part, good)
+        texts = scalars_of(section.node.get("values"))
+        check_texts = attempt(_require_distinct_texts, [(text, None) for text in texts])
+        return _with_missing(CategoryColumn(name, "boolean", pairs), section, check_texts)
 
 
 class IdColumnModel(ColumnModel):
-    """Whose row it is; never published."""
+    """The id of the person of a row. It is never published."""
 
     kind = "id"
     type: Literal["id"]
     missing: MissingId = DROP
 
-    def column(self, name: str, part: Section[Any]) -> Column:  # noqa: ARG002
-        """The column, and what becomes of rows without an id."""
-        return IdColumn(name, each=self.missing == "each")
+    def column(self, name: str, section: Section[Any]) -> Column:  # noqa: ARG002
+        """The column; `missing: each` makes a person of each row without an id."""
+        return IdColumn(name, singletons_without_id=self.missing == "each")
 
 
 COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
@@ -205,43 +206,46 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
 
 
 def _with_missing(
-    column: CategoryColumn, part: Section[Any], good: Callable[[], object]
+    column: CategoryColumn, section: Section[Any], check_texts: Callable[[], object]
 ) -> CategoryColumn:
-    label, position = part.values.missing, None
+    label, position = section.values.missing, None
     if label != DROP:
         position = column.positions.get(label)
         if position is None:
-            raise part.report("unknown-label", "missing", word=label, choices=column.labels)
-    good()
+            raise section.report("unknown-label", "missing", word=label, choices=column.labels)
+    check_texts()
     return CategoryColumn(column.name, column.kind, column.values, position)
 
 
 def is_invisible(text: str) -> bool:
-    """Whether a text holds a character that cannot be seen."""
-    return any(unicodedata.category(character) in INVISIBLE for character in text)
+    """Whether a text contains a character that cannot be seen."""
+    return any(unicodedata.category(character) in INVISIBLE_CATEGORIES for character in text)
 
 
-def _require_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]) -> None:
-    """Texts, and labels that are published for them, must be good; each text once."""
+def _require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]) -> None:
+    """Checks pairs of a text and its label, and that no text occurs twice."""
     seen: dict[str, ScalarNode] = {}
 
-    def require(pair: tuple[ScalarNode, ScalarNode | None]) -> None:
+    def check(pair: tuple[ScalarNode, ScalarNode | None]) -> None:
         text, label = pair
-        good = attempt(require_text, text, "value", published=label is text)
+        check_text = attempt(require_text, text, "value", published=label is text)
         if label is not None and label is not text:
             require_text(label, "label", published=True)
         first = seen.setdefault(text.text, text)
         if first is not text:
             line, column = first.span.start
             text.span.report("duplicate-value", value=text.text, line=line, column=column)
-        good()
+        check_text()
 
-    read_all(require, pairs)
+    read_all(check, pairs)
 
 
-def require_text(word: ScalarNode, what: str, *, published: bool) -> None:
-    """The text must be one that a cell can hold; a spreadsheet must show what is published."""
-    text, span, code = word.text, word.span, ""
+def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
+    """Checks that a cell can contain a text, and that spreadsheets show it if it is `published`.
+
+    Raises `AlreadyReportedError` after the problem is recorded.
+    """
+    text, span, code = scalar.text, scalar.span, ""
     if span.findings.is_suppressed(span):
         raise AlreadyReportedError
     if not text:

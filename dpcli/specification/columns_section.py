@@ -1,4 +1,4 @@
-"""The columns of a spec: one model per type, and the declared columns by name."""
+"""Reads the section `columns`, and resolves names of columns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
 
-MOST_COLUMNS = 10_000
-LONGEST_NAME = 1000
+MAX_COLUMNS = 10_000
+MAX_NAME_LENGTH = 1000
 
-ELSEWHERE = {
+TYPE_SYNONYMS = {
     "int": "integer",
     "float": "number",
     "decimal": "number",
@@ -34,17 +34,17 @@ ELSEWHERE = {
     "enum": "category",
     "datetime": "date",
 }
-"""What other tools call these types."""
+"""The names of types in other tools."""
 
 
 @dataclass
 class SpecContext:
-    """What readers share: declared columns, who is protected, and the problems so far.
+    """What the readers of all sections share: declared columns, privacy settings, and problems.
 
-    A column that was declared wrongly is None, and what uses it is silent; so is everything
-    when the section is absent, and nothing is `declared`. `names` are those of statistics, and
-    `taken` those that no statistic may have, each with what has it; `tables` are read from
-    files in `folder`.
+    A column with a wrong declaration is None, and its uses report nothing more. Without the section
+    `columns`, `declared` is false, and names of columns report nothing. `names` are the names of
+    statistics so far. `reserved_names` cannot be names of statistics; their values say what has
+    each of them. `tables` are the contents of files in `folder` that the spec names.
     """
 
     findings: Findings
@@ -56,93 +56,98 @@ class SpecContext:
     neighbors: str = ""
     composition: Composition | None = None
     names: dict[str, Span] = field(default_factory=dict)
-    taken: dict[str, str] = field(default_factory=dict)
+    reserved_names: dict[str, str] = field(default_factory=dict)
     tables: list[tuple[Path, bytes]] = field(default_factory=list)
 
     @property
     def relation(self) -> Relation:
-        """Who is protected, and how neighbours differ: a guess where that cannot be read."""
+        """The neighboring relation, with defaults for what is missing or wrong."""
         neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
         return Relation(self.unit or RowUnit(), neighbors)
 
-    def known(self, word: ScalarNode) -> str:
-        """The name of a column that is declared, rightly or wrongly."""
-        if word.text in self.columns:
-            return word.text
+    def declared_name(self, scalar: ScalarNode) -> str:
+        """The name of a column that is declared, perhaps with problems."""
+        if scalar.text in self.columns:
+            return scalar.text
         if self.declared:
-            word.span.report("unknown-column", word=word.text, choices=self.columns)
+            scalar.span.report("unknown-column", word=scalar.text, choices=self.columns)
         raise AlreadyReportedError
 
-    def column(self, word: ScalarNode) -> Column:
+    def column(self, scalar: ScalarNode) -> Column:
         """The declared column of that name."""
-        column = self.columns[self.known(word)]
+        column = self.columns[self.declared_name(scalar)]
         if column is None:
             raise AlreadyReportedError
         return column
 
-    def key(self, word: ScalarNode, subject: str) -> ValuedColumn | PrivatePartitionColumn:
+    def groupable_column(
+        self, scalar: ScalarNode, subject: str
+    ) -> ValuedColumn | PrivatePartitionColumn:
         """The column of that name if rows may be grouped by it."""
-        column = self.column(word)
+        column = self.column(scalar)
         if isinstance(column, IdColumn):
-            raise word.span.report("id-column", column=word.text)
+            raise scalar.span.report("id-column", column=scalar.text)
         if isinstance(column, NumericColumn) and column.bounds is None:
-            code = variant_code("missing-bounds", column.kind)
-            raise self.spans[word.text].report_and_suppress(code, column=word.text, subject=subject)
+            code, span = variant_code("missing-bounds", column.kind), self.spans[column.name]
+            raise span.report_and_suppress(code, column=column.name, subject=subject)
         return column
 
-    def usable(self, word: ScalarNode, subject: str) -> ValuedColumn:
+    def valued_column(self, scalar: ScalarNode, subject: str) -> ValuedColumn:
         """The column of that name if a statistic may read its values."""
-        column = self.key(word, subject)
+        column = self.groupable_column(scalar, subject)
         if isinstance(column, PrivatePartitionColumn):
-            raise self.spans[word.text].report("values-required", column=word.text, subject=subject)
+            span = self.spans[column.name]
+            raise span.report("values-required", column=column.name, subject=subject)
         return column
 
-    def of_kind(self, word: ScalarNode, subject: str, kinds: Sequence[str], who: str) -> Column:
-        """The column of that name if it is of one of these kinds, as `who` needs it."""
-        column = self.column(word)
+    def column_of_kind(
+        self, scalar: ScalarNode, subject: str, kinds: Sequence[str], who: str
+    ) -> Column:
+        """The column of that name if it is of one of the `kinds` that `who` needs."""
+        column = self.column(scalar)
         if not (isinstance(column, IdColumn) and "id" in kinds):
-            column = self.usable(word, subject)
+            column = self.valued_column(scalar, subject)
         if column.kind not in kinds:
             is_category = isinstance(column, CategoryColumn)
             code = "wrong-column-type.labels" if is_category else "wrong-column-type"
-            facts = {"column": word.text, "kind": column.kind, "kinds": kinds, "who": who}
-            raise word.span.report(code, **facts)
+            facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": who}
+            raise scalar.span.report(code, **facts)
         return column
 
 
-def declare_columns(section: MappingNode | None, scope: SpecContext) -> None:
-    """Adds every declared column to the scope."""
-    scope.declared = section is not None
+def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
+    """Adds every declared column to the context, or None for one with problems."""
+    context.declared = section is not None
     pairs = section.pairs if section else {}
-    if section and len(pairs) > MOST_COLUMNS:
-        section.span.report("too-many-columns", count=len(pairs), most=MOST_COLUMNS)
+    if section and len(pairs) > MAX_COLUMNS:
+        section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)
     normalized_names: dict[str, ScalarNode] = {}
     for name, (key, value) in pairs.items():
-        scope.spans[name], scope.columns[name] = key.span, None
-        good = attempt(_require_name, key)
+        context.spans[name], context.columns[name] = key.span, None
+        check_name = attempt(_require_name, key)
         twin = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
         if twin is not key:
             key.span.report("twin-names", column=name, line=twin.span.line)
-        column = attempt(_column, key, value)
+        column = attempt(_read_column, key, value)
         with suppress(AlreadyReportedError):
-            good()
-            scope.columns[name] = column()
+            check_name()
+            context.columns[name] = column()
 
 
 def _require_name(key: ScalarNode) -> None:
     code, name = "", key.text
     if not name:
         code = "empty-text.column"
-    elif len(name) > LONGEST_NAME:
+    elif len(name) > MAX_NAME_LENGTH:
         code = "name-too-long"
     elif is_invisible(name):
         code = "control-character.column"
     if code:
-        raise key.span.report(code, column=name, count=len(name), most=LONGEST_NAME)
+        raise key.span.report(code, column=name, count=len(name), most=MAX_NAME_LENGTH)
 
 
-def _column(key: ScalarNode, node: Node) -> Column:
-    types = {shape.kind: shape for shape in COLUMN_TYPES}
+def _read_column(key: ScalarNode, node: Node) -> Column:
+    types = {model.kind: model for model in COLUMN_TYPES}
     if not isinstance(node, MappingNode):
         proposed = node.text if node.text in types else "..."
         facts = {"found": node.shown, "proposed": proposed}
@@ -153,11 +158,11 @@ def _column(key: ScalarNode, node: Node) -> Column:
     text = kind.text
     if text not in types:
         facts = {"name": "`type`", "found": kind.shown}
-        word = ELSEWHERE.get(text.casefold(), text)
+        word = TYPE_SYNONYMS.get(text.casefold(), text)
         raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
     lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
     article = "an" if text.startswith("i") else "a"
-    part = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
-    column = part.values.column(key.text, part)
-    part.require()
+    section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
+    column = section.values.column(key.text, section)
+    section.require()
     return column

@@ -1,4 +1,4 @@
-"""The section `csv`: how the CSV files are written."""
+"""Reads the section `csv`: how the CSV files are written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpcli.csv_dialect import (
 )
 from dpcli.errors import SpecError
 from dpcli.spec_values import Boolean, ParsedText, SectionModel, Texts, invalid_value
-from dpcli.specification.columns_section import LONGEST_NAME
+from dpcli.specification.columns_section import MAX_NAME_LENGTH
 from dpcli.specification.tree import (
     Findings,
     MappingNode,
@@ -33,34 +33,37 @@ from dpcli.specification.tree import (
 )
 from dpcli.specification.validation import read_section
 
-NONE = "none"
-"""Stands for no quote at all."""
+NO_QUOTE = "none"
+"""The value of `quote` for files in which no character quotes cells."""
 
-TABS = ("tab", "\\t")
-"""Other words for a tab."""
+TAB_WORDS = ("tab", "\\t")
+"""What a spec may write for a tab."""
 
 
-def _mark(allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()) -> ParsedText:
+def _character_type(
+    allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()
+) -> ParsedText:
+    """One of the `allowed` characters, or one of the `words` that stand for others."""
     marks = " ".join("tab" if mark == "\t" else mark for mark in allowed if mark != " ")
 
     def read(text: str) -> str:
-        if text in allowed or text == NONE in words:
+        if text in allowed or text == NO_QUOTE in words:
             return text
-        if text in TABS and text in words:
+        if text in TAB_WORDS and text in words:
             return "\t"
         raise invalid_value("csv-mark", marks=marks + more, example=allowed[1])
 
     return ParsedText(read, {"type": "string", "enum": [*allowed, *words]})
 
 
-def _encoding(text: str) -> str:
-    found = find_encoding(text)
-    if found is not None:
-        return found
+def _parse_encoding(text: str) -> str:
+    encoding = find_encoding(text)
+    if encoding is not None:
+        return encoding
     raise invalid_value("unknown-encoding", choices=(*ENCODINGS, *OTHER_NAMES))
 
 
-def _names(names: list[str]) -> list[str]:
+def _require_distinct_names(names: list[str]) -> list[str]:
     seen: set[str] = set()
     for place, name in enumerate(names):
         composed = unicodedata.normalize("NFC", name)
@@ -68,64 +71,68 @@ def _names(names: list[str]) -> list[str]:
             raise invalid_value("csv-names.empty", at=(place,))
         if composed in seen:
             raise invalid_value("csv-names", at=(place,), word=name)
-        if len(name) > LONGEST_NAME:
-            raise invalid_value("csv-names.long", at=(place,), word=name, most=LONGEST_NAME)
+        if len(name) > MAX_NAME_LENGTH:
+            raise invalid_value("csv-names.long", at=(place,), word=name, most=MAX_NAME_LENGTH)
         seen.add(composed)
     return names
 
 
 class CsvModel(SectionModel):
-    """How the CSV files are written; as RFC 4180 has it where nothing is said."""
+    """How the CSV files are written. The defaults are those of RFC 4180."""
 
-    delimiter: Annotated[str, _mark(DELIMITERS, " or a space", TABS)] | None = None
-    quote: Annotated[str, _mark(QUOTES, f" or `{NONE}`", (NONE,))] | None = None
+    delimiter: Annotated[str, _character_type(DELIMITERS, " or a space", TAB_WORDS)] | None = None
+    quote: Annotated[str, _character_type(QUOTES, f" or `{NO_QUOTE}`", (NO_QUOTE,))] | None = None
     encoding: (
-        Annotated[str, ParsedText(_encoding, {"type": "string", "examples": list(ENCODINGS)})]
+        Annotated[str, ParsedText(_parse_encoding, {"type": "string", "examples": list(ENCODINGS)})]
         | None
     ) = None
     names: (
-        Annotated[Texts, AfterValidator(_names), Field(json_schema_extra={"uniqueItems": True})]
+        Annotated[
+            Texts,
+            AfterValidator(_require_distinct_names),
+            Field(json_schema_extra={"uniqueItems": True}),
+        ]
         | None
     ) = None
-    decimal: Annotated[str, _mark(DECIMALS)] | None = None
+    decimal: Annotated[str, _character_type(DECIMALS)] | None = None
     multiline: Boolean = True
 
 
 def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -> Dialect:
-    """What the section `csv` says; its names must include those of all columns."""
+    """Reads the section. If it has `names`, all names in `columns` must be among them."""
     if node is None:
         return UNDECLARED_DIALECT
-    part = read_section(CsvModel, node, "`csv`")
-    values, listing = part.values, node.listing("names")
-    names = tuple(one.text for one in scalars_of(listing))
+    section = read_section(CsvModel, node, "`csv`")
+    values = section.values
+    names = tuple(name.text for name in scalars_of(node.sequence("names")))
     for column, (key, _) in columns.pairs.items() if columns and names else ():
         if column not in names:
             key.span.report("column-not-named", word=column, choices=names)
     delimiter = values.delimiter or STANDARD_DIALECT.delimiter
-    quote = None if values.quote == NONE else values.quote or STANDARD_DIALECT.quote
+    quote = None if values.quote == NO_QUOTE else values.quote or STANDARD_DIALECT.quote
     decimal = values.decimal or STANDARD_DIALECT.decimal
     if delimiter == quote:
-        later = "quote" if part.has("quote") else "delimiter"
-        part.report_key("csv-ambiguous", later, mark=delimiter)
+        later = "quote" if section.has("quote") else "delimiter"
+        section.report_key("csv-ambiguous", later, mark=delimiter)
     if delimiter == decimal:
-        part.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
+        section.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
     return Dialect(
         delimiter,
         quote,
         values.encoding or STANDARD_DIALECT.encoding,
         names,
         decimal,
-        by_ending=not part.has("delimiter"),
+        by_ending=not section.has("delimiter"),
         multiline=values.multiline,
     )
 
 
-def parse_dialect(given: Mapping[str, str]) -> Dialect:
-    """The dialect that some fields of the section say; SpecError with all problems."""
+def parse_dialect(fields: Mapping[str, str]) -> Dialect:
+    """The dialect with these fields of the section; `SpecError` with all problems."""
     findings = Findings("", [])
     start = Span(findings, 1, 1, 1)
     pairs: dict[str, tuple[ScalarNode, Node]] = {
-        key: (ScalarNode(key, start), ScalarNode(text, start)) for key, text in given.items()
+        key: (ScalarNode(key, start), ScalarNode(text, start)) for key, text in fields.items()
     }
     dialect = attempt(read_dialect, MappingNode(pairs, start))
     if findings:
@@ -134,13 +141,13 @@ def parse_dialect(given: Mapping[str, str]) -> Dialect:
 
 
 def dialect_fields(dialect: Dialect) -> dict[str, str]:
-    """The fields of the section `csv`, in words, that differ from the default."""
+    """The fields of the section `csv` that differ from the default, as a spec writes them."""
     tab = dialect.delimiter == "\t"
-    words = {
+    texts_and_defaults = {
         "delimiter": ("tab" if tab else dialect.delimiter, STANDARD_DIALECT.delimiter),
-        "quote": (dialect.quote or NONE, STANDARD_DIALECT.quote),
+        "quote": (dialect.quote or NO_QUOTE, STANDARD_DIALECT.quote),
         "encoding": (dialect.encoding, STANDARD_DIALECT.encoding),
         "decimal": (dialect.decimal, STANDARD_DIALECT.decimal),
     }
-    found = {key: word for key, (word, usual) in words.items() if word != usual}
-    return found if dialect.multiline else found | {"multiline": "false"}
+    fields = {key: text for key, (text, default) in texts_and_defaults.items() if text != default}
+    return fields if dialect.multiline else fields | {"multiline": "false"}

@@ -1,4 +1,7 @@
-"""The entrance: from the text of a spec to a `Spec`, or to all of its problems."""
+"""Reads a spec: returns a `Spec`, or raises `SpecError` with all problems.
+
+All functions that other packages call are at the end of this module.
+"""
 
 from __future__ import annotations
 
@@ -31,52 +34,52 @@ from dpcli.specification.privacy_section import read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
-from dpcli.specification.yaml_reader import MOST_BYTES, find_placeholders, read_text
+from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 
 VERSION = "1"
 
 LOCAL = "local"
 """The model in which each record is randomized by itself."""
 
-MOST_PEOPLE = 10**11
-"""More than there ever were."""
+MAX_POPULATION = 10**11
+"""More people than have ever lived."""
 
-LONGEST_ANSWER = 2_000
-"""Characters of a declaration: a paragraph, not a document."""
+MAX_ANSWER_LENGTH = 2_000
+"""Characters of one answer under `declarations:`: a paragraph, not a document."""
 
-MOST_LETTERS = 40
-PLURAL = re.compile(rf"(?=.{{1,{MOST_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*")
+MAX_LETTERS = 40
+PLURAL = re.compile(rf"(?=.{{1,{MAX_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*")
 """Letters of any alphabet, with single spaces and hyphens between them."""
 
-PEOPLE = ("people", "persons")
-"""Words for what is protected, where that is a person."""
+PERSON_WORDS = ("people", "persons")
+"""Names that rows must not have where several rows belong to one person."""
 
 
-def _dataset(text: str) -> str:
+def _parse_dataset(text: str) -> str:
     fault = dataset_name_fault(text)
     if fault is None:
         return text
     raise invalid_value("bad-name.dataset", expected=fault["expected"], advice=fault["advice"])
 
 
-def _rows_are(text: str) -> str:
+def _parse_rows_are(text: str) -> str:
     if PLURAL.fullmatch(text):
         return text
-    raise invalid_value("bad-name.rows", most=MOST_LETTERS)
+    raise invalid_value("bad-name.rows", most=MAX_LETTERS)
 
 
 def _parse_answer(text: str) -> str:
-    if 1 <= len(text.strip()) <= LONGEST_ANSWER:
+    if 1 <= len(text.strip()) <= MAX_ANSWER_LENGTH:
         return text.strip()
-    raise invalid_value("bad-declaration", count=len(text.strip()), most=LONGEST_ANSWER)
+    raise invalid_value("bad-declaration", count=len(text.strip()), most=MAX_ANSWER_LENGTH)
 
 
-def _proposed(text: str) -> str:
+def _proposed_confidence(text: str) -> str:
     return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
 
 
 Population = Annotated[
-    int, ExactNumber("bad-declaration.population", least=1, most=MOST_PEOPLE, whole=True)
+    int, ExactNumber("bad-declaration.population", least=1, most=MAX_POPULATION, whole=True)
 ]
 AnswerText = Annotated[str, ParsedText(_parse_answer, {"type": ["string", "number", "boolean"]})]
 Confidence = Annotated[
@@ -85,13 +88,13 @@ Confidence = Annotated[
         "confidence-out-of-range",
         least=Fraction(1, 2),
         most=Fraction(999_999, 1_000_000),
-        proposed=_proposed,
+        proposed=_proposed_confidence,
     ),
 ]
 
 
 class DeclarationsModel(SectionModel):
-    """What only people can answer; the report and the registry record quote it."""
+    """What only people can answer. The report and the registry record quote it."""
 
     population: Population | None = None
     privacy_unit: AnswerText | None = None
@@ -109,7 +112,7 @@ class DeclarationsModel(SectionModel):
 
 
 class SpecModel(SectionModel):
-    """What a spec of either model says of itself."""
+    """The keys that specs of both models have."""
 
     dpcli: Annotated[
         str,
@@ -118,7 +121,7 @@ class SpecModel(SectionModel):
     ]
     model: Annotated[str, Choice("unknown-choice", ("central", LOCAL))] | None = None
     dataset: Annotated[
-        str, ParsedText(_dataset, {"type": "string", "pattern": f"^{DATASET_PATTERN}$"})
+        str, ParsedText(_parse_dataset, {"type": "string", "pattern": f"^{DATASET_PATTERN}$"})
     ]
     ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
     confidence: Confidence = Fraction(19, 20)
@@ -132,7 +135,8 @@ class CentralSpecModel(SpecModel):
     """What is released from a dataset, and how much that may reveal."""
 
     rows_are: (
-        Annotated[str, ParsedText(_rows_are, {"type": "string", "maxLength": MOST_LETTERS})] | None
+        Annotated[str, ParsedText(_parse_rows_are, {"type": "string", "maxLength": MAX_LETTERS})]
+        | None
     ) = None
     quality: dict[str, Any] | None = None
     statistics: list[Any]
@@ -145,100 +149,103 @@ class LocalSpecModel(SpecModel):
     public: list[Text] | None = None
 
 
-def _collected(heading: Section[Any], scope: SpecContext) -> Any:
-    # Specs of the central model, most of all, need no randomizers.
+def _read_responses(heading: Section[Any], context: SpecContext) -> Any:
+    # Most specs are of the central model and need no randomizers.
     from dpcli.specification.responses_section import read_responses
 
-    return read_responses(heading, scope)
+    return read_responses(heading, context)
 
 
-def declarations_of(part: Section[Any]) -> Declarations:
-    """What the steward declares, in the order written; nothing if there is no section."""
-    section, node = part.values.declarations, part.node.get("declarations")
-    if section is None or not isinstance(node, MappingNode):
+def _read_declarations(heading: Section[Any]) -> Declarations:
+    values, node = heading.values.declarations, heading.node.mapping("declarations")
+    if values is None or node is None:
         return Declarations()
-    answers = [(key, getattr(section, key)) for key in node.pairs if key != "population"]
-    return Declarations(section.population, tuple(answers))
+    # The report lists the answers in the order of the spec.
+    answers = [(key, getattr(values, key)) for key in node.pairs if key != "population"]
+    return Declarations(values.population, tuple(answers))
 
 
-def rows_name(part: Section[Any], unit: Unit | None) -> str:
-    """What rows are called. Rows of people are not people: readers would count too many."""
-    name = getattr(part.values, "rows_are", None) or "rows"
-    if isinstance(unit, PersonUnit) and name.casefold() in PEOPLE:
-        part.report("rows-are-people", "rows_are")
+def _read_rows_name(heading: Section[Any], unit: Unit | None) -> str:
+    name = getattr(heading.values, "rows_are", None) or "rows"
+    # A person can have several rows, so a count of rows must not be called a count of people.
+    if isinstance(unit, PersonUnit) and name.casefold() in PERSON_WORDS:
+        heading.report("rows-are-people", "rows_are")
     return str(name)
 
 
-DATA_NAMES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
-"""How names of files end that are not opened as specs."""
+DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
+"""Endings of the names of data files, which are not opened as specs."""
 
 
 def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
-    """The spec that a text says; `SpecError` with every problem if it says none.
+    """The spec in a text, of either model.
 
-    `source` names the text in messages; files that it names lie in `folder`.
+    `source` names the text in messages. Files that the text names are read from `folder`.
+    Raises `SpecError` with all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    root, findings, decoded = read_text(raw, source)
-    scope = SpecContext(findings, folder or Path())
+    root, findings, decoded = read_tree(raw, source)
+    context = SpecContext(findings, folder or Path())
     with suppress(TooManyProblemsError, AlreadyReportedError):
-        spec = _read(root, scope)
+        spec = _read(root, context)
         if not findings:
             digest = hashlib.sha256(raw)
-            for _, table in scope.tables:
+            for _, table in context.tables:
                 digest.update(hashlib.sha256(table).digest())
-            return replace(spec, text=decoded, digest=digest.hexdigest(), folder=scope.folder)
+            return replace(spec, text=decoded, digest=digest.hexdigest(), folder=context.folder)
     raise SpecError(findings.problems)
 
 
-def _read(root: MappingNode | None, scope: SpecContext) -> Spec:
-    """What a tree says, without text and digest."""
+def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     if root is None:
         raise AlreadyReportedError
     find_placeholders(root)
-    model = root.word("model")
+    model = root.scalar("model")
     local = model is not None and model.text == LOCAL
-    # The sections are read on their own.
+    # This checks the keys at the top; each section is read by a module of its own.
     heading: Section[Any] = read_section(
         LocalSpecModel if local else CentralSpecModel, root, "the spec"
     )
     values = heading.values
-    declare_columns(root.mapping("columns"), scope)
-    privacy = attempt(read_privacy, root.mapping("privacy"), scope)
-    quality = attempt(read_quality, None if local else root.mapping("quality"), scope)
-    entries = attempt(read_entries, root, scope) if not local else tuple
-    collected = attempt(_collected, heading, scope) if local else lambda: ((), ())
+    declare_columns(root.mapping("columns"), context)
+    privacy = attempt(read_privacy, root.mapping("privacy"), context)
+    quality = attempt(read_quality, None if local else root.mapping("quality"), context)
+    entries = attempt(read_entries, root, context) if not local else tuple
+    collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
     dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
-    rows_are = attempt(rows_name, heading, scope.unit)
+    rows_are = attempt(_read_rows_name, heading, context.unit)
     heading.require()
     responses, public = collected()
     return Spec(
         dataset=values.dataset,
         privacy=privacy(),
-        columns=tuple(column for column in scope.columns.values() if column is not None),
+        columns=tuple(column for column in context.columns.values() if column is not None),
         entries=entries(),
         confidence=values.confidence,
         text="",
         digest="",
-        declarations=declarations_of(heading),
+        declarations=_read_declarations(heading),
         dialect=dialect(),
         quality=quality(),
         rows_are=rows_are(),
         must_exist=values.ledger is not None,
         responses=responses,
         public=public,
-        files=tuple(path for path, _ in scope.tables),
+        files=tuple(path for path, _ in context.tables),
     )
 
 
 def read_spec_file(path: Path | str) -> Spec:
-    """The spec in a file; `SpecError` if it cannot be read or is wrong."""
-    if Path(path).name.casefold().endswith(DATA_NAMES):
-        # Problems show the line that they are on, and lines of data are not to be shown.
+    """The spec in a file, of either model.
+
+    Raises `SpecError` if the file cannot be read or the spec has problems.
+    """
+    if Path(path).name.casefold().endswith(DATA_SUFFIXES):
+        # Messages quote lines of the spec, and must never quote a line of data.
         raise SpecError.about("spec-unreadable.data", spec=Path(path))
     try:
         with Path(path).open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+            raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why, fix = describe_system_error(error)
         missing = isinstance(error, FileNotFoundError)
@@ -248,21 +255,21 @@ def read_spec_file(path: Path | str) -> Spec:
 
 
 def parse_central_spec(text: bytes | str, source: str) -> Spec:
-    """As `parse_spec`, of a spec of the central model."""
-    return _of_model(parse_spec(text, source), source, local=False)
+    """Like `parse_spec`, but a spec of the local model raises `SpecError` too."""
+    return _require_model(parse_spec(text, source), source, local=False)
 
 
 def read_central_spec(path: Path | str) -> Spec:
-    """As `read_spec_file`, of a spec of the central model."""
-    return _of_model(read_spec_file(path), str(path), local=False)
+    """Like `read_spec_file`, but a spec of the local model raises `SpecError` too."""
+    return _require_model(read_spec_file(path), str(path), local=False)
 
 
 def read_local_spec(path: Path | str) -> Spec:
-    """As `read_spec_file`, of a spec of the local model."""
-    return _of_model(read_spec_file(path), str(path), local=True)
+    """Like `read_spec_file`, but a spec of the central model raises `SpecError` too."""
+    return _require_model(read_spec_file(path), str(path), local=True)
 
 
-def _of_model(spec: Spec, source: str, *, local: bool) -> Spec:
+def _require_model(spec: Spec, source: str, *, local: bool) -> Spec:
     if spec.is_local == local:
         return spec
     raise SpecError.about("wrong-model.local" if spec.is_local else "wrong-model", spec=source)

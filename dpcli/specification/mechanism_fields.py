@@ -1,11 +1,11 @@
-"""How an answer is made noisy, its price, and what is done to it afterwards."""
+"""Reads the mechanism, the budget and the post-processing of an entry."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from inspect import getdoc
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import WithJsonSchema
 
@@ -24,132 +24,155 @@ from dpcli.statistics.postprocessing import STEPS, Step, SuppressWide
 from dpcli.statistics.statistic import Statistic
 
 AUTO = "auto"
-"""What a spec writes to leave the choice of the mechanism to the plan."""
+"""The value of `mechanism` that leaves the choice to the plan."""
 
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
-"""How a price can be given; one of them is needed."""
+"""The keys that can request privacy budget. An entry needs exactly one of them."""
 
 
-def _mechanisms() -> dict[str, str]:
+def _mechanism_summaries() -> dict[str, str]:
     auto = "The one that is most accurate, or costs least."
     return {**summaries_by_name(mechanisms.MECHANISMS), AUTO: auto}
 
 
-def _calibrations() -> dict[str, str]:
-    return {name: "" for one in mechanisms.MECHANISMS for name in one.calibrations}
+def _calibration_names() -> dict[str, str]:
+    return {name: "" for mechanism in mechanisms.MECHANISMS for name in mechanism.calibrations}
 
 
-MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanisms)]
-Calibration = Annotated[str, Choice("unknown-calibration", _calibrations)]
+MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanism_summaries)]
+Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 
-AnswerSettings = tuple[tuple[Mechanism, ...], BudgetRequest, str]
-"""The mechanisms that may answer an entry, its price, and how they choose their noise."""
+
+class AnswerSettings(NamedTuple):
+    """The mechanisms that may answer an entry, its budget request, and its calibration."""
+
+    mechanisms: tuple[Mechanism, ...]
+    budget_request: BudgetRequest
+    calibration: str
 
 
 def suitable_mechanisms(statistic: Statistic) -> list[Mechanism]:
-    """The mechanisms that can answer a statistic, the default first."""
-    every = mechanisms.MECHANISMS
-    return [one for one in every if isinstance(one, SelectionMechanism) == statistic.chooses]
+    """The mechanisms that can answer a statistic. The first is the default."""
+    return [
+        mechanism
+        for mechanism in mechanisms.MECHANISMS
+        if isinstance(mechanism, SelectionMechanism) == statistic.chooses
+    ]
 
 
-def single_key(part: Section[Any], ways: Collection[str], absent: str) -> str:
-    """Which one of several keys is written; without any of them that is the problem `absent`."""
-    given = [way for way in ways if part.has(way)]
+def single_key(section: Section[Any], keys: Collection[str], missing_code: str) -> str:
+    """The key of several that is written; `missing_code` is the problem if there is none."""
+    given = [key for key in keys if section.has(key)]
     if not given:
-        raise part.report(absent, ways=ways)
+        raise section.report(missing_code, ways=keys)
     if len(given) > 1:
-        raise part.report_key("price-twice", given[1], given=given, first=given[0])
+        raise section.report_key("price-twice", given[1], given=given, first=given[0])
     return given[0]
 
 
 def read_answer_settings(
-    part: Section[Any],
-    scope: SpecContext,
+    section: Section[Any],
+    context: SpecContext,
     statistic: Statistic,
-    keys: Callable[[], bool],
-    absent: str = "price-required",
+    selects_partitions: Callable[[], bool],
+    missing_code: str = "price-required",
 ) -> AnswerSettings:
-    """How a statistic is answered and at which price.
+    """Reads how a statistic is answered, and which budget it requests.
 
-    `keys` says whether the entry has private keys. Without a price that is the problem `absent`.
+    `selects_partitions` returns whether the noisy counts of the entry select groups. `missing_code`
+    is the problem of an entry without a budget request.
     """
-    able = suitable_mechanisms(statistic)
-    able_and_named = attempt(_chosen, part, statistic, able)
-    way = read_budget_key(part, scope, absent)
-    chosen = able_and_named()
-    calibration = attempt(_calibration, part, chosen, way)
-    # Of what is counted in rho, only private keys spend a delta of their own.
-    rule, selects, delta = scope.composition, keys(), part.values.delta
-    in_rho = way == "rho" or (way != "epsilon" and rule is not None and rule.takes_rho)
-    needs = [one.needs_delta and not in_rho for one in chosen]
+    suitable = suitable_mechanisms(statistic)
+    read_chosen = attempt(_read_mechanisms, section, statistic, suitable)
+    budget_key = read_budget_key(section, context, missing_code)
+    chosen = read_chosen()
+    calibration = attempt(_read_calibration, section, chosen, budget_key)
+    # An entry that is charged in rho spends a delta only to select partitions.
+    rule, selects, delta = context.composition, selects_partitions(), section.values.delta
+    in_rho = budget_key == "rho" or (
+        budget_key != "epsilon" and rule is not None and rule.takes_rho
+    )
+    needs = [mechanism.needs_delta and not in_rho for mechanism in chosen]
     if delta is not None and not any(needs) and not selects:
-        other = next((one.name for one in able if one.needs_delta), None)
+        other = next((mechanism.name for mechanism in suitable if mechanism.needs_delta), None)
         code = "delta-not-taken.rho" if in_rho else "delta-not-taken.mechanism"
         code = code if in_rho or other else "delta-not-taken"
-        raise part.report_key(code, "delta", mechanism=chosen[0].name, other=other)
-    if delta is None and (all(needs) or selects) and (way != "share" or (selects and in_rho)):
+        raise section.report_key(code, "delta", mechanism=chosen[0].name, other=other)
+    if (
+        delta is None
+        and (all(needs) or selects)
+        and (budget_key != "share" or (selects and in_rho))
+    ):
         needing = quote(chosen[0].name) if all(needs) else "`keys: private`"
-        place = ["mechanism"] if part.has("mechanism") else []
-        raise part.report("delta-required", *place, needing=needing)
-    measure = "weight" if way == "share" else way
-    request = BudgetRequest(**{measure: getattr(part.values, way)}, delta=delta or Fraction(0))
-    return chosen, request, calibration()
+        place = ["mechanism"] if section.has("mechanism") else []
+        raise section.report("delta-required", *place, needing=needing)
+    measure, value = budget_key, getattr(section.values, budget_key)
+    if measure == "share":
+        measure = "weight"
+    request = BudgetRequest(**{measure: value}, delta=delta or Fraction(0))
+    return AnswerSettings(chosen, request, calibration())
 
 
-def _chosen(
-    part: Section[Any], statistic: Statistic, able: list[Mechanism]
+def _read_mechanisms(
+    section: Section[Any], statistic: Statistic, suitable: list[Mechanism]
 ) -> tuple[Mechanism, ...]:
-    name = part.values.mechanism
+    name = section.values.mechanism
     if name in (None, AUTO):
-        return tuple(able) if name else (able[0],)
-    found = tuple(one for one in able if one.name == name)
-    if not found:
+        return tuple(suitable) if name else (suitable[0],)
+    named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
+    if not named:
         code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
-        names = [one.name for one in able]
-        raise part.report(code, "mechanism", mechanism=name, able=names)
-    return found
+        names = [mechanism.name for mechanism in suitable]
+        raise section.report(code, "mechanism", mechanism=name, able=names)
+    return named
 
 
-def read_budget_key(part: Section[Any], scope: SpecContext, absent: str = "price-required") -> str:
-    """How the price is given, where the composition adds up prices of that kind."""
-    rule, fields = scope.composition, type(part.values).model_fields
+def read_budget_key(
+    section: Section[Any], context: SpecContext, missing_code: str = "price-required"
+) -> str:
+    """The key that requests budget, if the composition can add up that measure."""
+    rule, fields = context.composition, type(section.values).model_fields
     in_rho = rule is None or rule.takes_rho
-    ways = [
-        way for way in BUDGET_KEYS if way in fields and (way != "rho" or in_rho or part.has("rho"))
-    ]
-    way = single_key(part, ways, absent)
-    if way == "rho" and rule is not None and not in_rho:
-        raise part.report_key("rho-not-taken", "rho", composition=rule.name)
-    return way
+    keys = [key for key in BUDGET_KEYS if key in fields]
+    if not in_rho and not section.has("rho"):
+        # A message must not propose a measure that the composition cannot add up.
+        keys.remove("rho")
+    key = single_key(section, keys, missing_code)
+    if key == "rho" and rule is not None and not in_rho:
+        raise section.report_key("rho-not-taken", "rho", composition=rule.name)
+    return key
 
 
-def _calibration(part: Section[Any], chosen: tuple[Mechanism, ...], way: str) -> str:
+def _read_calibration(section: Section[Any], chosen: tuple[Mechanism, ...], budget_key: str) -> str:
     able = chosen[0].calibrations
-    if len(chosen) > 1 or way != "epsilon":
-        # A search, or a rho, has one way to choose noise.
+    if len(chosen) > 1 or budget_key != "epsilon":
+        # A search, or a rho, has one budget_key to choose noise.
         able = able[:1]
-    name: str | None = getattr(part.values, "calibration", None)
+    name: str | None = getattr(section.values, "calibration", None)
     if name is None or name in able:
         return name or able[0]
     who = chosen[0].name if len(chosen) == 1 else AUTO
     code = "unknown-calibration.able"
-    raise part.report(code, "calibration", word=name, choices=able, mechanism=who)
+    raise section.report(code, "calibration", word=name, choices=able, mechanism=who)
 
 
-FIGURE = {"type": ["number", "string"]}
-FORMS: tuple[tuple[str, Any], ...] = (
+NUMBER_SCHEMA = {"type": ["number", "string"]}
+STEP_FORMS: tuple[tuple[str, Any], ...] = (
     ("{name}", None),
-    ("{{{name}: 10}}", FIGURE),
-    ("{{{name}: [0, 100]}}", {"type": "array", "items": FIGURE, "minItems": 2, "maxItems": 2}),
+    ("{{{name}: 10}}", NUMBER_SCHEMA),
+    (
+        "{{{name}: [0, 100]}}",
+        {"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2},
+    ),
 )
-"""How steps with no, one and two numbers are written, and the form of these numbers."""
+"""How a step with no, one or two numbers is written, and the JSON Schema of the numbers."""
 
 
-def _schema() -> dict[str, Any]:
+def _steps_schema() -> dict[str, Any]:
     numbered = [
         {
             "type": "object",
-            "properties": {step.name: FORMS[step.numbers][1] | {"description": getdoc(step)}},
+            "properties": {step.name: STEP_FORMS[step.numbers][1] | {"description": getdoc(step)}},
             "required": [step.name],
             "additionalProperties": False,
         }
@@ -159,41 +182,41 @@ def _schema() -> dict[str, Any]:
     return {"anyOf": [{"enum": [step.name for step in STEPS if not step.numbers]}, *numbered]}
 
 
-Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": _schema()})]
-"""Each step by its name, or by its name and numbers; `read_steps` knows which suit."""
+Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": _steps_schema()})]
+"""Each step is its name, or a mapping from its name to numbers. `read_steps` checks them."""
 
 
 class WithholdModel(SectionModel):
-    """Which numbers are left out because their intervals are wide."""
+    """The numbers that are left out because their intervals are wide."""
 
     wider_than: Annotated[Fraction, ExactNumber("not-in-range.width", above=0)]
 
 
-def read_steps(part: Section[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...]:
-    """The steps of `post` and `withhold`."""
-    if part.has("withhold") and statistic.chooses:
-        raise part.report_key("field-not-taken.withhold", "withhold")
-    part.require("post", "withhold")
-    withhold, post = part.values.withhold, part.node.listing("post")
+def read_steps(section: Section[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...]:
+    """Reads the steps of `post` and `withhold`."""
+    if section.has("withhold") and statistic.chooses:
+        raise section.report_key("field-not-taken.withhold", "withhold")
+    section.require("post", "withhold")
+    withhold, post = section.values.withhold, section.node.sequence("post")
     if post is not None:
-        steps = read_all(lambda node: _step(node, statistic), post.items)
+        steps = read_all(lambda node: _read_step(node, statistic), post.items)
         if any(step.name == "consistent" for step in steps[1:]):
-            raise part.report_key("step-order", "post")
+            raise section.report_key("step-order", "post")
     else:
-        # Where limits on people keep other rows for each table, tables need not agree.
+        # With limits on groups, tables use different rows of a person and need not agree.
         limited = isinstance(unit, PersonUnit) and unit.limits_groups
         names = () if limited else statistic.default_steps
         steps = [step() for step in STEPS if step.name in names]
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
-def _step(node: Node, statistic: Statistic) -> Step:
+def _read_step(node: Node, statistic: Statistic) -> Step:
     pairs = list(node.pairs.values()) if isinstance(node, MappingNode) else [(node, None)]
     word, value = pairs[0] if len(pairs) == 1 else (None, None)
     if not isinstance(word, ScalarNode):
         raise node.span.report("wrong-shape.one-step")
     name, span = word.text, word.span
-    steps = {one.name: one for one in STEPS}
+    steps = {step.name: step for step in STEPS}
     if name not in steps:
         facts = {"name": "a step of `post`", "found": quote(name)}
         raise span.report("unknown-step", word=name, choices=steps, **facts)
@@ -203,7 +226,7 @@ def _step(node: Node, statistic: Statistic) -> Step:
     step = steps[name]
     items = value.items if isinstance(value, SequenceNode) else () if value is None else (value,)
     where = span if value is None else value.span
-    example = FORMS[step.numbers][0].format(name=name)
+    example = STEP_FORMS[step.numbers][0].format(name=name)
     if len(items) != step.numbers:
         count = {"count": len(items), "wanted": step.numbers}
         raise where.report("step-numbers", step=name, example=example, **count)
@@ -222,18 +245,20 @@ def _step(node: Node, statistic: Statistic) -> Step:
     return step(*numbers)
 
 
-def read_raw(part: Section[Any], statistic: Statistic, steps: Callable[[], Sequence[Step]]) -> bool:
-    """Whether noisy answers are published too.
+def read_raw(
+    section: Section[Any], statistic: Statistic, steps: Callable[[], Sequence[Step]]
+) -> bool:
+    """Whether the noisy answers before post-processing are published too.
 
-    By default they are where totals were made consistent, unless some numbers are left out:
-    what is left out must not stand in the table under another name.
+    The default is true where totals were made consistent, unless numbers are withheld: a number
+    that is left out must not be in the table under another name.
     """
-    raw: bool | None = part.values.raw
+    raw: bool | None = section.values.raw
     if raw and not statistic.has_raw:
-        raise part.report_key("raw-not-taken", "raw")
+        raise section.report_key("raw-not-taken", "raw")
     names = {step.name for step in steps()}
     if raw is None:
         return bool(statistic.default_steps) and names == {"consistent"}
     if raw and SuppressWide.name in names:
-        raise part.report_key("raw-of-withheld", "raw")
+        raise section.report_key("raw-of-withheld", "raw")
     return raw

@@ -1,4 +1,4 @@
-"""The sections `privacy` and `quality`: the guarantee, and the first check."""
+"""Reads the sections `privacy` (the guarantee) and `quality` (the first check)."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from dpcli.specification.validation import Section, read_section
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Request
 
-MOST_LIMIT = 1_000_000
-"""A limit on rows that large protects no better than none."""
+MAX_LIMIT = 1_000_000
+"""A larger limit on rows would protect no better than no limit."""
 
-MOST_ROWS = 10**15
+MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
 
-Limit = Annotated[int, ExactNumber("limit-not-whole", least=1, most=MOST_LIMIT, whole=True)]
+Limit = Annotated[int, ExactNumber("limit-not-whole", least=1, most=MAX_LIMIT, whole=True)]
 
 
 class UnitModel(SectionModel):
-    """One person protected with all rows, up to enforced limits."""
+    """All rows of one person are protected together, within enforced limits."""
 
     column: Text
     max_rows: Limit
@@ -67,7 +67,7 @@ class BudgetModel(SectionModel):
 
 
 class PrivacyModel(SectionModel):
-    """The guarantee: who is protected, against what, and how far."""
+    """The guarantee: the privacy unit, its neighbors, the budget and the composition."""
 
     unit: Annotated[Annotated[str, Choice("unknown-unit", ("row",))] | UnitModel, ByForm]
     neighbors: Annotated[str, Choice("unknown-choice", ("add-remove", "change-one"))]
@@ -77,69 +77,76 @@ class PrivacyModel(SectionModel):
     ] = "sequential"
 
 
-def read_privacy(node: MappingNode | None, scope: SpecContext) -> Privacy:
-    """The guarantee, after all of its problems are recorded; the scope learns of it first."""
+def read_privacy(node: MappingNode | None, context: SpecContext) -> Privacy:
+    """Reads the guarantee, and stores what is valid of it in the context.
+
+    Raises `AlreadyReportedError` after all problems are recorded.
+    """
     if node is None:
         raise AlreadyReportedError
-    part = read_section(PrivacyModel, node, "`privacy`")
-    values, rules = part.values, {rule.name: rule for rule in COMPOSITIONS}
+    section = read_section(PrivacyModel, node, "`privacy`")
+    values, rules = section.values, {rule.name: rule for rule in COMPOSITIONS}
     with suppress(AlreadyReportedError):
-        scope.unit = _unit(part, scope)
+        context.unit = _read_unit(section, context)
     with suppress(AlreadyReportedError):
-        scope.neighbors = values.neighbors
+        context.neighbors = values.neighbors
     with suppress(AlreadyReportedError):
-        scope.composition = rules[values.composition]
-    budget = _budget(part, scope.composition)
-    part.require()
-    if scope.unit is None or scope.composition is None:
+        context.composition = rules[values.composition]
+    budget = _read_budget(section, context.composition)
+    section.require()
+    if context.unit is None or context.composition is None:
         raise AlreadyReportedError
     place = node_at(node, "budget").span.place
-    return Privacy(scope.unit, Neighbors(values.neighbors), budget, scope.composition, place)
+    return Privacy(context.unit, Neighbors(values.neighbors), budget, context.composition, place)
 
 
-def _unit(part: Section[PrivacyModel], scope: SpecContext) -> Unit:
-    node = part.node.get("unit")
-    word = node.word("column") if isinstance(node, MappingNode) else None
-    column = attempt(_ids, word, scope) if word else None
-    unit = part.values.unit
+def _read_unit(section: Section[PrivacyModel], context: SpecContext) -> Unit:
+    node = section.node.get("unit")
+    scalar = node.scalar("column") if isinstance(node, MappingNode) else None
+    column = attempt(_read_id_column, scalar, context) if scalar else None
+    unit = section.values.unit
     if column is None or not isinstance(unit, UnitModel):
         return RowUnit()
     per_group = unit.max_rows_per_group or unit.max_rows
     if per_group > unit.max_rows:
         path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": unit.max_rows}
-        raise part.report_key("limit-idle", *path, **facts)
-    ids = column()
+        raise section.report_key("limit-idle", *path, **facts)
+    id_column = column()
     return PersonUnit(
-        ids.name, per_group, unit.max_groups or unit.max_rows, unit.max_rows, ids.each
+        id_column.name,
+        per_group,
+        unit.max_groups or unit.max_rows,
+        unit.max_rows,
+        id_column.singletons_without_id,
     )
 
 
-def _ids(word: ScalarNode, scope: SpecContext) -> IdColumn:
-    column = scope.column(word)
+def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:
+    column = context.column(scalar)
     if isinstance(column, IdColumn):
         return column
     facts = {"column": column.name, "kind": column.kind}
-    raise word.span.report("wrong-column-type.unit", **facts)
+    raise scalar.span.report("wrong-column-type.unit", **facts)
 
 
-def _budget(part: Section[PrivacyModel], composition: Composition | None) -> Loss:
-    budget = part.values.budget
+def _read_budget(section: Section[PrivacyModel], composition: Composition | None) -> Loss:
+    budget = section.values.budget
     epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
     if epsilon is None and rho is None:
-        raise part.report("missing-field.budget-epsilon", "budget")
+        raise section.report("missing-field.budget-epsilon", "budget")
     if epsilon is not None and rho is not None:
-        raise part.report_key("price-twice.budget", "budget", "rho")
+        raise section.report_key("price-twice.budget", "budget", "rho")
     if composition is None:
         raise AlreadyReportedError
     name = composition.name
     if rho is not None and name != "zcdp":
-        raise part.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
+        raise section.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
     if composition.needs_delta and not delta:
-        raise part.report("delta-required.budget", "budget", composition=name)
+        raise section.report("delta-required.budget", "budget", composition=name)
     return Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
 
 
-MinRows = Annotated[int, ExactNumber("bad-minimum", least=1, most=MOST_ROWS, whole=True)]
+MinRows = Annotated[int, ExactNumber("bad-minimum", least=1, most=MAX_MIN_ROWS, whole=True)]
 Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
 
 
@@ -157,41 +164,44 @@ class QualityModel(SectionModel):
     ) = None
 
 
-def read_quality(node: MappingNode | None, scope: SpecContext) -> QualityCheck | None:
-    """The check, after all of its problems are recorded; None without the section."""
+def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck | None:
+    """Reads the quality check; None without the section.
+
+    Raises `AlreadyReportedError` after all problems are recorded.
+    """
     if node is None:
         return None
-    scope.taken[QUALITY_COUNTS.name] = "the section `quality:`"
-    part = read_section(QualityModel, node, "`quality`")
+    context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
+    section = read_section(QualityModel, node, "`quality`")
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
-        # Another thing than a quality check; that has been recorded.
+        # This is not a quality check, and its unknown keys have been reported.
         raise AlreadyReportedError
-    if not part.has("min_rows") and not part.has("min_readable"):
-        part.report("quality-without-minimum")
-    shares = attempt(_shares, part, scope)
-    answering = read_answer_settings(
-        part, scope, QUALITY_COUNTS, lambda: False, "price-required.quality"
+    if not section.has("min_rows") and not section.has("min_readable"):
+        section.report("quality-without-minimum")
+    shares = attempt(_read_min_readable, section, context)
+    settings = read_answer_settings(
+        section, context, QUALITY_COUNTS, lambda: False, "price-required.quality"
     )
-    part.require()
-    columns = (scope.columns.get(name) for name in shares())
+    section.require()
+    columns = (context.columns.get(name) for name in shares())
     checked = tuple(without_missing_constant(column) for column in columns if column is not None)
-    entry = Entry(Request(QUALITY_COUNTS.name, checked=checked), QUALITY_COUNTS, *answering)
-    return QualityCheck(entry, part.values.min_rows, shares())
+    entry = Entry(Request(QUALITY_COUNTS.name, checked=checked), QUALITY_COUNTS, *settings)
+    return QualityCheck(entry, section.values.min_rows, shares())
 
 
-def _shares(part: Section[QualityModel], scope: SpecContext) -> dict[str, Fraction]:
-    unit = scope.unit.column if isinstance(scope.unit, PersonUnit) else None
-    node = part.node.get("min_readable")
+def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> dict[str, Fraction]:
+    unit = context.unit.column if isinstance(context.unit, PersonUnit) else None
+    node = section.node.get("min_readable")
     if isinstance(node, MappingNode):
-        names = read_valid(scope.known, [key for key, _ in node.pairs.values()])
+        names = read_valid(context.declared_name, [key for key, _ in node.pairs.values()])
         if unit in names:
-            # Rows without a readable id are left out of everything.
+            # Rows without a readable id are left out of all statistics and of the check.
             node.key_span(str(unit)).report("id-column.quality", column=unit)
-        shares = part.values.min_readable
+        shares = section.values.min_readable
         return {name: shares[name] for name in names} if isinstance(shares, dict) else {}
-    able = [name for name, column in scope.columns.items() if column and name != unit]
-    nothing = not able and None not in scope.columns.values()
-    if node is not None and nothing and not part.has("min_rows"):
-        part.report_key("quality-without-minimum.columns", "min_readable")
-    share = part.values.min_readable
-    return dict.fromkeys(able, share) if isinstance(share, Fraction) else {}
+    names = [name for name, column in context.columns.items() if column and name != unit]
+    no_columns = not names and None not in context.columns.values()
+    if node is not None and no_columns and not section.has("min_rows"):
+        section.report_key("quality-without-minimum.columns", "min_readable")
+    share = section.values.min_readable
+    return dict.fromkeys(names, share) if isinstance(share, Fraction) else {}

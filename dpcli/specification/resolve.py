@@ -16,24 +16,24 @@ from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.axes import read_axis, read_candidates, read_keys
 from dpcli.specification.columns_section import SpecContext
-from dpcli.specification.grid import MOST_STEPS, whole_steps
+from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import ScalarNode, attempt, read_all, scalars_of
 from dpcli.specification.validation import Section
 from dpcli.statistics.statistic import Request, Statistic
 
-MOST_CANDIDATES = 1_000_001
+MAX_CANDIDATES = 1_000_001
 """A column of a million steps has one point more."""
 
-MOST_PRIVATE = 10_001
+MAX_CANDIDATES_PER_PRIVATE_GROUP = 10_001
 """Candidates in each group whose key is private: the number of groups is not known."""
 
-MOST_CELLS, MOST_SCORES = 1_000_000, 2_000_000
-MOST_JOINT = 1 << 58
-MOST_PRODUCT = 1 << 80
+MAX_CELLS, MAX_SCORES = 1_000_000, 2_000_000
+MAX_COMBINATIONS = 1 << 58
+MAX_PRODUCT = 1 << 80
 """Products of steps stay below it, so that the sums of any file fit 128 bits."""
 
-ELSEWHERE = ("bound", "unit_bounds", "keys")
+NOT_IN_REQUEST = ("bound", "unit_bounds", "keys")
 """Fields of statistics that are not part of what they ask."""
 
 
@@ -42,28 +42,28 @@ class RequestReader:
 
     def __init__(
         self,
-        part: Section[Any],
+        section: Section[Any],
         statistic: Statistic,
-        scope: SpecContext,
+        context: SpecContext,
         by: Callable[[], tuple[Key, ...]],
     ) -> None:
-        self._part, self._statistic, self._scope, self._by = part, statistic, scope, by
+        self._section, self._statistic, self._context, self._by = section, statistic, context, by
         self._found: dict[str, Callable[[], Any]] = {}
 
     def request(self, where: Callable[[], tuple[Condition, ...]]) -> Request:
         """What is asked, from every field of the statistic."""
-        part, fields = self._part, type(self._part.values).model_fields
+        section, fields = self._section, type(self._section.values).model_fields
         for key in self._statistic.takes:
-            if key not in ELSEWHERE:
+            if key not in NOT_IN_REQUEST:
                 self._found[key] = attempt(self._field, key, column_role(fields[key]))
         given = {key: read() for key, read in self._found.items()}
-        part.require("name", *self._statistic.takes)
-        bare = Request(part.values.name, by=self._by(), where=where())
+        section.require("name", *self._statistic.takes)
+        bare = Request(section.values.name, by=self._by(), where=where())
         return self._statistic.complete_request(bare, given)
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """What a field says; where it refers to columns, what that means."""
-        value, node = getattr(self._part.values, key), self._part.node.get(key)
+        value, node = getattr(self._section.values, key), self._section.node.get(key)
         if role is None:
             return value
         match role.refers_to:
@@ -79,103 +79,105 @@ class RequestReader:
                 return self._candidates(self._found["column"](), key if node else "column")
         return value
 
-    def _column(self, word: ScalarNode, role: ColumnRole) -> Column:
-        return self._scope.of_kind(word, self._part.subject, role.kinds, self._part.what)
+    def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
+        return self._context.column_of_kind(
+            scalar, self._section.subject, role.kinds, self._section.what
+        )
 
     def _columns(
-        self, key: str, words: Sequence[ScalarNode], role: ColumnRole
+        self, key: str, scalars: Sequence[ScalarNode], role: ColumnRole
     ) -> tuple[Column, ...]:
         seen: set[str] = set()
 
-        def read(word: ScalarNode) -> Column:
-            column = attempt(self._column, word, role)
-            if word.text in seen:
-                raise word.span.report("column-twice", column=word.text, key=key)
-            seen.add(word.text)
+        def read(scalar: ScalarNode) -> Column:
+            column = attempt(self._column, scalar, role)
+            if scalar.text in seen:
+                raise scalar.span.report("column-twice", column=scalar.text, key=key)
+            seen.add(scalar.text)
             return column()
 
-        found = read_all(read, words)
+        found = read_all(read, scalars)
         self._require_few(key, len(found), role.least)
         return tuple(found)
 
     def _require_few(self, key: str, count: int, least: int) -> None:
         if not least <= count <= MAX_COLUMNS_TOGETHER:
             facts = {"key": key, "count": count, "least": least, "most": MAX_COLUMNS_TOGETHER}
-            raise self._part.report_key("columns-count", key, **facts)
+            raise self._section.report_key("columns-count", key, **facts)
 
     def _axes(self, key: str) -> tuple[Key, ...]:
-        axes = read_keys(self._part, key, self._scope)
+        axes = read_keys(self._section, key, self._context)
         self._require_few(key, len(axes), 1)
         grouped = [one.column.name for one in self._by()]
         for one in axes:
             name = one.column.name
             if name in grouped or one.is_private:
                 code = "values-required.table" if one.is_private else "duplicate-key-column.both"
-                raise self._part.report_key(code, key, column=name, key=key)
+                raise self._section.report_key(code, key, column=name, key=key)
         return axes
 
     def _bins(self, column: ValuedColumn) -> Key:
-        part, word = self._part, self._part.node.word("column")
-        assert word is not None
-        axis = read_axis(column, part.node.get("bins"), word, "missing-bins.histogram")
+        section, scalar = self._section, self._section.node.scalar("column")
+        assert scalar is not None
+        axis = read_axis(column, section.node.get("bins"), scalar, "missing-bins.histogram")
         if any(key.column is column for key in self._by()):
-            raise part.report("duplicate-key-column.histogram", "column", column=column.name)
+            raise section.report("duplicate-key-column.histogram", "column", column=column.name)
         return axis
 
     def _candidates(self, column: Column, place: str) -> Points:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
-        points = read_candidates(self._part.node.get("candidates"), column)
+        points = read_candidates(self._section.node.get("candidates"), column)
         private = any(one.is_private for one in self._by())
-        most = MOST_PRIVATE if private else MOST_CANDIDATES
+        most = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > most:
             code = "too-many-candidates.private" if private else "too-many-candidates"
-            raise self._part.report_key(code, place, count=len(points), most=most)
+            raise self._section.report_key(code, place, count=len(points), most=most)
         return points
 
     def require_consistent(self, request: Request) -> None:
         """Fields that are right one by one must suit each other, and not ask too much."""
-        part, scope, statistic = self._part, self._scope, self._statistic
-        faults = list(statistic.faults(request, scope.relation))
+        section, context, statistic = self._section, self._context, self._statistic
+        faults = list(statistic.faults(request, context.relation))
         for fault in faults:
-            report = part.report if fault.at_value else part.report_key
+            report = section.report if fault.at_value else section.report_key
             report(fault.code, fault.key, **fault.facts)
-        if statistic.counts_people and request.column is None and isinstance(scope.unit, RowUnit):
-            raise part.report("nobody-to-count")
+        if statistic.counts_people and request.column is None and isinstance(context.unit, RowUnit):
+            raise section.report("nobody-to-count")
         if faults:
             raise AlreadyReportedError
         for code, count, most in (
-            ("too-many-cells.joint", _joint(request), MOST_JOINT),
-            ("too-many-cells", numbers_of(statistic, request), MOST_CELLS),
-            ("too-many-cells.scores", scores_of(request), MOST_SCORES),
+            ("too-many-cells.joint", _count_combinations(request), MAX_COMBINATIONS),
+            ("too-many-cells", count_numbers(statistic, request), MAX_CELLS),
+            ("too-many-cells.scores", count_scores(request), MAX_SCORES),
         ):
             if count > most:
-                raise part.report(code, count=count, most=most)
+                raise section.report(code, count=count, most=most)
         if statistic.chooses:
             return
         items = statistic.items(request) if request.columns or request.margins else ()
         if len(set(items)) < len(items):
-            raise part.report("ambiguous-items")
-        for weighted in statistic.queries(request, scope.relation):
+            raise section.report("ambiguous-items")
+        for weighted in statistic.queries(request, context.relation):
             query = weighted.query
             sums = query.moments if isinstance(query, RidgeQuery) else [query]
             linear = (one for one in sums if isinstance(one, LinearQuery))
-            if any(one.row_contribution.max_abs >= MOST_PRODUCT for one in linear):
-                raise part.report("grid-too-fine.product")
+            if any(one.row_contribution.max_abs >= MAX_PRODUCT for one in linear):
+                raise section.report("grid-too-fine.product")
 
     def bounded(self, request: Request) -> tuple[Request, Request | None]:
         """The request, clamping rows or totals of people, and the one that does the other."""
-        part = self._part
+        section = self._section
         if "bound" not in self._statistic.takes:
             return request, None
-        bound, limits = part.values.bound, part.values.unit_bounds
+        bound, limits = section.values.bound, section.values.unit_bounds
         clamp = None if limits is None else self._clamp(request.column, limits)
         if bound is None and clamp is not None:
-            raise part.report_key("bound-required", "unit_bounds")
-        if bound is not None and isinstance(self._scope.unit, RowUnit):
-            raise part.report_key("bound-needs-person", "bound", bound=bound)
+            raise section.report_key("bound-required", "unit_bounds")
+        if bound is not None and isinstance(self._context.unit, RowUnit):
+            raise section.report_key("bound-needs-person", "bound", bound=bound)
         if bound == "sum" and clamp is None:
-            raise part.report_key("unit-bounds-required", "bound")
+            raise section.report_key("unit-bounds-required", "bound")
         if clamp is None:
             return request, None
         summed = replace(request, user_clamp=clamp)
@@ -184,18 +186,19 @@ class RequestReader:
     def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
         """Bounds of one person's total in steps of the column."""
         step = column.step if isinstance(column, NumericColumn) else Fraction(1)
-        words = scalars_of(self._part.node.get("unit_bounds"))
-        sides = zip(bounds, words, ("lower", "upper"), strict=True)
+        scalars = scalars_of(self._section.node.get("unit_bounds"))
+        sides = zip(bounds, scalars, ("lower", "upper"), strict=True)
         low, high = read_all(
-            lambda one: whole_steps(one[0] / step, step, one[1], f"the {one[2]} bound"), sides
+            lambda one: require_whole_steps(one[0] / step, step, one[1], f"the {one[2]} bound"),
+            sides,
         )
-        if low < high and max(abs(low), abs(high)) < MOST_STEPS:
+        if low < high and max(abs(low), abs(high)) < MAX_STEPS:
             return low, high
         code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
-        raise self._part.report_key(code, "unit_bounds", step=str(step))
+        raise self._section.report_key(code, "unit_bounds", step=str(step))
 
 
-def _joint(request: Request) -> int:
+def _count_combinations(request: Request) -> int:
     """How many places the engine may distinguish, nowhere along each axis included."""
     axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
     sizes = [len(key) for key in axes if not key.is_private]
@@ -204,15 +207,15 @@ def _joint(request: Request) -> int:
     return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
 
 
-def scores_of(request: Request) -> int:
+def count_scores(request: Request) -> int:
     """How many scores of candidates an entry needs; in each private group, if those are."""
-    return _groups(request) * len(request.candidates)
+    return _count_groups(request) * len(request.candidates)
 
 
-def numbers_of(statistic: Statistic, request: Request) -> int:
+def count_numbers(statistic: Statistic, request: Request) -> int:
     """How many numbers an entry publishes; in each private group, if those are private."""
-    return _groups(request) * statistic.item_count(request)
+    return _count_groups(request) * statistic.item_count(request)
 
 
-def _groups(request: Request) -> int:
+def _count_groups(request: Request) -> int:
     return prod(len(key) for key in request.by if not key.is_private)

@@ -37,12 +37,17 @@ from dpcli.spec_values import (
     Texts,
     summaries_by_name,
 )
-from dpcli.specification.axes import ESTIMATED
+from dpcli.specification.axes import ESTIMATE_COLUMNS
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.mechanism_fields import single_key
 from dpcli.specification.model import Response, ValuedColumn
-from dpcli.specification.probability_tables import mapped_table, of_column, read_bytes, table_of
-from dpcli.specification.statistics_section import entries_of
+from dpcli.specification.probability_tables import (
+    match_labels,
+    read_table_file,
+    table_from_csv,
+    table_from_mapping,
+)
+from dpcli.specification.statistics_section import entry_nodes
 from dpcli.specification.tree import (
     MappingNode,
     ScalarNode,
@@ -54,13 +59,13 @@ from dpcli.specification.tree import (
 )
 from dpcli.specification.validation import Section, read_section
 
-MOST_GROUPS = 1_000_000
+MAX_NUMBERS = 1_000_000
 """Numbers that are counted of one response."""
 
 RESPONSE_BUDGET_KEYS = ("epsilon", "probability", "matrix")
 """How the price of a response can be given."""
 
-STEPS = {"simplex": False, "clamp": True}
+STEP_IS_NUMERIC = {"simplex": False, "clamp": True}
 """Steps of `post`, and whether they are for means."""
 
 
@@ -76,24 +81,24 @@ class ResponseModel(SectionModel):
     probability: Probability | None = None
     matrix: Annotated[Text | dict[str, dict[str, Probability]], ByForm] | None = None
     by: Texts | None = None
-    post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = Field(
+    post: list[Annotated[str, Choice("unknown-step", tuple(STEP_IS_NUMERIC))]] | None = Field(
         None, min_length=1
     )
 
 
 def read_responses(
-    heading: Section[Any], scope: SpecContext
+    heading: Section[Any], context: SpecContext
 ) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
     """The responses and the public columns of a local spec."""
     root = heading.node
-    if isinstance(scope.unit, PersonUnit):
+    if isinstance(context.unit, PersonUnit):
         node_at(root, "privacy", "unit").span.report("local-unit")
-    if scope.neighbors == Neighbors.ADD_REMOVE.value:
+    if context.neighbors == Neighbors.ADD_REMOVE.value:
         node_at(root, "privacy", "neighbors").span.report("local-neighbors")
-    words = () if "public" in heading.invalid else scalars_of(root.get("public"))
-    public = {word.text: attempt(scope.usable, word, "`public`") for word in words}
-    reader = _ResponseReader(scope, public)
-    responses = tuple(read_valid(reader.response, entries_of(root, "responses")))
+    scalars = () if "public" in heading.invalid else scalars_of(root.get("public"))
+    public = {scalar.text: attempt(context.valued_column, scalar, "`public`") for scalar in scalars}
+    reader = _ResponseReader(context, public)
+    responses = tuple(read_valid(reader.response, entry_nodes(root, "responses")))
     names = [*public, *(name for response in responses for name in response.names)]
     span = root.key_span("responses")
     for name, count in Counter(names).items():
@@ -105,47 +110,47 @@ def read_responses(
 
 
 class _ResponseReader:
-    def __init__(self, scope: SpecContext, public: dict[str, Callable[[], ValuedColumn]]) -> None:
-        self._scope, self._public = scope, public
+    def __init__(self, context: SpecContext, public: dict[str, Callable[[], ValuedColumn]]) -> None:
+        self._context, self._public = context, public
         self._taken: dict[str, ScalarNode] = {}
 
     def response(self, node: MappingNode) -> Response:
         """The response, after all of its problems are recorded."""
-        part = read_section(ResponseModel, node, "a response")
-        named, by = attempt(self._column, part), attempt(self._by, part)
+        section = read_section(ResponseModel, node, "a response")
+        named, by = attempt(self._column, section), attempt(self._by, section)
         # What a response takes depends on its mechanism.
-        name = part.values.mechanism
+        name = section.values.mechanism
         mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
-        suited = attempt(lambda: self._suited(named(), part, mechanism))
-        asked = attempt(self._request, part, mechanism, suited)
-        steps = _steps(part, mechanism)
-        part.require()
+        suited = attempt(lambda: self._suited(named(), section, mechanism))
+        asked = attempt(self._request, section, mechanism, suited)
+        steps = _read_post(section, mechanism)
+        section.require()
         column = suited()
         try:
             randomizer = mechanism.calibrate_and_verify(asked())
         except RandomizerError as failure:
-            raise part.report(failure.code, **failure.facts) from None
+            raise section.report(failure.code, **failure.facts) from None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
         numbers = prod(len(one.labels) for one in by()) * max(labels, len(randomizer.outputs))
         if randomizer.loss.epsilon > MAX_EPSILON:
             epsilon, most = plain_text(randomizer.loss.epsilon), int(MAX_EPSILON)
-            raise part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
-        if numbers > MOST_GROUPS:
-            raise part.report("too-many-cells.response", column=column.name)
+            raise section.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
+        if numbers > MAX_NUMBERS:
+            raise section.report("too-many-cells.response", column=column.name)
         return Response(column, mechanism, randomizer, by(), steps)
 
-    def _column(self, part: Section[ResponseModel]) -> ValuedColumn:
-        word = part.node.word("column")
-        if word is None:
+    def _column(self, section: Section[ResponseModel]) -> ValuedColumn:
+        scalar = section.node.scalar("column")
+        if scalar is None:
             raise AlreadyReportedError
-        name, twin = word.text, self._taken.setdefault(word.text, word)
-        if twin is not word or name in self._public:
-            code = "column-twice.public" if twin is word else "column-twice.randomized"
-            raise word.span.report(code, column=name, line=twin.span.line)
-        return self._scope.usable(word, "a response")
+        name, twin = scalar.text, self._taken.setdefault(scalar.text, scalar)
+        if twin is not scalar or name in self._public:
+            code = "column-twice.public" if twin is scalar else "column-twice.randomized"
+            raise scalar.span.report(code, column=name, line=twin.span.line)
+        return self._context.valued_column(scalar, "a response")
 
     def _suited(
-        self, column: ValuedColumn, part: Section[ResponseModel], mechanism: LocalMechanism
+        self, column: ValuedColumn, section: Section[ResponseModel], mechanism: LocalMechanism
     ) -> ValuedColumn:
         kinds = NUMERIC if mechanism.numeric else LABELLED
         if column.kind not in kinds:
@@ -154,93 +159,95 @@ class _ResponseReader:
             facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
             is_date = column.kind == "date"
             code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
-            raise part.report(code, "column", others=others, **facts | {"subject": mechanism.name})
+            raise section.report(
+                code, "column", others=others, **facts | {"subject": mechanism.name}
+            )
         if column.missing is None:
             labels = column.labels if isinstance(column, CategoryColumn) else ()
             code = "missing-constant.label" if labels else "missing-constant"
-            span = self._scope.spans[column.name]
+            span = self._context.spans[column.name]
             raise span.report(code, column=column.name, example=(*labels, "0")[0])
         return column
 
-    def _by(self, part: Section[ResponseModel]) -> tuple[CategoryColumn, ...]:
+    def _by(self, section: Section[ResponseModel]) -> tuple[CategoryColumn, ...]:
         seen: set[str] = set()
 
-        def read(word: ScalarNode) -> CategoryColumn:
-            if word.text in ESTIMATED:
-                raise word.span.report(
-                    "reserved-name.estimates", column=word.text, reserved=ESTIMATED
+        def read(scalar: ScalarNode) -> CategoryColumn:
+            if scalar.text in ESTIMATE_COLUMNS:
+                raise scalar.span.report(
+                    "reserved-name.estimates", column=scalar.text, reserved=ESTIMATE_COLUMNS
                 )
-            column = self._public[word.text]() if word.text in self._public else None
-            if not isinstance(column, CategoryColumn) or word.text in seen:
-                raise word.span.report("by-not-public", column=word.text)
-            seen.add(word.text)
+            column = self._public[scalar.text]() if scalar.text in self._public else None
+            if not isinstance(column, CategoryColumn) or scalar.text in seen:
+                raise scalar.span.report("by-not-public", column=scalar.text)
+            seen.add(scalar.text)
             return column
 
-        part.require("by")
-        return tuple(read_all(read, scalars_of(part.node.get("by"))))
+        section.require("by")
+        return tuple(read_all(read, scalars_of(section.node.get("by"))))
 
     def _request(
         self,
-        part: Section[ResponseModel],
+        section: Section[ResponseModel],
         mechanism: LocalMechanism,
         column: Callable[[], ValuedColumn],
     ) -> RandomizerRequest:
         name, ways, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
         wrong = next(
-            (way for way in RESPONSE_BUDGET_KEYS if part.has(way) and way not in ways), None
+            (way for way in RESPONSE_BUDGET_KEYS if section.has(way) and way not in ways), None
         )
         if wrong:
             facts = {"ways": ways, "wrong": wrong}
-            raise part.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
-        way = attempt(single_key, part, ways, "price-required.response")
-        if needs_delta != part.has("delta"):
+            raise section.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
+        way = attempt(single_key, section, ways, "price-required.response")
+        if needs_delta != section.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
             able = [one.name for one in LOCAL_MECHANISMS if one.needs_delta]
-            raise part.report_key(code, "delta", mechanism=name, able=able)
-        values = part.values
+            raise section.report_key(code, "delta", mechanism=name, able=able)
+        values = section.values
         if values.probability is not None and not 0 < values.probability < 1:
-            raise part.report("not-a-probability.certain", "probability")
-        matrix = self._matrix(part, column) if way() == "matrix" else None
+            raise section.report("not-a-probability.certain", "probability")
+        matrix = self._matrix(section, column) if way() == "matrix" else None
         delta = values.delta or Fraction(0)
         return RandomizerRequest(column(), values.epsilon, delta, values.probability, matrix)
 
     def _matrix(
-        self, part: Section[ResponseModel], column: Callable[[], ValuedColumn]
+        self, section: Section[ResponseModel], column: Callable[[], ValuedColumn]
     ) -> ProbabilityTable:
-        given, node = part.values.matrix, node_at(part.node, "matrix")
+        given, node = section.values.matrix, node_at(section.node, "matrix")
         if isinstance(given, dict):
             assert isinstance(node, MappingNode)
-            table = mapped_table(given, node)
+            table = table_from_mapping(given, node)
         else:
             assert isinstance(node, ScalarNode)
             table = self._file(node)
         labelled = column()
         assert isinstance(labelled, CategoryColumn)
-        return of_column(table, labelled, node.span)
+        return match_labels(table, labelled, node.span)
 
-    def _file(self, word: ScalarNode) -> ProbabilityTable:
+    def _file(self, scalar: ScalarNode) -> ProbabilityTable:
         """The table in a file, whose problems are reported with their lines in that file."""
-        path, span = self._scope.folder / word.text, word.span
+        path, span = self._context.folder / scalar.text, scalar.span
         try:
-            raw = read_bytes(path)
+            raw = read_table_file(path)
         except (OSError, ValueError):
-            raise span.report("table-unreadable", file=word.text) from None
-        self._scope.tables.append((path, raw))
+            raise span.report("table-unreadable", file=scalar.text) from None
+        self._context.tables.append((path, raw))
         try:
-            return table_of(raw, word.text)
+            return table_from_csv(raw, scalar.text)
         except SpecError as failure:
             for problem in failure.problems:
                 line = problem.place.line if problem.place else 1
-                message = f"line {line} of {quote(word.text)}: {problem.message}"
+                message = f"line {line} of {quote(scalar.text)}: {problem.message}"
                 span.findings.add(span, problem.code, message, problem.hint)
             raise AlreadyReportedError from None
 
 
-def _steps(part: Section[ResponseModel], mechanism: LocalMechanism) -> tuple[str, ...]:
-    steps = part.values.post or ()
-    able = [name for name, numeric in STEPS.items() if numeric == mechanism.numeric]
+def _read_post(section: Section[ResponseModel], mechanism: LocalMechanism) -> tuple[str, ...]:
+    steps = section.values.post or ()
+    able = [name for name, numeric in STEP_IS_NUMERIC.items() if numeric == mechanism.numeric]
     for place, name in enumerate(steps):
         if name not in able:
             facts = {"choices": able, "mechanism": mechanism.name}
-            raise part.report("unknown-step.response", "post", place, word=name, **facts)
+            raise section.report("unknown-step.response", "post", place, word=name, **facts)
     return tuple(dict.fromkeys(steps))

@@ -22,8 +22,8 @@ from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
 from dpcli.specification.privacy_section import PrivacyModel, QualityModel
 from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
-from dpcli.specification.statistics_section import MOST_STATISTICS, EntryModel
-from dpcli.specification.yaml_reader import read_text
+from dpcli.specification.statistics_section import MAX_STATISTICS, EntryModel
+from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic
 
@@ -56,15 +56,16 @@ def spec_schema() -> dict[str, object]:
     """The schema in the dialect of 2020-12."""
     definitions: Json = {}
     document, local, response = (
-        _schema(shape, definitions) for shape in (CentralSpecModel, LocalSpecModel, ResponseModel)
+        _model_schema(shape, definitions)
+        for shape in (CentralSpecModel, LocalSpecModel, ResponseModel)
     )
     for shape in COLUMN_TYPES:
-        definitions[f"{shape.kind}_column"] = _schema(shape, definitions, shape.kind)
-    definitions["privacy"] = _schema(PrivacyModel, definitions)
-    definitions["csv"] = _schema(CsvModel, definitions)
-    definitions["quality"] = _quality(definitions)
-    definitions["statistic"] = _statistic(definitions)
-    definitions["column"] = _column()
+        definitions[f"{shape.kind}_column"] = _model_schema(shape, definitions, shape.kind)
+    definitions["privacy"] = _model_schema(PrivacyModel, definitions)
+    definitions["csv"] = _model_schema(CsvModel, definitions)
+    definitions["quality"] = _quality_schema(definitions)
+    definitions["statistic"] = _statistic_schema(definitions)
+    definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
     for section in ("csv", "privacy", "quality"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
@@ -74,7 +75,7 @@ def spec_schema() -> dict[str, object]:
         "additionalProperties": {"$ref": "#/$defs/column"},
     }
     items = {"$ref": "#/$defs/statistic"}
-    fields["statistics"] |= {"minItems": 1, "maxItems": MOST_STATISTICS, "items": items}
+    fields["statistics"] |= {"minItems": 1, "maxItems": MAX_STATISTICS, "items": items}
     rules = [_by_local_mechanism(one) for one in LOCAL_MECHANISMS]
     own["responses"] |= {"minItems": 1, "items": response | {"allOf": rules}}
     fields |= {"responses": own["responses"], "public": own["public"]}
@@ -82,23 +83,23 @@ def spec_schema() -> dict[str, object]:
     is_local: Json = {"required": ["responses"], "properties": {"statistics": False}}
     refused = {"responses": False, "public": False}
     is_central = {"required": ["statistics"], "properties": refused}
-    document["allOf"] = [{"if": _is("model", LOCAL), "then": is_local, "else": is_central}]
+    document["allOf"] = [{"if": _has_value("model", LOCAL), "then": is_local, "else": is_central}]
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
 
 
-def _schema(shape: type[SectionModel], definitions: Json, place: str = "") -> Json:
+def _model_schema(shape: type[SectionModel], definitions: Json, place: str = "") -> Json:
     schema: Json = shape.model_json_schema(schema_generator=_SchemaForEditors)
     inner: Json = schema.pop("$defs", {})
     for name, one in {**inner, shape.__name__: schema}.items():
         one.pop("title", None)
         own = PLACES.get(name) or name.removesuffix("Model").lower()
-        _describe(one, place if place and one is schema else own)
+        _add_descriptions(one, place if place and one is schema else own)
     definitions |= inner
     return schema
 
 
-def _describe(schema: Json, place: str) -> None:
+def _add_descriptions(schema: Json, place: str) -> None:
     """Puts a description and an example to every key of a model that has a page."""
     keys = {page.name: page for page in word_pages() if page.kind == "key"}
     for key, field in schema.get("properties", {}).items():
@@ -110,7 +111,7 @@ def _describe(schema: Json, place: str) -> None:
             texts = (use.says, page.meaning, absent, more)
             field["description"] = "\n\n".join(text for text in texts if text)
             if "const" not in field:
-                example, _, _ = read_text((use.example or page.example).encode(), "example")
+                example, _, _ = read_tree((use.example or page.example).encode(), "example")
                 assert example is not None
                 field["examples"] = [_resolved(*example.plain().values())]
 
@@ -127,16 +128,16 @@ def _resolved(value: Any) -> Any:
         return value
 
 
-def _quality(definitions: Json) -> Json:
-    schema = _schema(QualityModel, definitions)
+def _quality_schema(definitions: Json) -> Json:
+    schema = _model_schema(QualityModel, definitions)
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
     mechanism["enum"] = _mechanisms_of(QUALITY_COUNTS)
-    minima = _required(("min_rows", "min_readable"))
-    return schema | {"oneOf": _required(("epsilon", "rho")), "anyOf": minima}
+    minima = _required_each(("min_rows", "min_readable"))
+    return schema | {"oneOf": _required_each(("epsilon", "rho")), "anyOf": minima}
 
 
-def _column() -> Json:
+def _column_schema() -> Json:
     meanings = {page.name: page.meaning for page in word_pages() if page.kind == "type"}
     types = {shape.kind: meanings.get(shape.kind, shape.__doc__) for shape in COLUMN_TYPES}
     options = [{"const": kind, "description": text} for kind, text in types.items()]
@@ -145,23 +146,24 @@ def _column() -> Json:
         "required": ["type"],
         "properties": {"type": {"oneOf": options}},
         "allOf": [
-            {"if": _is("type", kind), "then": {"$ref": f"#/$defs/{kind}_column"}} for kind in types
+            {"if": _has_value("type", kind), "then": {"$ref": f"#/$defs/{kind}_column"}}
+            for kind in types
         ],
     }
 
 
-def _statistic(definitions: Json) -> Json:
-    schema = _schema(EntryModel, definitions)
+def _statistic_schema(definitions: Json) -> Json:
+    schema = _model_schema(EntryModel, definitions)
     fields: Json = schema["properties"]
     for statistic in statistics.STATISTICS:
-        own: Json = _schema(statistic.fields, definitions, "statistic").get("properties", {})
+        own: Json = _model_schema(statistic.fields, definitions, "statistic").get("properties", {})
         for key, field in own.items():
             fields.setdefault(key, field)
-    rules = [*_by_statistic(fields), *_by_mechanism()]
-    return schema | {"oneOf": _required(BUDGET_KEYS), "allOf": rules}
+    rules = [*_rules_by_statistic(fields), *_rules_by_mechanism()]
+    return schema | {"oneOf": _required_each(BUDGET_KEYS), "allOf": rules}
 
 
-def _by_statistic(fields: Json) -> list[Json]:
+def _rules_by_statistic(fields: Json) -> list[Json]:
     """For each statistic, which fields it requires and which it refuses."""
     rules: list[Json] = []
     for statistic in statistics.STATISTICS:
@@ -172,22 +174,22 @@ def _by_statistic(fields: Json) -> list[Json]:
         then["properties"]["mechanism"] = {"enum": _mechanisms_of(statistic)}
         if required:
             then["required"] = required
-        rules.append({"if": _is("statistic", statistic.name), "then": then})
+        rules.append({"if": _has_value("statistic", statistic.name), "then": then})
     return rules
 
 
-def _by_mechanism() -> list[Json]:
+def _rules_by_mechanism() -> list[Json]:
     """For each mechanism, whether it takes a delta, and its calibrations."""
     rules: list[Json] = []
     for position, mechanism in enumerate(mechanisms.MECHANISMS):
-        condition = _is("mechanism", mechanism.name)
+        condition = _has_value("mechanism", mechanism.name)
         if position == 0:
             condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}
         then: Json = {"properties": {"calibration": {"enum": list(mechanism.calibrations)}}}
         # Without a delta of its own, the only use of one is to select groups.
         needs = {"epsilon": ["delta"]} if mechanism.needs_delta else {"delta": ["keys"]}
         rules.append({"if": condition, "then": then | {"dependentRequired": needs}})
-    given: Json = {"anyOf": _required(("epsilon", "rho"))}
+    given: Json = {"anyOf": _required_each(("epsilon", "rho"))}
     rules.append({"if": given, "then": {"dependentRequired": {"keys": ["delta"]}}})
     rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
     return rules
@@ -198,7 +200,7 @@ def _by_local_mechanism(mechanism: Any) -> Json:
     if not mechanism.needs_delta:
         refused.append("delta")
     then: Json = {
-        "oneOf": _required(mechanism.loss_parameters),
+        "oneOf": _required_each(mechanism.loss_parameters),
         "properties": dict.fromkeys(refused, False),
     }
     if mechanism.needs_delta:
@@ -210,10 +212,10 @@ def _mechanisms_of(statistic: Statistic) -> list[str]:
     return [*(mechanism.name for mechanism in suitable_mechanisms(statistic)), AUTO]
 
 
-def _required(keys: Iterable[str]) -> list[Json]:
+def _required_each(keys: Iterable[str]) -> list[Json]:
     """One rule for each of several keys: that it is there."""
     return [{"required": [key]} for key in keys]
 
 
-def _is(key: str, value: str) -> Json:
+def _has_value(key: str, value: str) -> Json:
     return {"properties": {key: {"const": value}}, "required": [key]}

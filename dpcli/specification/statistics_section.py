@@ -44,7 +44,7 @@ from dpcli.specification.mechanism_fields import (
     read_steps,
 )
 from dpcli.specification.model import Entry
-from dpcli.specification.resolve import RequestReader, numbers_of, scores_of
+from dpcli.specification.resolve import RequestReader, count_numbers, count_scores
 from dpcli.specification.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
 from dpcli.statistics.statistic import Statistic
@@ -52,7 +52,7 @@ from dpcli.statistics.statistic import Statistic
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     if NAME.fullmatch(text):
         return text
     raise invalid_value("bad-name")
@@ -71,7 +71,9 @@ ConditionForm = Annotated[Text | Texts | RangeModel, ByForm]
 class EntryModel(SectionModel):
     """One statistic: what it is called, its groups, how it is answered, what it may reveal."""
 
-    name: Annotated[str, ParsedText(_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
+    name: Annotated[
+        str, ParsedText(_parse_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})
+    ]
     statistic: Annotated[
         str,
         Choice(
@@ -98,23 +100,27 @@ def entry_model(statistic: Statistic | None) -> type[SectionModel]:
     return extended_model(statistic.takes, EntryModel) if statistic else EntryModel
 
 
-def takers_of(key: str) -> list[str]:
+def statistics_with_field(key: str) -> list[str]:
     """The statistics that take a field."""
     return [one.name for one in statistics.STATISTICS if key in one.takes]
 
 
-def _statistic_of(node: MappingNode) -> Statistic | None:
+def _find_statistic(node: MappingNode) -> Statistic | None:
     """The statistic that an entry names, or else means: its other problems are found, too."""
     every = {one.name: one for one in statistics.STATISTICS}
-    word = node.word("statistic")
+    word = node.scalar("statistic")
     text = word.text if word else ""
     meant = synonyms().get(text[:100].casefold(), text)
     return every.get(text) or every.get(closest_match(meant, every) or meant)
 
 
-def _refuse_taken(statistic: Statistic | None, node: MappingNode, key: str) -> bool:
+def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key: str) -> bool:
     """Records a field that only other statistics take; without a statistic, it may be one."""
-    others, span, common = takers_of(key), node.key_span(key), list(EntryModel.model_fields)
+    others, span, common = (
+        statistics_with_field(key),
+        node.key_span(key),
+        list(EntryModel.model_fields),
+    )
     if statistic is None:
         if not others:
             every = [name for one in statistics.STATISTICS for name in one.takes]
@@ -129,27 +135,27 @@ def _refuse_taken(statistic: Statistic | None, node: MappingNode, key: str) -> b
     return bool(others)
 
 
-def _read_entry(node: MappingNode, scope: SpecContext) -> Entry:
+def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     """One entry, after the problems of every field are recorded."""
-    statistic, name = _statistic_of(node), node.word("name")
+    statistic, name = _find_statistic(node), node.scalar("name")
     part: Section[Any] = read_section(
         entry_model(statistic),
         node,
         quote(statistic.name) if statistic else "a statistic",
         subject=name.shown if name and statistic else "",
-        refuse_unknown=partial(_refuse_taken, statistic, node),
+        refuse_unknown=partial(_report_field_of_others, statistic, node),
     )
-    attempt(_require_new_name, part, scope)
-    by = attempt(read_keys, part, "by", scope)
-    where = attempt(read_conditions, part, scope)
+    attempt(_require_new_name, part, context)
+    by = attempt(read_keys, part, "by", context)
+    where = attempt(read_conditions, part, context)
     if statistic is None:
-        attempt(read_budget_key, part, scope)
+        attempt(read_budget_key, part, context)
         raise AlreadyReportedError
-    reader = RequestReader(part, statistic, scope, by)
+    reader = RequestReader(part, statistic, context, by)
     request = attempt(reader.request, where)
-    selects = attempt(_selects, part, by)
-    answering = attempt(read_answer_settings, part, scope, statistic, selects)
-    steps = attempt(read_steps, part, statistic, scope.unit)
+    selects = attempt(_selects_partitions, part, by)
+    answering = attempt(read_answer_settings, part, context, statistic, selects)
+    steps = attempt(read_steps, part, statistic, context.unit)
     raw = attempt(read_raw, part, statistic, steps)
     reader.require_consistent(request())
     asked, other = reader.bounded(request())
@@ -166,29 +172,31 @@ def _read_entry(node: MappingNode, scope: SpecContext) -> Entry:
     )
 
 
-def _require_new_name(part: Section[Any], scope: SpecContext) -> None:
+def _require_new_name(part: Section[Any], context: SpecContext) -> None:
     name, span = part.values.name, node_at(part.node, "name").span
-    if name in scope.taken:
-        raise span.report("reserved-name.statistic", statistic=name, taken_by=scope.taken[name])
-    first = scope.names.setdefault(name, span)
+    if name in context.reserved_names:
+        raise span.report(
+            "reserved-name.statistic", statistic=name, taken_by=context.reserved_names[name]
+        )
+    first = context.names.setdefault(name, span)
     if first is not span:
         raise span.report("duplicate-name", statistic=name, line=first.line)
 
 
-def _selects(part: Section[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
+def _selects_partitions(part: Section[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
     part.require("keys")
     if getattr(part.values, "keys", None) is None:
         return False
     if getattr(part.values, "column", None) is not None:
-        raise part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
+        raise part.report_key("keys-not-taken.column", "keys", others=statistics_with_field("keys"))
     if not any(key.is_private for key in by()):
         raise part.report_key("keys-declared", "keys")
     return True
 
 
-MOST_STATISTICS = 1_000
-MOST_CELLS_IN_ALL, MOST_SCORES_IN_ALL = 2_000_000, 10_000_000
-MOST_QUERIES_IN_ALL = 10_000
+MAX_STATISTICS = 1_000
+MAX_TOTAL_CELLS, MAX_TOTAL_SCORES = 2_000_000, 10_000_000
+MAX_QUERIES = 10_000
 
 PlacedEntry = tuple[Entry, MappingNode]
 """An entry and where it stands."""
@@ -201,9 +209,9 @@ SECTIONS = {
 """The sections with entries: the problem of an empty one, and how entries are written."""
 
 
-def entries_of(root: MappingNode, name: str) -> list[MappingNode]:
+def entry_nodes(root: MappingNode, name: str) -> list[MappingNode]:
     """The entries of a section that are mappings; others are recorded, as is an empty section."""
-    section, (empty, example) = root.listing(name), SECTIONS[name]
+    section, (empty, example) = root.sequence(name), SECTIONS[name]
     if section and not section.items:
         section.span.report(empty)
 
@@ -216,37 +224,37 @@ def entries_of(root: MappingNode, name: str) -> list[MappingNode]:
     return read_valid(read, section.items if section else ())
 
 
-def read_entries(root: MappingNode, scope: SpecContext) -> tuple[Entry, ...]:
+def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
     """Every entry of `statistics`, after the problems of all of them are recorded."""
-    nodes = entries_of(root, "statistics")
-    if len(nodes) > MOST_STATISTICS:
-        span = nodes[MOST_STATISTICS].span
-        raise span.report("too-many-statistics", count=len(nodes), most=MOST_STATISTICS)
+    nodes = entry_nodes(root, "statistics")
+    if len(nodes) > MAX_STATISTICS:
+        span = nodes[MAX_STATISTICS].span
+        raise span.report("too-many-statistics", count=len(nodes), most=MAX_STATISTICS)
     found: list[PlacedEntry] = []
     cells = scores = queries = 0
     for node in nodes:
         try:
-            entry = _read_entry(node, scope)
+            entry = _read_entry(node, context)
         except AlreadyReportedError:
             continue
         found.append((entry, node))
         request = entry.request
         if not any(key.is_private for key in request.by):
-            cells += numbers_of(entry.statistic, request)
-        scores += scores_of(request)
-        queries += len(entry.statistic.queries(request, scope.relation))
+            cells += count_numbers(entry.statistic, request)
+        scores += count_scores(request)
+        queries += len(entry.statistic.queries(request, context.relation))
         for code, count, most in (
-            ("too-many-cells.all", cells, MOST_CELLS_IN_ALL),
-            ("too-many-cells.all_scores", scores, MOST_SCORES_IN_ALL),
-            ("too-many-queries", queries, MOST_QUERIES_IN_ALL),
+            ("too-many-cells.all", cells, MAX_TOTAL_CELLS),
+            ("too-many-cells.all_scores", scores, MAX_TOTAL_SCORES),
+            ("too-many-queries", queries, MAX_QUERIES),
         ):
             if count > most:
                 raise node.span.report(code, count=count, most=most)
-    section = root.listing("statistics")
-    return _share_selections(found, whole=len(found) == len(section.items if section else ()))
+    section = root.sequence("statistics")
+    return _assign_selectors(found, whole=len(found) == len(section.items if section else ()))
 
 
-def _share_selections(placed: Sequence[PlacedEntry], *, whole: bool) -> tuple[Entry, ...]:
+def _assign_selectors(placed: Sequence[PlacedEntry], *, whole: bool) -> tuple[Entry, ...]:
     """The entries, each with the entry that selects its groups, if keys are private.
 
     Unless these are the `whole` section, a missing selection may be in an entry that has

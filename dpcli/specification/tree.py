@@ -102,7 +102,7 @@ class Span(NamedTuple):
     def report(self, code: str, /, **facts: object) -> AlreadyReportedError:
         """Records a problem in the words of its template; `raise` what it returns to give up.
 
-        If a `word` is none of some `choices`, the hint names the likeliest choice. Without one
+        If a `scalar` is none of some `choices`, the hint names the likeliest choice. Without one
         it is that of the template, or lists all.
         """
         if not self.findings.is_suppressed(self):
@@ -148,17 +148,17 @@ def read_valid(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
     return [one() for one in [attempt(read, item) for item in items] if one is not _unreadable]
 
 
-COMPARED = 500
+MAX_COMPARED = 500
 """Above this number of choices no similar one is looked for: it would take too long."""
 
-LIKENESS, LIKENESS_OF_SHORT = 0.7, 0.66
+MIN_SIMILARITY, MIN_SIMILARITY_OF_SHORT = 0.7, 0.66
 """The least share of letters in common; one slip in three letters leaves two thirds."""
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
     """The choice that was probably meant: another case, or most of its letters."""
     every = choices if isinstance(choices, Sequence) else list(choices)
-    if len(every) > COMPARED or not 2 <= len(word) <= MAX_QUOTED:
+    if len(every) > MAX_COMPARED or not 2 <= len(word) <= MAX_QUOTED:
         return None
     plain = {choice.casefold().replace("-", "_"): choice for choice in every}
     folded = word.casefold().replace("-", "_")
@@ -167,7 +167,7 @@ def closest_match(word: str, choices: Iterable[str]) -> str | None:
     for choice in every:
         if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
             return choice
-    least = LIKENESS if len(word) > 3 else LIKENESS_OF_SHORT
+    least = MIN_SIMILARITY if len(word) > 3 else MIN_SIMILARITY_OF_SHORT
     return next(iter(get_close_matches(word, every, 1, least)), None)
 
 
@@ -223,7 +223,7 @@ class MappingNode:
         pair = self.pairs.get(key)
         return pair[1] if pair else None
 
-    def word(self, key: str) -> ScalarNode | None:
+    def scalar(self, key: str) -> ScalarNode | None:
         """The value of a key, if it is a word."""
         node = self.get(key)
         return node if isinstance(node, ScalarNode) else None
@@ -233,7 +233,7 @@ class MappingNode:
         node = self.get(key)
         return node if isinstance(node, MappingNode) else None
 
-    def listing(self, key: str) -> SequenceNode | None:
+    def sequence(self, key: str) -> SequenceNode | None:
         """The value of a key, if it is a list."""
         node = self.get(key)
         return node if isinstance(node, SequenceNode) else None

@@ -25,7 +25,7 @@ from dpcli.specification.tree import (
     scalars_of,
 )
 
-MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
+MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
@@ -36,17 +36,17 @@ PLACEHOLDER = "FILL_IN"
 NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
 """What `dpcli init` leaves open. In names of columns it is numbered: no two have one name."""
 
-TO_THE_END = MOST_BYTES
+TO_THE_END = MAX_BYTES
 """Length of a span that goes beyond its line."""
 
 
-def read_text(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, str]:
+def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, str]:
     """The tree of a text, its problems, and the text; no tree if it is unusable."""
-    text = raw[: MOST_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
+    text = raw[: MAX_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
     findings = Findings(source, LINE_BREAK.split(text))
     with suppress(TooManyProblemsError, AlreadyReportedError):
         try:
-            _require_plain(raw, text, findings)
+            _require_plain_text(raw, text, findings)
             return _Reader(text, findings).document(), findings, text
         except yaml.MarkedYAMLError as error:
             _report_syntax(error, findings)
@@ -55,13 +55,13 @@ def read_text(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, st
     return None, findings, text
 
 
-def _require_plain(raw: bytes, text: str, findings: Findings) -> None:
+def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:
     def part(start: int, length: int = 1) -> Span:
         before = LINE_BREAK.split(text[:start])
         return Span(findings, len(before), len(before[-1]) + 1, length)
 
-    if len(raw) > MOST_BYTES:
-        raise part(0).report("spec-too-large", most=MOST_BYTES)
+    if len(raw) > MAX_BYTES:
+        raise part(0).report("spec-too-large", most=MAX_BYTES)
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -106,8 +106,8 @@ class _Reader:
         # The end of a collection is one more event to read.
         self._nodes += 1 if is_scalar else 2
         span, anchor = self._span(event, event), getattr(event, "anchor", None)
-        if self._nodes > MOST_NODES:
-            raise span.report("too-many-nodes", most=MOST_NODES)
+        if self._nodes > MAX_NODES:
+            raise span.report("too-many-nodes", most=MAX_NODES)
         if isinstance(event, yaml.AliasEvent):
             span.report_and_suppress("yaml-alias", text=f"*{anchor}")
             return ScalarNode("", span)
@@ -117,8 +117,8 @@ class _Reader:
             span.report_and_suppress("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
         if isinstance(event, yaml.ScalarEvent):
             return ScalarNode(event.value, span)
-        if depth > MOST_DEPTH:
-            raise span.report("too-deep", most=MOST_DEPTH)
+        if depth > MAX_DEPTH:
+            raise span.report("too-deep", most=MAX_DEPTH)
         read = self._listing if isinstance(event, yaml.SequenceStartEvent) else self._mapping
         return read(event, depth)
 
@@ -126,7 +126,7 @@ class _Reader:
         items: list[Node] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._node(event, depth + 1))
-            if _is_void(event):
+            if _is_empty_value(event):
                 items[-1].span.report_and_suppress("empty-value", what="the list item")
         return SequenceNode(tuple(items), self._whole(start, event, items[0] if items else None))
 
@@ -147,7 +147,7 @@ class _Reader:
                 facts = {"line": line, "column": column, "again": key.span.line}
                 key.span.report_and_suppress("duplicate-key", key=key.text, **facts)
             else:
-                if _is_void(value_event):
+                if _is_empty_value(value_event):
                     value = ScalarNode("", key.span)
                     # Perhaps the text after a decimal comma in braces.
                     code = "empty-value.number" if key.text.isdigit() else "empty-value"
@@ -168,7 +168,7 @@ class _Reader:
         return first.span if first and not flow else self._span(start, end)
 
 
-def _is_void(event: yaml.Event) -> bool:
+def _is_empty_value(event: yaml.Event) -> bool:
     return isinstance(event, yaml.ScalarEvent) and not event.value and not event.style
 
 

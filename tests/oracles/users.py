@@ -15,7 +15,7 @@ from tests.oracles import files
 def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     """An odd file, who its rows belong to, and questions about them."""
     random = Random(seed)
-    who = IdColumn("who", each=random.random() < 0.3)
+    who = IdColumn("who", singletons_without_id=random.random() < 0.3)
     other = [column for column in files._columns(random) if not isinstance(column, IdColumn)]
     place, ward, car = (
         PrivatePartitionColumn("place"),
@@ -24,7 +24,9 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     )
     columns: list[Column] = [who, place, ward, car, *other]
     rows = random.randint(1, 5)
-    unit = PersonUnit("who", random.randint(1, rows), random.randint(1, rows + 1), rows, who.each)
+    unit = PersonUnit(
+        "who", random.randint(1, rows), random.randint(1, rows + 1), rows, who.singletons_without_id
+    )
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
     return files._file(random, columns), unit, queries
 

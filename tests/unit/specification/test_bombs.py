@@ -9,10 +9,10 @@ import pytest
 from dpcli.diagnostics import render_problem
 from dpcli.errors import SpecError
 from dpcli.specification.load import parse_central_spec
-from dpcli.specification.yaml_reader import MOST_BYTES
+from dpcli.specification.yaml_reader import MAX_BYTES
 from tests.support.specs import completed
 
-FULL = MOST_BYTES - 2000
+FULL = MAX_BYTES - 2000
 
 
 def _fill(start: str, unit: str, end: str = "") -> str:

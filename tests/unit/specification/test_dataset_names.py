@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.errors import Problem, SpecError
-from dpcli.specification.dataset_names import dataset_name_fault, mixed_scripts
+from dpcli.specification.dataset_names import dataset_name_fault, mixed_scripts_warning
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed
 
@@ -82,7 +82,7 @@ def test_two_names_never_have_one_composed_form(text: str) -> None:
 
 def test_mixed_scripts_are_warned_about() -> None:
     """A Cyrillic letter in a Latin word is named with its code point and its script."""
-    told = mixed_scripts(f"t{CYRILLIC_A}xes")
+    told = mixed_scripts_warning(f"t{CYRILLIC_A}xes")
 
     assert told is not None
     assert "t (U+0074, Latin)" in told
@@ -104,4 +104,4 @@ def test_mixed_scripts_are_warned_about() -> None:
 )
 def test_scripts_that_are_written_together_are_not(name: str) -> None:
     """One script, or those of one language, with digits and marks, need no warning."""
-    assert mixed_scripts(name) is None
+    assert mixed_scripts_warning(name) is None

@@ -14,7 +14,7 @@ from dpcli.csv_dialect import Dialect
 from dpcli.errors import SpecError
 from dpcli.specification.draft import draft_spec
 from dpcli.specification.load import parse_central_spec
-from dpcli.specification.yaml_reader import read_text
+from dpcli.specification.yaml_reader import read_tree
 
 DECISIONS = (
     ("unit: FILL_IN", "unit: row"),
@@ -109,5 +109,5 @@ def test_any_header(header: list[str]) -> None:
 def test_a_very_wide_file() -> None:
     """A draft for more columns than can be declared still is YAML."""
     text = draft_spec([f"c{number}" for number in range(10_500)], "survey")
-    root, findings, _ = read_text(text.encode(), "draft.yaml")
+    root, findings, _ = read_tree(text.encode(), "draft.yaml")
     assert root is not None and not findings

@@ -18,7 +18,7 @@ from dpcli.queries import Condition
 from dpcli.specification.load import parse_central_spec, read_spec_file
 from dpcli.specification.model import Entry
 from dpcli.specification.statistics_section import EntryModel, entry_model
-from dpcli.specification.yaml_reader import MOST_BYTES
+from dpcli.specification.yaml_reader import MAX_BYTES
 from dpcli.statistics import STATISTICS
 from tests.support.specs import completed, with_column, with_statistic
 
@@ -269,7 +269,7 @@ def test_line_ends_do_not_move_places() -> None:
 def test_unreadable_files(tmp_path: Path) -> None:
     """A file that cannot be read is a problem of the spec, told in our words."""
     large = tmp_path / "large.yaml"
-    large.write_bytes(b"#" * (MOST_BYTES + 1))
+    large.write_bytes(b"#" * (MAX_BYTES + 1))
     for path, code in [
         (tmp_path / "nowhere.yaml", "spec-unreadable"),
         (tmp_path, "spec-unreadable"),

@@ -15,7 +15,7 @@ from dpcli.cli.explain import pages
 from dpcli.reference import word_pages
 from dpcli.specification.schema import spec_schema
 from dpcli.specification.tree import Node, ScalarNode, SequenceNode
-from dpcli.specification.yaml_reader import read_text
+from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics import STATISTICS
 from tests.support.specs import completed, with_column, with_statistic
 
@@ -40,7 +40,7 @@ def as_editors_read(node: Node) -> Any:
 
 def complaints(text: str) -> list[str]:
     """What the schema says against a text."""
-    root, findings, _ = read_text(text.encode(), "spec.yaml")
+    root, findings, _ = read_tree(text.encode(), "spec.yaml")
     assert root is not None and not findings
     return [error.message for error in VALIDATOR.iter_errors(as_editors_read(root))]
 

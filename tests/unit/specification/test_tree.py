@@ -15,7 +15,7 @@ from dpcli.specification.tree import (
     read_valid,
 )
 from dpcli.specification.validation import read_section
-from dpcli.specification.yaml_reader import read_text
+from dpcli.specification.yaml_reader import read_tree
 
 
 class Two(SectionModel):
@@ -27,7 +27,7 @@ class Two(SectionModel):
 
 def tree(text: str) -> tuple[MappingNode, Findings]:
     """The tree of a good text, and its problems so far."""
-    root, findings, _ = read_text(text.encode(), "spec.yaml")
+    root, findings, _ = read_tree(text.encode(), "spec.yaml")
     assert root is not None
     return root, findings
 
