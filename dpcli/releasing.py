@@ -16,7 +16,7 @@ from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
 from dpcli.ledger.open_charge import OpenCharge
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import missed_minimums
@@ -235,7 +235,7 @@ def add_noise(
         selected = tuple(counts[entry.keys]) if entry.keys else None
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
-            values = whole(list(counts[entry.request.name].values()))
+            values = integer_array(list(counts[entry.request.name].values()))
             answers = (NoisyAnswer(values, planned.queries[0].noise),)
         else:
             answers = tuple(_answer(part, answer, selected, permit) for part, answer in parts)

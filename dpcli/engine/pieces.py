@@ -25,7 +25,7 @@ from dpcli.engine.parquet import parquet_frame, rows_of
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.numeric.arrays import Array
-from dpcli.numeric.exact import digits_text
+from dpcli.numeric.exact import fixed_point_text
 
 T = TypeVar("T")
 
@@ -236,7 +236,9 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
 def decimal_texts(numbers: Array, places: int) -> pl.Series:
     """Whole numbers of units of the last of `places` decimals as plain decimals."""
     if numbers.dtype == object or places > MOST_PLACES:
-        return pl.Series([digits_text(int(number), places) for number in numbers], dtype=pl.String)
+        return pl.Series(
+            [fixed_point_text(int(number), places) for number in numbers], dtype=pl.String
+        )
     number = pl.Series("number", numbers)
     if not places:
         return number.cast(pl.String)

@@ -17,7 +17,15 @@ from dpcli.columns import Key
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.ridge import ridge_coefficients
 from dpcli.engine.sums import linear_combinations, plain_sums
-from dpcli.numeric.arrays import SAFE, Array, Bools, Ints, largest, roomy, whole
+from dpcli.numeric.arrays import (
+    SAFE_INTEGER,
+    Array,
+    Bools,
+    Ints,
+    integer_array,
+    largest_magnitude,
+    widened,
+)
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
 from dpcli.queries import Query, ReadabilityQuery, RidgeQuery
@@ -70,7 +78,7 @@ def _seal(
     if isinstance(query, ReadabilityQuery | RidgeQuery):
         totals = [sum(values.tolist()) for values in sums]
         numbers = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
-        return Confidential(whole(numbers), query, unit)
+        return Confidential(integer_array(numbers), query, unit)
     (values,) = sums
     if query.has_private_groups:
         return Confidential(_groups(query, places, private, values), query, unit)
@@ -85,7 +93,7 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
     columns = [(weight, merged[name].fill_null(0)) for weight, name in combination]
     # Weights alone may be too large for words, even if the columns hold zeros.
     bound = sum(abs(weight) * max(1, *map(abs, _ends(column))) for weight, column in columns)
-    if bound * max(1, len(merged)) < SAFE:
+    if bound * max(1, len(merged)) < SAFE_INTEGER:
         words = [weight * column.cast(pl.Int64).to_numpy() for weight, column in columns]
     else:
         words = [weight * np.array(column.to_list(), object) for weight, column in columns]
@@ -117,7 +125,7 @@ def _cells(axes: Sequence[Key], places: Mapping[Key, Ints], count: int) -> tuple
 def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
     """The scores of all candidates, group by group: shape (groups * candidates,)."""
     most = max(score_function.row_contribution.max_abs, 1) * counts.size
-    return score_function.scores(roomy(counts, most * largest(counts))).ravel()
+    return score_function.scores(widened(counts, most * largest_magnitude(counts))).ravel()
 
 
 def _groups(

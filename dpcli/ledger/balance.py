@@ -22,7 +22,7 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, MissingDependencyError
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
-from dpcli.privacy.events import NO_NOISE, RECOVERED, MechanismEvent, UnknownEventError
+from dpcli.privacy.events import NO_NOISE_NAME, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import (
     ZERO_GUARANTEE,
     Guarantee,
@@ -82,7 +82,7 @@ def from_events_json(events_json: str) -> list[MechanismEvent]:
 def guarantee_of(event: MechanismEvent) -> Guarantee:
     """The guarantee of a recorded answer; LedgerError if this version cannot compute it."""
     name = event.mechanism
-    if name == NO_NOISE:
+    if name == NO_NOISE_NAME:
         return ZERO_GUARANTEE
     if name == RECOVERED:
         return approximate_guarantee(event.loss)

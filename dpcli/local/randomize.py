@@ -27,7 +27,7 @@ from dpcli.ledger.open_charge import OpenCharge
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
-from dpcli.numeric.arrays import Array, Ints, np, times
+from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
@@ -196,7 +196,7 @@ def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
 
 def _decimals(column: NumericColumn, steps: Array) -> pl.Series:
     places = decimal_places(column.step)
-    return decimal_texts(times(steps, int(column.step * 10**places)), places)
+    return decimal_texts(multiply_exact(steps, int(column.step * 10**places)), places)
 
 
 def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:

@@ -1,13 +1,23 @@
-"""How a question may be answered. One line each, in MECHANISMS."""
+"""Mechanisms of the central model: how an answer gets its noise.
+
+`mechanism.py` defines what a mechanism states about itself; open it first. `laplace`, `gaussian`,
+`permute_and_flip` and `exponential` are the mechanisms that a spec may name.
+`calibrated_mechanism.py` calibrates one to a query and is the only place that opens confidential
+values. `query_sensitivity` and `partition_selection` give it the sensitivity of a query and the
+threshold for private groups. `local/` has the mechanisms of the local model.
+
+To add a mechanism, write one file and add one line to `MECHANISMS`.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from dpcli.mechanisms.exponential import Exponential
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Geometric, Laplace
 from dpcli.mechanisms.mechanism import Mechanism
-from dpcli.mechanisms.selection import Exponential, PermuteAndFlip
+from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
 
 MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Laplace(),
@@ -16,4 +26,5 @@ MECHANISMS: Final[tuple[Mechanism, ...]] = (
     PermuteAndFlip(),
     Exponential(),
 )
-"""Every mechanism that a spec may name; the first of its kind is the default."""
+"""Every mechanism that a spec may name. The first additive one is the default for numbers, the
+first selection one for choices."""

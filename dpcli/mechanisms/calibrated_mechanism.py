@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Never, NoReturn, final
 
 from dpcli.mechanisms.mechanism import (
-    SINGLE_ANSWER,
+    SINGLE_WEIGHT,
     AdditiveMechanism,
     Mechanism,
     SelectionMechanism,
@@ -21,7 +21,7 @@ from dpcli.mechanisms.mechanism import (
 from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, Ints, np, whole
+from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.events import MechanismEvent
@@ -78,7 +78,7 @@ class CalibratedMechanism:
         queries: Sequence[Query],
         relation: Relation,
         target: Loss,
-        shares: Sequence[Fraction] = SINGLE_ANSWER,
+        shares: Sequence[Fraction] = SINGLE_WEIGHT,
         calibration: str = "exact",
         *,
         selects_partitions: bool = False,
@@ -152,7 +152,7 @@ class CalibratedMechanism:
         """
         mechanism, query = self.mechanism, self.query
         self._require_own(exact, permit)
-        values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
+        values = integer_array(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
             scores = values.reshape(-1, query.cells_per_group)
             return Noisy(mechanism.choose(self.noise, scores, query.k))

@@ -1,11 +1,11 @@
-"""Discrete Laplace noise: pure epsilon, and least noise for a count."""
+"""The Laplace mechanism, and its other name, the geometric mechanism."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcli.mechanisms.mechanism import AdditiveMechanism, Pure, worst_case_rho
+from dpcli.mechanisms.mechanism import AdditiveMechanism, PureMechanism, worst_case_rho
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
@@ -13,7 +13,7 @@ from dpcli.numeric.interval_arithmetic import Interval, exp
 from dpcli.privacy.sensitivity import Sensitivity
 
 
-class Laplace(Pure, AdditiveMechanism):
+class Laplace(PureMechanism, AdditiveMechanism):
     """Adds discrete Laplace noise of scale L1 / epsilon to every cell.
 
     P[noise = k] is proportional to exp(-|k| / scale), over all whole numbers of steps.
@@ -39,7 +39,7 @@ class Laplace(Pure, AdditiveMechanism):
     distribution = DiscreteLaplace
 
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
-        """The mean loss, for the worst way of changing cells."""
+        """The mean loss, for the worst change of the cells."""
         return worst_case_rho(sensitivity, lambda change: _mean_loss(change, noise.scale))
 
 
@@ -69,7 +69,7 @@ def _mean_loss(shift: Fraction, scale: Fraction) -> Fraction:
 
 
 def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
-    """The same for small numbers, by series in fixed point; many are priced at once.
+    """`_mean_loss` for small numbers, by series in fixed point, because plans need many.
 
     s + (u - s) (1 - x/sinh(x)) for the sum s = u - 1 + exp(-u), where x/sinh(x) is at least
     1 - x^2/6 + 7 x^4/360 - 31 x^6/15120.
@@ -81,10 +81,10 @@ def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
         n += 1
         term = (term * up >> scale) // n
         total += term if n % 2 == 0 else -term
-    # Each term is wrong by less than n + 1 units, and what is left of the series by less than one.
-    slack, bits = n * n, scale + 64
+    # The error of each term is below n + 1 units, and the rest of the series below one unit.
+    error, bits = n * n, scale + 64
     square = -(-(step.numerator**2 << bits) // step.denominator**2)
     lattice = square // 6 + 1 - 7 * (square * square >> bits) // 360
     lattice += 31 * (square * square * square >> 2 * bits) // 15120 + 2
-    rest = lattice * (up - total + slack) >> bits
-    return Fraction(total + slack + rest + 1, 1 << scale)
+    rest = lattice * (up - total + error) >> bits
+    return Fraction(total + error + rest + 1, 1 << scale)

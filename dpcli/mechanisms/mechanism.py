@@ -1,4 +1,4 @@
-"""What every mechanism states of itself: its noise, and what an answer reveals.
+"""`Mechanism`: what every mechanism states about its noise and its privacy loss.
 
 The author of a mechanism writes `calibrate`, `loss`, `losses_at_delta`, `zcdp_rho` and
 `dominating_pairs`; for a `PureMechanism` only `zcdp_rho`. Calibration is not trusted:
@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
+from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.distribution import NO_NOISE, Noise, Unchangeable
-from dpcli.noise.selection import ChoiceNoise
-from dpcli.numeric.arrays import Array, np, plus, whole
+from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import sqrt_down, sqrt_up
 from dpcli.numeric.search import least_scale
@@ -22,12 +22,12 @@ from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePai
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
 
-SINGLE_ANSWER = (Fraction(1),)
-"""The share of a single answer."""
+SINGLE_WEIGHT = (Fraction(1),)
+"""The weight of a single answer."""
 
 
 class CalibrationError(Exception):
-    """No noise of this mechanism meets the target; the message says why."""
+    """No noise of this mechanism meets the target; `reason` and `hint` say why and what to do."""
 
     def __init__(self, reason: str, hint: str) -> None:
         self.reason, self.hint = reason, hint
@@ -35,10 +35,14 @@ class CalibrationError(Exception):
 
 
 class Mechanism(Unchangeable, ABC):
-    """A way to answer; one subclass of a kind below, one registry line.
+    """A way to make an answer noisy: an `AdditiveMechanism` or a `SelectionMechanism`.
 
-    The docstring of a subclass carries its privacy argument and is what
-    `dpcli explain` prints.
+    A new mechanism is one subclass and one line in `MECHANISMS`. Its docstring has the privacy
+    argument, and `dpcli explain` prints it. `name` is its name in specs, `distribution` the noise
+    that it may use, `needs_delta` whether its loss has a delta, and `calibrations` the values of
+    `calibration:` that it accepts.
+
+    Sequences of sensitivities, noises and weights belong to the same answers, in one order.
     """
 
     name: ClassVar[str]
@@ -49,40 +53,37 @@ class Mechanism(Unchangeable, ABC):
     @abstractmethod
     def calibrate(
         self,
-        changes: Sequence[Sensitivity],
+        sensitivities: Sequence[Sensitivity],
         target: Loss,
-        shares: Sequence[Fraction],
+        weights: Sequence[Fraction],
         calibration: str = "exact",
     ) -> list[Noise]:
-        """The least noises found with which answers about the same rows meet `target` together.
+        """The least noise found for each answer, so that all of them together meet `target`.
 
-        Their shares sum to one. `CalibrationError` if none meet it.
+        Weights sum to one. Raises CalibrationError if no noise meets the target.
         """
 
     @abstractmethod
     def loss(
-        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
+        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
-        """A proven loss of all answers together, at or below `epsilon` if possible.
-
-        Every epsilon or delta in it is rounded up.
-        """
+        """A proven loss of all answers together, rounded up; at `epsilon` if it has a delta."""
 
     @abstractmethod
     def losses_at_delta(
-        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
+        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
-        """Losses of noises chosen by rho, with this delta at most in all, rounded up."""
+        """The loss of each answer, rounded up; their deltas add up to at most `delta`."""
 
     @abstractmethod
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
-        """A proven zero-concentrated loss of answering with `noise`, rounded up."""
+        """A proven zero-concentrated loss of an answer with `noise`, rounded up."""
 
     @abstractmethod
     def dominating_pairs(
         self, noise: Noise, sensitivity: Sensitivity
     ) -> tuple[DominatingPair, ...]:
-        """Pairs of distributions that together dominate an answer with `noise`."""
+        """Pairs of distributions whose product dominates an answer with `noise`."""
 
     @final
     def guarantee(
@@ -92,106 +93,114 @@ class Mechanism(Unchangeable, ABC):
         loss: Loss,
         failure_delta: Fraction = Fraction(0),
     ) -> Guarantee:
-        """What an answer reveals in every measure; `loss` is what it was given to spend."""
+        """The guarantee of an answer in every measure; `loss` is what it is charged for."""
         if sensitivity.l1 == 0:
             return ZERO_GUARANTEE
-        rho, pairs = self.zcdp_rho(noise, sensitivity), self.dominating_pairs(noise, sensitivity)
-        return Guarantee(loss, rho, pairs, failure_delta)
+        rho = self.zcdp_rho(noise, sensitivity)
+        return Guarantee(loss, rho, self.dominating_pairs(noise, sensitivity), failure_delta)
 
     @final
     def calibrate_and_verify(
         self,
-        changes: Sequence[Sensitivity],
+        sensitivities: Sequence[Sensitivity],
         target: Loss,
-        shares: Sequence[Fraction] = SINGLE_ANSWER,
+        weights: Sequence[Fraction] = SINGLE_WEIGHT,
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Noise for each answer; their recomputed loss together is within `target`.
+        """Noise for each answer; the recomputed loss of all of them is within `target`.
 
-        With a rho in the target, the rhos that they state are. Answers that no neighbor
-        can change get none, and their shares of `target` are not used.
+        If the target has a rho, the rho of each answer is within its weight of that. An answer
+        that no neighbor can change gets no noise, and its weight of the target is not used.
+        Raises CalibrationError if no noise meets the target.
         """
         if target.rho is not None:
-            each = zip(changes, shares, strict=True)
-            return [self._of_rho(one, target.rho * share) for one, share in each]
-        noises: list[Noise] = [NO_NOISE] * len(changes)
-        places = [place for place, one in enumerate(changes) if one.l1]
-        if places:
-            changed, parts = [changes[at] for at in places], [shares[at] for at in places]
-            whole = sum(parts, start=Fraction(0))
-            target = Loss(target.epsilon * whole, target.delta * whole)
-            parts = [part / whole for part in parts]
-            found = self.calibrate(changed, target, parts, calibration)
-            if not self.loss(found, changed, target.epsilon).within(target):
+            weighted = zip(sensitivities, weights, strict=True)
+            return [self._noise_for_rho(one, target.rho * weight) for one, weight in weighted]
+        noises: list[Noise] = [NO_NOISE] * len(sensitivities)
+        noisy = [place for place, one in enumerate(sensitivities) if one.l1]
+        if noisy:
+            changed = [sensitivities[place] for place in noisy]
+            used = sum((weights[place] for place in noisy), start=Fraction(0))
+            target = Loss(target.epsilon * used, target.delta * used)
+            relative = [weights[place] / used for place in noisy]
+            calibrated = self.calibrate(changed, target, relative, calibration)
+            if not self.loss(calibrated, changed, target.epsilon).within(target):
                 raise CalibrationError(
                     f"`{self.name}` with `calibration: {calibration}` does not meet the target",
                     "use the exact calibration",
                 )
-            for place, noise in zip(places, found, strict=True):
+            for place, noise in zip(noisy, calibrated, strict=True):
                 noises[place] = noise
         return noises
 
-    def _of_rho(self, change: Sensitivity, rho: Fraction) -> Noise:
-        """The least noise found whose stated rho is at most `rho`, a short rational."""
-        if change.l1 == 0:
+    def _noise_for_rho(self, sensitivity: Sensitivity, rho: Fraction) -> Noise:
+        """The least noise found whose zCDP loss is at most `rho`; its scale is a short rational."""
+        if sensitivity.l1 == 0:
             return NO_NOISE
         # No mechanism has a smaller rho than Gaussian noise of four times this scale.
-        start = sqrt_down(change.l2_squared / (2 * rho)) / 4
-        added = self.distribution
-        return added(least_scale(lambda scale: self.zcdp_rho(added(scale), change) > rho, start))
+        start = sqrt_down(sensitivity.l2_squared / (2 * rho)) / 4
+
+        def too_little(scale: Fraction) -> bool:
+            return self.zcdp_rho(self.distribution(scale), sensitivity) > rho
+
+        return self.distribution(least_scale(too_little, start))
 
 
-class Pure(Mechanism):
-    """A mechanism whose loss is the L1 sensitivity over the scale of its noise, without delta.
+class PureMechanism(Mechanism):
+    """A mechanism with delta zero, whose epsilon is the L1 sensitivity over the scale.
 
-    A change of one cell is dominated by the pair of its noise; a
-    `RandomizedResponsePair` dominates every pure answer.
+    The pair of its noise dominates a change of one cell. A `RandomizedResponsePair` dominates
+    every pure answer.
     """
 
     def calibrate(
         self,
-        changes: Sequence[Sensitivity],
+        sensitivities: Sequence[Sensitivity],
         target: Loss,
-        shares: Sequence[Fraction],
+        weights: Sequence[Fraction],
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Scale L1 over the share of epsilon, exactly."""
-        each = zip(changes, shares, strict=True)
-        return [self.distribution(one.l1 / (target.epsilon * share)) for one, share in each]
+        """Scale L1 over the weight of epsilon, exactly."""
+        weighted = zip(sensitivities, weights, strict=True)
+        return [self.distribution(one.l1 / (target.epsilon * weight)) for one, weight in weighted]
 
     def loss(
-        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
+        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
-        """The sum of L1 / scale, exactly, and delta zero."""
-        each = zip(noises, changes, strict=True)
-        return Loss(sum((one.l1 / noise.scale for noise, one in each), start=Fraction(0)))
+        """The exact sum of L1 / scale, with delta zero."""
+        epsilons = (one.l1 / noise.scale for noise, one in zip(noises, sensitivities, strict=True))
+        return Loss(sum(epsilons, start=Fraction(0)))
 
     def losses_at_delta(
-        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
+        self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
-        """L1 / scale of each, rounded up."""
-        each = zip(noises, changes, strict=True)
-        return [Loss(short_up(one.l1 / noise.scale)) for noise, one in each]
+        """L1 / scale of each answer, rounded up, with delta zero."""
+        answers = zip(noises, sensitivities, strict=True)
+        return [Loss(short_up(one.l1 / noise.scale)) for noise, one in answers]
 
     def dominating_pairs(
         self, noise: Noise, sensitivity: Sensitivity
     ) -> tuple[DominatingPair, ...]:
-        """A pair for each cell, if all can change by the most at once; else the worst.
+        """The pair of the noise for each cell, or else one pair for every pure answer.
 
-        For less than the most, a pair of the same kind is the more distinguishable the farther
-        it is shifted. Where cells share a bound, what they do together is at least pure.
+        The first holds if all cells can change by `linf` at once: a pair with a smaller shift is
+        less distinguishable. Otherwise, cells that share a bound are at least pure together.
         """
         if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
             return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
         return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
 
 
-def worst_case_rho(change: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
-    """The rho of all cells from that of one, if it is concave in the square of its change."""
-    whole = rho(Fraction(change.l1))
-    if change.l0 == 1:
-        return whole
-    return min(change.l0 * rho(sqrt_up(Fraction(change.l2_squared, change.l0))), whole)
+def worst_case_rho(sensitivity: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
+    """The rho of an answer, from the `rho` of a change of one cell.
+
+    It must be concave in the square of the change.
+    """
+    all_in_one_cell = rho(Fraction(sensitivity.l1))
+    if sensitivity.l0 == 1:
+        return all_in_one_cell
+    equal_change = sqrt_up(Fraction(sensitivity.l2_squared, sensitivity.l0))
+    return min(sensitivity.l0 * rho(equal_change), all_in_one_cell)
 
 
 class AdditiveMechanism(Mechanism):
@@ -199,31 +208,31 @@ class AdditiveMechanism(Mechanism):
 
     @final
     def add_noise(self, noise: Noise, values: Array) -> Array:
-        """Each value plus its own draw; the values themselves without noise."""
+        """Each value plus its own noise; the values themselves for `NO_NOISE`."""
         if noise == NO_NOISE:
             return values
-        draws = whole(noise.sample(len(values)))
-        if len(draws) != len(values):
+        samples = integer_array(noise.sample(len(values)))
+        if len(samples) != len(values):
             raise ValueError("a mechanism must answer every cell")
-        return plus(values, draws)
+        return add_exact(values, samples)
 
 
 class SelectionMechanism(Mechanism):
     """A mechanism that chooses among candidates by their scores: better ones are more likely.
 
-    A change of the data changes the distances of scores by at most the sensitivity, in L1
-    over all groups and picks; the scale is that divided by epsilon. A candidate that
-    falls short of the best by g gets a weight of exp(-g/scale).
+    Neighbors change the differences of scores by at most the L1 sensitivity, summed over all
+    groups and choices. The scale is that divided by epsilon. A candidate whose score is g below
+    the best has the weight exp(-g/scale).
     """
 
     @final
     def choose(self, noise: Noise, scores: Array, k: int) -> Array:
-        """The places of k candidates in each row of scores, each chosen once.
+        """The indexes of k different candidates in each row of `scores`, as one array of int64.
 
-        Without noise the first of the best is chosen.
+        With `NO_NOISE`, the first of the best candidates is chosen.
         """
         left = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
-        chosen, every = [], np.arange(len(scores))
+        chosen, rows = [], np.arange(len(scores))
         for _ in range(k):
             gaps = scores.max(axis=1, keepdims=True) - scores
             if isinstance(noise, ChoiceNoise):
@@ -232,9 +241,9 @@ class SelectionMechanism(Mechanism):
                 places = (gaps == 0).argmax(axis=1)
             else:
                 raise TypeError("a choice needs the noise of choices")
-            chosen.append(left[every, places])
+            chosen.append(left[rows, places])
             others = np.ones(scores.shape, np.bool_)
-            others[every, places] = False
-            rest = len(every), scores.shape[1] - 1
-            scores, left = (each[others].reshape(rest) for each in (scores, left))
+            others[rows, places] = False
+            shape = len(rows), scores.shape[1] - 1
+            scores, left = scores[others].reshape(shape), left[others].reshape(shape)
         return np.stack(chosen, axis=1).ravel()

@@ -42,5 +42,5 @@ def threshold_for_delta(noise: Noise, alone: Sensitivity, delta: Fraction) -> Pa
     With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
     (the union bound, which costs less than a part in 1/delta).
     """
-    beyond = search_least(lambda least: alone.l0 * noise.tail_up(least) <= delta, 0, 1)
+    beyond = search_least(lambda least: alone.l0 * noise.tail_bound(least) <= delta, 0, 1)
     return PartitionSelection(alone.linf + beyond, delta)

@@ -1,13 +1,21 @@
-"""Distributions of noise: a file and a line each, in NOISES."""
+"""Noise: exact samples, tails and widths of each distribution.
+
+`distribution.py` defines `Noise`, what every distribution states; open it first. `discrete_laplace`
+and `discrete_gaussian` are added to numbers, `candidate_choice` chooses among candidates by their
+scores. `bernoulli` has the exact coins that all samplers use, and `entropy` the only source of
+randomness: the operating system. `tails` bounds sums of two noises for intervals.
+
+To add a distribution, write one file and add one line to `NOISES`.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from dpcli.noise.candidate_choice import ExponentialChoice, PermuteAndFlipChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.noise.selection import ExponentialChoice, PermuteAndFlipChoice
 
 NOISES: Final[tuple[type[Noise], ...]] = (
     DiscreteLaplace,
@@ -15,4 +23,4 @@ NOISES: Final[tuple[type[Noise], ...]] = (
     PermuteAndFlipChoice,
     ExponentialChoice,
 )
-"""Every distribution that mechanisms may be calibrated to."""
+"""Every distribution that a calibrated mechanism may use."""

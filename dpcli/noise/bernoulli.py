@@ -1,4 +1,4 @@
-"""Exact coins: rational, exp(-x) and logistic, one by one or by the thousand.
+"""Exact Bernoulli samples: probabilities that are rational, exp(-x) or logistic.
 
 numpy is imported on first use only.
 """
@@ -13,22 +13,23 @@ from dpcli.numeric.arrays import Bools, Floats, Ints, np
 from dpcli.numeric.interval_arithmetic import Interval, exp
 
 STEP = 64
-"""Random bits drawn at a time while a comparison is undecided."""
+"""Random bits that are added at a time while a comparison is undecided."""
 
 BLOCK = 1 << 16
-"""Draws made at a time: their temporary arrays stay in a core's cache."""
+"""Samples made at a time, so that temporary arrays stay in the cache of a core."""
 
-VECTORISE_FROM = 4096
-"""Fewer draws than this cost less than importing numpy."""
+VECTORIZE_FROM = 4096
+"""Number of samples from which arrays pay: below it, importing numpy costs more."""
 
 MARGIN = 2.0**-8
-"""Distrust of a float probability, in units of 2^-32."""
+"""The error that a float probability may have, in units of 2^-32."""
 
 
 def bernoulli_exp(numerator: int, denominator: int) -> bool:
-    """True with probability exactly exp(-ratio), for a ratio >= 0 that need not be in lowest terms.
+    """True with probability exactly exp(-numerator/denominator).
 
-    Source: Canonne, Kamath and Steinke 2020, algorithm 1.
+    The ratio need not be in lowest terms. Raises ValueError if it is negative. Source: Canonne,
+    Kamath and Steinke 2020, algorithm 1.
     """
     if numerator < 0:
         raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
@@ -40,7 +41,7 @@ def bernoulli_exp(numerator: int, denominator: int) -> bool:
 
 
 def _bernoulli_exp(numerator: int, denominator: int) -> bool:
-    """The same of a ratio in [0, 1].
+    """`bernoulli_exp` for a ratio in [0, 1].
 
     The first k at which a Bernoulli(ratio / k) fails is odd with probability
     1 - x + x^2/2! - x^3/3! + ... = exp(-x).
@@ -52,11 +53,11 @@ def _bernoulli_exp(numerator: int, denominator: int) -> bool:
 
 
 class Threshold:
-    """A probability p, known to as many binary digits as are asked for.
+    """A probability p whose binary digits are computed on demand.
 
-    The event U < p, for U uniform on [0, 1), has probability exactly p. Comparing
-    the digits of U with those of p, first to last, decides it at the first digit
-    that differs. `enclose` maps a precision in bits to an interval around p.
+    The event U < p, for U uniform on [0, 1), has probability exactly p. The first binary digit
+    in which U and p differ decides it. `enclose` maps a precision in bits to an interval
+    around p.
     """
 
     __slots__ = ("_enclose", "_known")
@@ -67,7 +68,7 @@ class Threshold:
 
     @classmethod
     def rational(cls, probability: Fraction) -> Threshold:
-        """p itself, in [0, 1]; all its digits are certain."""
+        """A rational p in [0, 1]; raises ValueError for another."""
         if not 0 <= probability <= 1:
             raise ValueError("a probability lies between 0 and 1")
         return cls(lambda bits: Interval(probability, probability, bits))
@@ -76,8 +77,8 @@ class Threshold:
     def exponential(cls, exponent: Fraction) -> Threshold:
         """p = exp(-exponent), for a rational exponent >= 0.
 
-        Zero apart, p is irrational (Lindemann 1882), so its digits become certain
-        at some finite precision.
+        For an exponent above zero p is irrational (Lindemann 1882), so each digit is certain at
+        some finite precision. Raises ValueError for a negative exponent.
         """
         if exponent < 0:
             raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
@@ -87,7 +88,8 @@ class Threshold:
     def logistic(cls, exponent: Fraction) -> Threshold:
         """p = 1 / (1 + exp(exponent)), for a rational exponent >= 0.
 
-        Written with exp(-exponent), which cannot overflow.
+        It is computed from exp(-exponent), which cannot overflow. Raises ValueError for a
+        negative exponent.
         """
         if exponent < 0:
             raise ValueError("this probability is meant for exponents >= 0")
@@ -114,7 +116,7 @@ class Threshold:
             bits *= 2
 
     def exceeds(self, prefix: int, length: int) -> bool:
-        """Whether U < p for a U that begins with these bits and goes on at random."""
+        """Whether U < p, for a U that starts with these bits and continues at random."""
         while True:
             digits = self.digits(length)
             if prefix != digits:
@@ -128,10 +130,10 @@ def floor_at(value: Fraction, length: int) -> int:
 
 
 def bernoulli_array(threshold: Threshold, count: int) -> Bools:
-    """Independent draws, each true with exactly the threshold's probability.
+    """Independent samples, each true with exactly the probability of the threshold.
 
-    Eight random bits decide 255 of 256 draws, 64 more nearly all the others, and
-    `Threshold.exceeds` the rest; all compare the same expansion.
+    Eight random bits decide 255 of 256 samples, 64 more bits decide nearly all others, and
+    `Threshold.exceeds` decides the last ones. All compare the same binary expansion.
     """
     first = np.frombuffer(random_bytes(count), np.uint8)
     digits = threshold.digits(8)
@@ -145,7 +147,7 @@ def bernoulli_array(threshold: Threshold, count: int) -> Bools:
 
 
 def _decide_ties(threshold: Threshold, count: int) -> Bools:
-    """Draws whose first eight bits equal the first eight digits."""
+    """Samples whose first eight bits equal the first eight digits."""
     more = np.frombuffer(random_bytes(8 * count), np.uint64)
     digits = np.uint64(threshold.digits(72) & (1 << 64) - 1)
     drawn: Bools = more < digits
@@ -157,10 +159,10 @@ def _decide_ties(threshold: Threshold, count: int) -> Bools:
 def exponential_coins(estimates: Floats, exponent: Callable[[int], Fraction]) -> Bools:
     """Independent coins, the i-th true with probability p = exp(-exponent(i)), exactly.
 
-    `estimates` are floats near 2^32 p, which err by less than `MARGIN`. The first 32 bits of a
-    uniform U, read as the whole number u, place 2^32 U in [u, u + 1). Where that is clear
-    of the estimate by `MARGIN`, U < p is decided; elsewhere (about once in 2^32) the same
-    bits are continued and compared with certified digits of p.
+    `estimates` are floats near 2^32 p, with an error below `MARGIN`. The first 32 bits of a
+    uniform U, read as the whole number u, place 2^32 U in [u, u + 1). If the estimate is farther
+    than `MARGIN` from that interval, U < p is decided. Otherwise (about once in 2^32) more bits
+    follow, and are compared with certified digits of p.
     """
     bits = np.frombuffer(random_bytes(4 * estimates.size), np.uint32).astype(np.float64)
     above = estimates - bits
@@ -179,8 +181,8 @@ def sign_array(count: int) -> Bools:
 def uniforms(limit: int | Ints, count: int) -> Ints:
     """`count` independent uniform whole numbers below one limit, or each below its own.
 
-    Limits are at most 2^32. Words beyond the last full multiple of the limit are drawn again, so
-    that no remainder is more likely than another.
+    Limits are from 1 to 2^32; raises ValueError for others. Words beyond the last full multiple
+    of the limit are replaced by new ones, so that all remainders are equally likely.
     """
     limits = np.asarray(limit, dtype=np.uint64)
     if count and not 0 < limits.min() <= limits.max() <= 1 << 32:

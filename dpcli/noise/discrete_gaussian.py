@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise: exact samples, tails and widths."""
+"""The discrete Gaussian distribution: exact samples, tails and widths."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from functools import lru_cache
 from math import ceil, erfc, exp, sqrt
 from typing import final
 
-from dpcli.noise.bernoulli import VECTORISE_FROM, bernoulli_exp, exponential_coins
+from dpcli.noise.bernoulli import VECTORIZE_FROM, bernoulli_exp, exponential_coins
 from dpcli.noise.discrete_laplace import discrete_laplace_array, discrete_laplace_scalar
 from dpcli.noise.distribution import Noise, NoiseSamples, accepted_draws, normal_quantile
 from dpcli.numeric.arrays import Bools, Floats, Ints, np
 from dpcli.privacy import gaussian_delta
 from dpcli.privacy.dominating_pairs import GaussianPair
 
-SMALL = 50
-"""Up to this scale the tail of the discrete Gaussian is added up, not approximated."""
-
+LARGEST_SUMMED = 50
+"""Greatest scale at which tails are sums over the discrete distribution, not approximations."""
 
 WIDEST = Fraction(1 << 49)
-"""Greatest sigma of the array path: its Laplace proposals must fit 64 bits."""
+"""Greatest sigma of the array path: the Laplace proposals must fit 64 bits."""
 
 NARROWEST = Fraction(1, 1 << 64)
 """Least sigma of the array path: its square must not vanish as a float."""
@@ -34,24 +33,24 @@ class DiscreteGaussian(Noise):
     dominating_pair = GaussianPair
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Discrete Laplace draws, of which some are rejected."""
+        """Discrete Laplace samples, of which some are rejected."""
         return discrete_gaussian(self.scale, count, many=many)
 
-    def tail(self, least: int) -> float:
-        """By summation; for large scales the continuous tail with a continuity correction."""
+    def positive_tail(self, least: int) -> float:
+        """By summation, or the continuous tail with a continuity correction for large scales."""
         scale = float(self.scale)
-        if scale > SMALL:
+        if scale > LARGEST_SUMMED:
             return erfc((least - 0.5) / (scale * sqrt(2))) / 2
         beyond = _gaussian_tails(scale)
         return beyond[least] if least < len(beyond) else 0.0
 
-    def tail_up(self, least: int) -> Fraction:
+    def tail_bound(self, least: int) -> Fraction:
         """By certified sums or integrals."""
-        return gaussian_delta.tail_up(self.scale, least)
+        return gaussian_delta.tail_bound(self.scale, least)
 
     @property
     def discrete_variance(self) -> float:
-        """By summation; for large scales scale^2."""
+        """By summation, or scale^2 for large scales."""
         scale = float(self.scale)
         if scale >= 10:
             return scale * scale
@@ -60,8 +59,8 @@ class DiscreteGaussian(Noise):
         return 2 * squares / (1 + 2 * sum(weights))
 
     def width(self, outside: float) -> int:
-        """By summation; for large scales from the normal quantile."""
-        if self.scale <= SMALL:
+        """By summation, or from the normal quantile for large scales."""
+        if self.scale <= LARGEST_SUMMED:
             return super().width(outside)
         return max(0, ceil(normal_quantile(outside) * float(self.scale) - 0.5))
 
@@ -75,43 +74,46 @@ class DiscreteGaussian(Noise):
 
 @lru_cache(maxsize=64)
 def _gaussian_tails(sigma: float) -> tuple[float, ...]:
-    """P[X >= k] of the discrete Gaussian for k = 0, 1, and so on."""
+    """P[X >= k] for k = 0, 1, and so on."""
     reach = ceil(sigma * 38) + 2
     weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(reach + 1)]
     total = weights[0] + 2 * sum(weights[1:])
-    beyond, found = 0.0, []
+    beyond, tails = 0.0, []
     for weight in reversed(weights):
         beyond += weight / total
-        found.append(beyond)
-    return tuple(reversed(found))
+        tails.append(beyond)
+    return tuple(reversed(tails))
 
 
 def discrete_gaussian(sigma: Fraction, count: int, *, many: bool = False) -> NoiseSamples:
-    """Independent draws with P[k] proportional to exp(-k^2 / (2 sigma^2)), exactly."""
+    """Independent samples with P[k] proportional to exp(-k^2 / (2 sigma^2)), exactly.
+
+    Raises ValueError if sigma is not positive.
+    """
     if sigma <= 0:
         raise ValueError("the scale of noise must be positive")
-    few = count < VECTORISE_FROM and not many
+    few = count < VECTORIZE_FROM and not many
     if few or not NARROWEST <= sigma <= WIDEST:
         return [discrete_gaussian_scalar(sigma) for _ in range(count)]
     return discrete_gaussian_array(sigma, count)
 
 
 def discrete_gaussian_scalar(sigma: Fraction) -> int:
-    """One draw, in whole numbers only (Canonne, Kamath and Steinke 2020, algorithm 3)."""
+    """One sample, by integer arithmetic (Canonne, Kamath and Steinke 2020, algorithm 3)."""
     scale = sigma.__floor__() + 1
     above, below = sigma.numerator**2, sigma.denominator**2
     while True:
         draw = discrete_laplace_scalar(Fraction(scale))
-        # (|draw| - sigma^2/scale)^2 / (2 sigma^2), over one denominator.
+        # (|draw| - sigma^2/scale)^2 / (2 sigma^2), with one denominator.
         gap = abs(draw) * scale * below - above
         if bernoulli_exp(gap * gap, 2 * above * below * scale * scale):
             return draw
 
 
 def discrete_gaussian_array(sigma: Fraction, count: int) -> Ints:
-    """Independent draws as an array, for sigma from `NARROWEST` to `WIDEST`.
+    """Independent samples as an array of int64, for sigma from `NARROWEST` to `WIDEST`.
 
-    Discrete Laplace proposals y of scale t = floor(sigma) + 1, each accepted with
+    Discrete Laplace proposals y have scale t = floor(sigma) + 1; each is accepted with
     probability exp(-(|y| - sigma^2/t)^2 / (2 sigma^2)) (Canonne, Kamath and Steinke
     2020, algorithm 3).
     """
@@ -130,7 +132,7 @@ def discrete_gaussian_array(sigma: Fraction, count: int) -> Ints:
 def _accept(sigma: Fraction, scale: Fraction, proposed: Ints) -> Bools:
     """Which proposals to keep, decided exactly by `exponential_coins`.
 
-    `MARGIN` is 2^-40 of p. The estimate errs by far less: z = (|y| - s^2/t)/s
+    `MARGIN` is 2^-40 of p. The error of the estimate is far smaller: z = (|y| - s^2/t)/s
     comes from three correctly rounded numbers of size at most s (|z| + 2), so its
     error is under 2^-50 (|z| + 2), that of exp(-z^2/2) under
     2^-50 |z| (|z| + 3) exp(-z^2/2) < 2^-47, and numpy's exp is good to a few units

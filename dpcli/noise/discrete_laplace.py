@@ -1,4 +1,4 @@
-"""Discrete Laplace noise: exact samples, tails and widths."""
+"""The discrete Laplace distribution: exact samples, tails and widths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil, exp, log, sinh
 from typing import final
 
 from dpcli.noise.bernoulli import (
-    VECTORISE_FROM,
+    VECTORIZE_FROM,
     Threshold,
     bernoulli_array,
     bernoulli_exp,
@@ -22,13 +22,13 @@ from dpcli.numeric.interval_arithmetic import exp as certified_exp
 from dpcli.privacy.dominating_pairs import LaplacePair
 
 WIDEST = Fraction(1 << 50)
-"""Greatest scale of the array path: beyond, draws might not fit 64 bits."""
+"""Greatest scale of the array path: samples of a larger scale may not fit 64 bits."""
 
-RARE = 28
-"""Scales that the binary digits cover: exp(-28) < 2^-40 is left to the tail."""
+DIGITS_COVER = 28
+"""Scales that the binary digits cover: the tail beyond has probability exp(-28) < 2^-40."""
 
-TAILS = 32
-"""Tail events in a row that 64 bits hold; one more has probability under 2^-1280."""
+MOST_TAIL_EVENTS = 32
+"""Tail events in a row that fit 64 bits; one more has a probability below 2^-1280."""
 
 
 @final
@@ -39,15 +39,15 @@ class DiscreteLaplace(Noise):
     dominating_pair = LaplacePair
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Sizes with a geometric distribution, and fair signs."""
+        """Geometric sizes with fair signs."""
         return discrete_laplace(self.scale, count, many=many)
 
-    def tail(self, least: int) -> float:
+    def positive_tail(self, least: int) -> float:
         """q^least / (1 + q), for q = exp(-1 / scale)."""
         scale = float(self.scale)
         return exp(-least / scale) / (1 + exp(-1 / scale))
 
-    def tail_up(self, least: int) -> Fraction:
+    def tail_bound(self, least: int) -> Fraction:
         """exp(-least / scale) / (1 + exp(-1 / scale)), rounded up."""
         ratio = certified_exp(Interval.of(-1 / self.scale))
         return (certified_exp(Interval.of(-least / self.scale)) / (ratio + 1)).high
@@ -79,17 +79,20 @@ class DiscreteLaplace(Noise):
 
 
 def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> NoiseSamples:
-    """Independent draws with P[k] proportional to exp(-|k| / scale), exactly."""
+    """Independent samples with P[k] proportional to exp(-|k| / scale), exactly.
+
+    Raises ValueError if the scale is not positive.
+    """
     if scale <= 0:
         raise ValueError("the scale of noise must be positive")
-    few = count < VECTORISE_FROM and not many
+    few = count < VECTORIZE_FROM and not many
     if few or scale > WIDEST:
         return [discrete_laplace_scalar(scale) for _ in range(count)]
     return discrete_laplace_array(scale, count)
 
 
 def discrete_laplace_scalar(scale: Fraction) -> int:
-    """One draw, in whole numbers only (Canonne, Kamath and Steinke 2020, algorithm 2)."""
+    """One sample, by integer arithmetic (Canonne, Kamath and Steinke 2020, algorithm 2)."""
     width, thinning = scale.numerator, scale.denominator
     while True:
         low = uniform_below(width)
@@ -100,16 +103,15 @@ def discrete_laplace_scalar(scale: Fraction) -> int:
             high += 1
         size = (low + width * high) // thinning
         negative = random_bits(1)
-        # Zero has two signs; one is rejected, or it would count twice.
+        # Zero has two signs. One is rejected, so that zero does not count twice.
         if size or not negative:
             return -size if negative else size
 
 
 def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
-    """Independent draws as an array, for scales up to `WIDEST`.
+    """Independent samples as an array of int64, for scales up to `WIDEST`.
 
-    A geometric variable of ratio exp(-1/scale) with a fair sign, where a negative
-    zero is rejected.
+    A geometric variable of ratio exp(-1/scale) gets a fair sign; a negative zero is rejected.
     """
     if not 0 < scale <= WIDEST:
         raise ValueError("a scale outside the range of the array path")
@@ -118,7 +120,7 @@ def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
         size = _geometric_block(scale, many)
         negative = sign_array(size.size)
         kept = ~(negative & (size == 0))
-        # -n = (n xor -1) + 1, without a branch for each draw.
+        # -n = (n xor -1) + 1, without a branch for each sample.
         flip = negative.astype(np.int64)
         signed: Ints = ((size ^ -flip) + flip)[kept]
         return signed
@@ -130,21 +132,21 @@ def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
 def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold]:
     """The probability of each binary digit, and of the tail beyond them."""
     digits = 0
-    while (1 << digits) < RARE * scale:
+    while (1 << digits) < DIGITS_COVER * scale:
         digits += 1
     each = tuple(Threshold.logistic((1 << i) / scale) for i in range(digits))
     return each, Threshold.exponential((1 << digits) / scale)
 
 
 def _geometric_block(scale: Fraction, count: int) -> Ints:
-    """Independent draws with P[g] proportional to exp(-g / scale), g >= 0.
+    """Independent samples with P[g] proportional to exp(-g / scale), g >= 0.
 
-    exp(-g/scale) is a product over the binary digits of g, so below 2^m the digits
-    are independent and digit i is one with probability 1/(1 + exp(2^i/scale)). And
-    g >= 2^m has probability exp(-2^m/scale), after which g - 2^m is geometric again.
+    exp(-g/scale) is a product over the binary digits of g. So below 2^m the digits are
+    independent, and digit i is one with probability 1/(1 + exp(2^i/scale)). The event g >= 2^m
+    has probability exp(-2^m/scale); given that event, g - 2^m is geometric again.
     """
     each, beyond = _digit_thresholds(scale)
-    # Digits are gathered in bytes: a byte is cheaper to shift than a word.
+    # Digits are collected in bytes, because a byte is cheaper to shift than a word.
     planes = np.zeros((8, count), np.uint8)
     for i, threshold in enumerate(each):
         digit = bernoulli_array(threshold, count).view(np.uint8)
@@ -156,9 +158,9 @@ def _geometric_block(scale: Fraction, count: int) -> Ints:
     rounds = 0
     while tails.size:
         rounds += 1
-        if rounds > TAILS:
-            raise OverflowError("a draw does not fit 64 bits")
-        # The digits were drawn independently, and serve as those of the remainder.
+        if rounds > MOST_TAIL_EVENTS:
+            raise OverflowError("a sample does not fit 64 bits")
+        # The digits are independent of the event, and become those of the remainder.
         words[tails] += 1 << len(each)
         tails = tails[bernoulli_array(beyond, tails.size)]
     return words

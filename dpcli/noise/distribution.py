@@ -1,8 +1,8 @@
-"""What a distribution of noise states: samples, tail, width and dominating pair.
+"""`Noise`: what every noise distribution states about itself.
 
-Widths and tails are post-processing of public parameters and carry no guarantee, so
-floats serve; they say where the noise-free answer probably lies, and bounds are rounded
-outwards. Samples are exact; `tail_up` is part of a guarantee, and certified.
+Samples are exact. `tail_bound` is part of a privacy guarantee, and is certified. Widths and other
+tails are post-processing of public parameters: they show where the noise-free answer probably
+lies, they carry no guarantee, and floats are precise enough for them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dpcli.numeric.search import search_least
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 
 NoiseSamples = list[int] | Ints
-"""Whole numbers: a list of few or of very large ones, else an array."""
+"""Whole numbers: an array of int64, or a list if they are few or very large."""
 
 PRECISION = 1e-9
-"""Relative width at which a quantile is known well enough to be printed."""
+"""Relative error at which the search for a quantile stops."""
 
 
 class Unchangeable:
@@ -38,11 +38,11 @@ class Unchangeable:
 
 @dataclass(frozen=True)
 class Noise(Unchangeable, ABC):
-    """Noise added to each whole number of an answer: symmetric around zero, with a scale in steps.
+    """Noise for each whole number of an answer: symmetric around zero, with a scale in steps.
 
-    A new distribution states its samples, its tail and its variance; the rest follows. `kind` is
-    its name in ledgers and reports, `norm` the sensitivity that its scale is in proportion to, for
-    a given loss; a shift of it is dominated by its `dominating_pair`.
+    A new distribution defines its samples, its tail and its variance; the other members follow.
+    `kind` is its name in ledgers and reports. For a given loss, its scale is proportional to the
+    sensitivity in `norm`. `dominating_pair` dominates the noise and the shifted noise.
     """
 
     scale: Fraction
@@ -61,36 +61,44 @@ class Noise(Unchangeable, ABC):
 
     @property
     def name(self) -> str:
-        """What plans and reports say that answers are made with."""
+        """Its name in plans and reports."""
         return f"discrete-{self.kind}".replace("_", "-")
 
     @abstractmethod
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Fresh and independent draws, exactly from the distribution.
+        """`count` independent samples, exactly from the distribution.
 
-        An array if there are `many`, unless they may not fit 64 bits.
+        With `many` they are an array, unless they may not fit 64 bits.
         """
 
     @abstractmethod
-    def tail(self, least: int) -> float:
-        """P[noise >= least], for `least` above zero."""
+    def positive_tail(self, least: int) -> float:
+        """P[noise >= least] for `least` above zero, to float precision."""
 
-    def tail_up(self, least: int) -> Fraction:
-        """P[noise >= least] for `least` above zero, rounded up, with a proof."""
-        raise ValueError(f"no proof of how far {self.kind} noise spreads, at {self.scale}, {least}")
+    @final
+    def approximate_tail(self, least: int) -> float:
+        """P[noise >= least] for any `least`, to float precision."""
+        return self.positive_tail(least) if least > 0 else 1.0 - self.positive_tail(1 - least)
+
+    def tail_bound(self, least: int) -> Fraction:
+        """A proven upper bound of P[noise >= least], for `least` above zero.
+
+        Raises ValueError for a distribution without one: it cannot select partitions.
+        """
+        raise ValueError(f"{self.kind} noise of scale {self.scale} has no tail bound at {least}")
 
     @property
     def variance(self) -> Fraction:
-        """About the variance, in squared steps: that of the continuous likeness."""
+        """The variance of the continuous distribution of this scale, in squared steps."""
         return self.scale**2
 
     @property
     def discrete_variance(self) -> float:
-        """The variance of the discrete noise, in squared steps, to float precision."""
+        """The variance of the discrete distribution, in squared steps, to float precision."""
         return float(self.variance)
 
-    def fourth_cumulant(self, times: float) -> float:  # noqa: ARG002 - that of few is not zero
-        """How much heavier than normal the tails of `times` the noise are; zero of the normal."""
+    def fourth_cumulant(self, times: float) -> float:  # noqa: ARG002 - zero for normal tails
+        """The fourth cumulant of `times` the noise; zero for a normal distribution."""
         return 0.0
 
     def half_width(self, confidence: Fraction) -> int:
@@ -99,22 +107,22 @@ class Noise(Unchangeable, ABC):
 
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
-        return search_least(lambda width: 2 * self.tail(width + 1) <= outside, -1, 1)
+        return search_least(lambda width: 2 * self.positive_tail(width + 1) <= outside, -1, 1)
 
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
-        """Quantiles of the continuous likeness, of scale one."""
+        """Quantiles of the continuous distribution of scale one, at `levels` in (0, 1)."""
         fine = 1000
         outside = 2 * np.minimum(levels, 1 - levels)
         widths = [cls(Fraction(fine)).width(float(share)) / fine for share in outside]
         return np.array(np.copysign(widths, levels - 0.5))
 
     def shortfall(self, candidates: int, confidence: Fraction) -> int:
-        """How far choices fall short of the best at most, with this `confidence`.
+        """How much lower than the best score a chosen score is at most, with this `confidence`.
 
-        Of m candidates one that falls short by t or more is chosen with a probability of
-        at most m exp(-t/scale) (McSherry and Talwar 2007); permute-and-flip is never
-        worse (McKenna and Sheldon 2020).
+        Of m candidates, one whose score is at least t below the best is chosen with a probability
+        of at most m exp(-t/scale) (McSherry and Talwar 2007). Permute-and-flip is never worse
+        (McKenna and Sheldon 2020).
         """
         return floor(float(self.scale) * log(candidates / float(1 - confidence)))
 
@@ -130,30 +138,30 @@ def normal_quantile(outside: float) -> float:
 
 
 def accepted_draws(count: int, block: Callable[[int], Ints]) -> Ints:
-    """Draws that are left of blocks of proposals, until there are enough."""
-    draws = np.empty(count, np.int64)
+    """`count` samples by rejection: `block(n)` makes n proposals and returns the accepted ones."""
+    samples = np.empty(count, np.int64)
     filled = 0
     while filled < count:
         kept = block(min(BLOCK, 2 * (count - filled) + 64))[: count - filled]
-        draws[filled : filled + kept.size] = kept
+        samples[filled : filled + kept.size] = kept
         filled += kept.size
-    return draws
+    return samples
 
 
 @final
 class NoNoise(Noise):
-    """Always zero, of scale zero: for a constant that no neighbor can change."""
+    """Always zero, with scale zero: for an answer that no neighbor can change."""
 
     kind = "none"
 
-    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:  # noqa: ARG002 - they are few
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:  # noqa: ARG002 - a list in any case
         """Zeros."""
         return [0] * count
 
-    def tail(self, least: int) -> float:  # noqa: ARG002 - there is none
+    def positive_tail(self, least: int) -> float:  # noqa: ARG002 - always zero
         """Zero."""
         return 0.0
 
 
 NO_NOISE = NoNoise(Fraction(0))
-"""No noise, for an answer of sensitivity zero: no neighbor can change it."""
+"""The noise of an answer with sensitivity zero."""

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from typing import Final
 
 source: Final[Callable[[int], bytes]] = os.urandom
-"""n -> n random bytes. Only tests replace it, to make their draws repeatable."""
+"""Returns n random bytes for n. Only tests replace it, to make their samples repeatable."""
 
 CHUNK = 4096
-"""Bytes fetched at a time for small requests: a system call costs more than these."""
+"""Bytes fetched at a time for small requests, because a system call is expensive."""
 
 
 class _Buffer(threading.local):
-    """Bytes fetched and not yet used; one for each thread, so none is used twice."""
+    """Bytes that were fetched and are not used yet, for each thread, so that none is used twice."""
 
     def __init__(self) -> None:
         self.filled_by: Callable[[int], bytes] | None = None
@@ -27,7 +27,7 @@ class _Buffer(threading.local):
         self.used = 0
 
     def take(self, count: int) -> bytes:
-        """The next `count` bytes, each given out once."""
+        """The next `count` bytes; no byte is returned twice."""
         if self.filled_by is not source or self.used + count > len(self.data):
             self.data = _fetch(CHUNK)
             self.filled_by, self.used = source, 0
@@ -47,7 +47,7 @@ _buffer = _Buffer()
 
 def _drop_buffer() -> None:
     """Forget fetched bytes: after a fork, parent and child hold the same ones."""
-    global _buffer  # noqa: PLW0603 - a forked child starts with none
+    global _buffer  # noqa: PLW0603 - a forked child starts without bytes
     _buffer = _Buffer()
 
 
@@ -56,7 +56,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def random_bytes(count: int) -> bytes:
-    """Independent uniform bytes."""
+    """Independent uniform bytes; raises OSError if the operating system gives too few."""
     return _buffer.take(count) if count <= CHUNK // 8 else _fetch(count)
 
 
@@ -67,7 +67,7 @@ def random_bits(count: int) -> int:
 
 
 def uniform_below(limit: int) -> int:
-    """A uniform whole number with 0 <= value < `limit`, by rejection."""
+    """A uniform whole number with 0 <= value < `limit`, by rejection; ValueError if none exists."""
     if limit <= 0:
         raise ValueError("nothing lies below this limit")
     count = (limit - 1).bit_length()

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from math import ceil, log10
 
-from dpcli.numeric.arrays import Array, np, plus, roomy, times
+from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np, widened
 
 MOST_PLACES = 400
 """Decimals beyond which a number is not written as a decimal."""
@@ -43,10 +43,10 @@ def decimal_places(step: Fraction) -> int:
 
 def decimal_text(value: Fraction, places: int) -> str:
     """`value` with exactly `places` decimals, halves away from zero, no exponent."""
-    return digits_text(_in_last_place(value, places), places)
+    return fixed_point_text(_in_last_place(value, places), places)
 
 
-def digits_text(number: int, places: int) -> str:
+def fixed_point_text(number: int, places: int) -> str:
     """A number of units of the last of `places` decimals."""
     digits = str(abs(number)).rjust(places + 1, "0")
     sign = "-" if number < 0 else ""
@@ -55,7 +55,7 @@ def digits_text(number: int, places: int) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
-def rounded(value: Fraction, places: int) -> Fraction:
+def round_half_away(value: Fraction, places: int) -> Fraction:
     """The number that `decimal_text` writes."""
     return Fraction(_in_last_place(value, places), 10**places)
 
@@ -69,14 +69,14 @@ def _in_last_place(value: Fraction, places: int) -> int:
     return -whole if value < 0 else whole
 
 
-def in_last_place(numbers: Array, step: Fraction, places: int) -> Array:
+def in_units_of_last_place(numbers: Array, step: Fraction, places: int) -> Array:
     """Whole numbers of `step` in units of their last decimal, halves away from zero."""
     scale = step * 10**places
     below = 2 * scale.denominator
     if scale.denominator == 1:
-        return times(numbers, scale.numerator)
-    doubled = times(abs(numbers), 2 * scale.numerator)
-    size = roomy(plus(doubled, scale.denominator), below) // below
+        return multiply_exact(numbers, scale.numerator)
+    doubled = multiply_exact(abs(numbers), 2 * scale.numerator)
+    size = widened(add_exact(doubled, scale.denominator), below) // below
     signed: Array = np.where(numbers < 0, -size, size)
     return signed
 

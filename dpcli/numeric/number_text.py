@@ -6,7 +6,7 @@ from contextlib import suppress
 from fractions import Fraction
 from math import ceil, isqrt
 
-from dpcli.numeric.exact import decimal_places, plain_text, rounded, with_exponent
+from dpcli.numeric.exact import decimal_places, plain_text, round_half_away, with_exponent
 
 MAX_DECIMALS = 60
 """A number with more decimals is rounded."""
@@ -24,7 +24,7 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
     With `digits`, rounded to nearest with that number of significant digits.
     """
     if digits is not None:
-        return plain_text(rounded(value, _places(value, digits)))
+        return plain_text(round_half_away(value, _places(value, digits)))
     with suppress(ValueError):
         if decimal_places(value) <= MAX_DECIMALS:
             return plain_text(value)

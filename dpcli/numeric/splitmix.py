@@ -8,11 +8,11 @@ import numpy.typing as npt
 Words = npt.NDArray[np.uint64]
 """Numbers from 0 to below 2^64."""
 
-ODD = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: consecutive multiples spread over all words."""
 
 
-def scrambled(words: Words) -> Words:
+def scramble(words: Words) -> Words:
     """A bijection of 64-bit words: equal bits leave no trace (Steele, Lea and Flood 2014)."""
     mixed = words ^ (words >> np.uint64(30))
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

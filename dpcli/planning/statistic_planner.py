@@ -11,7 +11,7 @@ from typing import Literal
 
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.mechanism import SINGLE_ANSWER, CalibrationError, Mechanism
+from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, CalibrationError, Mechanism
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
@@ -153,7 +153,7 @@ class StatisticPlanner:
         weights = [weighted.weight for weighted in queries]
         if entry.selects_partitions:
             # Partition selection uses the first query alone: a count.
-            queries, weights = queries[:1], list(SINGLE_ANSWER)
+            queries, weights = queries[:1], list(SINGLE_WEIGHT)
         calibrated = CalibratedMechanism.calibrate(
             mechanism,
             [weighted.query for weighted in queries],

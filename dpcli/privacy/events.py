@@ -18,7 +18,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 VERSION = 1
 """Of the JSON of an event; events of version 1 do not state it."""
 
-NO_NOISE = "none"
+NO_NOISE_NAME = "none"
 """Stands for a mechanism that answers what no neighbor can change."""
 
 RECOVERED = "recovered"
@@ -65,7 +65,7 @@ class MechanismEvent:
             raise DamagedEventError("losses and scales are not negative")
         if moved is not None and min(moved.l0, moved.l1, moved.l2_squared, moved.linf) < 0:
             raise DamagedEventError("sensitivities are not negative")
-        if moved is not None and moved.l1 and (not self.scale or self.mechanism == NO_NOISE):
+        if moved is not None and moved.l1 and (not self.scale or self.mechanism == NO_NOISE_NAME):
             raise DamagedEventError("what a neighbor can change needs noise")
 
     @property

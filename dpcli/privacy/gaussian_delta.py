@@ -57,7 +57,7 @@ def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> 
     return _shorten(delta * (1 + uneven) / (1 - uneven))
 
 
-def tail_up(sigma: Fraction, least: int) -> Fraction:
+def tail_bound(sigma: Fraction, least: int) -> Fraction:
     """P[Y >= least] of discrete Gaussian noise Y for `least` above zero, rounded up."""
     variance = sigma * sigma
     if variance > SUMMED:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, log, sqrt
 
-from dpcli.numeric.arrays import Array, Floats, np, plus
+from dpcli.numeric.arrays import Array, Floats, add_exact, np
 from dpcli.planning.plan import PlannedQuery
 from dpcli.scores import ScoreQuery
 
@@ -102,7 +102,7 @@ class QueryTrial:
         """One run: noisy numbers and those behind them, or choices and their scores."""
         query = self._query
         if not isinstance(query, ScoreQuery):
-            self.errors.add(plus(noisy, -exact))
+            self.errors.add(add_exact(noisy, -exact))
             return
         gaps = _gaps(exact.reshape(-1, query.cells_per_group), noisy.reshape(-1, query.k))
         self._largest_gaps += gaps.max(axis=1).tolist()

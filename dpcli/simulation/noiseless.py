@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
@@ -87,8 +87,8 @@ class NoiselessRun:
     def _values(self, sealed: SealedAnswer, groups: Sequence[Group] | None) -> Cells:
         """The numbers of synthetic cells, or the scores of their candidates."""
         if groups is not None:
-            return whole(self._groups(sealed).cells(groups))
-        return whole(self._dataset.exact(cast("Confidential[Cells]", sealed)))
+            return integer_array(self._groups(sealed).cells(groups))
+        return integer_array(self._dataset.exact(cast("Confidential[Cells]", sealed)))
 
 
 def _unlimited(query: Query) -> Query:

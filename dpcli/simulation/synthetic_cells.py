@@ -27,7 +27,7 @@ from dpcli.columns import (
     NumericColumn,
     PrivatePartitionColumn,
 )
-from dpcli.numeric.splitmix import ODD, Words, scrambled
+from dpcli.numeric.splitmix import GOLDEN_GAMMA, Words, scramble
 from dpcli.queries import Condition
 
 BLANK = 3
@@ -73,7 +73,7 @@ class Stream:
 
     def words(self, places: Places) -> Words:
         """The words at these places; as fractions, in units of 2^-64."""
-        return scrambled(places.astype(np.uint64) * ODD + self._start)
+        return scramble(places.astype(np.uint64) * GOLDEN_GAMMA + self._start)
 
     def below(self, limit: int, places: Places) -> Places:
         """Evenly distributed whole numbers from 0 to below a limit of at most 2^63."""

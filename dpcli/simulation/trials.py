@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpcli.noise.distribution import NO_NOISE
-from dpcli.numeric.arrays import Array, Floats, np, plus, times
+from dpcli.numeric.arrays import Array, Floats, add_exact, multiply_exact, np
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
@@ -123,7 +123,7 @@ class EntryTrial:
             return
         unlimited = _by_group(self._estimates(free.values).value, free.groups)
         groups = [group for group in self._behind if group in unlimited]
-        changes = plus(_joined(self._behind, groups), -_joined(unlimited, groups))
+        changes = add_exact(_joined(self._behind, groups), -_joined(unlimited, groups))
         for place, item in enumerate(self._items):
             item.shift(_floats(changes[place :: len(self._items)], self._step))
 
@@ -145,7 +145,7 @@ class EntryTrial:
         else:
             expected, step = _joined(self._behind, groups), self._step
         estimates = estimates.refined(step)
-        expected = times(expected, int(step / estimates.step))
+        expected = multiply_exact(expected, int(step / estimates.step))
         for place, item in enumerate(self._items):
             item.add(estimates, slice(place, None, len(self._items)), expected)
 
@@ -223,7 +223,7 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Trials:
 
 def _floats(steps: Array, step: Fraction) -> Floats:
     """Whole numbers of steps as floats."""
-    return times(steps, step.numerator).astype(np.float64) / step.denominator
+    return multiply_exact(steps, step.numerator).astype(np.float64) / step.denominator
 
 
 def _by_group(values: Array, groups: Sequence[Group] | None) -> dict[Group, Array]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.columns import Key
-from dpcli.numeric.arrays import Floats, clipped, np, plus, quotients, times
+from dpcli.numeric.arrays import Floats, add_exact, clip_exact, divide_exact, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
@@ -259,11 +259,11 @@ class Mean(Statistic):
         found = means.estimates([column.step], [places], [(low, high)]).shifted(
             middle * column.step
         )
-        rows = clipped(count.values, 1, None)
-        sums = plus(total.values, times(rows, middle))
-        exact = quotients(sums, rows, int(column.step / found.step))
+        rows = clip_exact(count.values, 1, None)
+        sums = add_exact(total.values, multiply_exact(rows, middle))
+        exact = divide_exact(sums, rows, int(column.step / found.step))
         ends = [int(limit / found.step) for limit in limits]
-        return replace(found, value=clipped(exact, *ends), raw=exact)
+        return replace(found, value=clip_exact(exact, *ends), raw=exact)
 
 
 def _ratio(answers: Floats) -> Floats:

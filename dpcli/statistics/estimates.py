@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from dpcli.numeric.arrays import Array, Bools, np, plus, times, whole
-from dpcli.numeric.exact import decimal_places, in_last_place
+from dpcli.numeric.arrays import Array, Bools, add_exact, integer_array, multiply_exact, np
+from dpcli.numeric.exact import decimal_places, in_units_of_last_place
 
 Limits = tuple[Fraction | None, Fraction | None]
 """The least and the greatest value that a number can have; None without limit."""
@@ -63,7 +63,7 @@ class Estimates:
     def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
         """Noisy answers in steps of `unit`, each with the interval of its own noise."""
         known = np.full(len(values), HAS_INTERVAL, np.int8)
-        lower, upper = plus(values, -widths), plus(values, widths)
+        lower, upper = add_exact(values, -widths), add_exact(values, widths)
         return cls(unit, (decimal_places(unit),), values, lower, upper, known)
 
     @classmethod
@@ -82,7 +82,8 @@ class Estimates:
         """Few numbers, each with the margin of its interval."""
         step = common_step(*(part for number in numbers for part in number))
         values, margins = (
-            whole([int(part / step) for part in parts]) for parts in zip(*numbers, strict=True)
+            integer_array([int(part / step) for part in parts])
+            for parts in zip(*numbers, strict=True)
         )
         return replace(cls.around(values, margins, Fraction(1)), step=step, places=tuple(places))
 
@@ -122,13 +123,13 @@ class Estimates:
         factor = int(self.step / step)
         if factor == 1:
             return self
-        return replace(self.map_numbers(lambda numbers: times(numbers, factor)), step=step)
+        return replace(self.map_numbers(lambda numbers: multiply_exact(numbers, factor)), step=step)
 
     def shifted(self, by: Fraction) -> Estimates:
         """The same numbers counted from elsewhere."""
         fine = self.refined(by)
         steps = int(by / fine.step)
-        return fine.map_numbers(lambda numbers: plus(numbers, steps))
+        return fine.map_numbers(lambda numbers: add_exact(numbers, steps))
 
     def map_numbers(self, change: Callable[[Array], Array]) -> Estimates:
         """The same with every whole number changed in the same way."""
@@ -142,7 +143,7 @@ class Estimates:
         """Numbers as they are printed, in units of their last decimal: for each of `places`."""
         count = len(self.places)
         return [
-            in_last_place(numbers[at::count], self.step, places)
+            in_units_of_last_place(numbers[at::count], self.step, places)
             for at, places in enumerate(self.places)
         ]
 
@@ -155,8 +156,8 @@ class Estimates:
         wider = np.empty(len(self), np.bool_)
         every = (self.value, self.lower, self.upper)
         for at, (value, lower, upper) in enumerate(zip(*map(self.rounded, every), strict=True)):
-            half = times(abs(value), 2 * share.numerator)
-            wider[at :: len(self.places)] = times(upper - lower, share.denominator) > half
+            half = multiply_exact(abs(value), 2 * share.numerator)
+            wider[at :: len(self.places)] = multiply_exact(upper - lower, share.denominator) > half
         found: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
         return found
 

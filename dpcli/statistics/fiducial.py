@@ -15,7 +15,17 @@ from functools import lru_cache
 from math import floor
 
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, Bools, Floats, Ints, clipped, np, repeated, times, whole
+from dpcli.numeric.arrays import (
+    Array,
+    Bools,
+    Floats,
+    Ints,
+    clip_exact,
+    integer_array,
+    multiply_exact,
+    np,
+    repeated_integer,
+)
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
 from dpcli.statistics.statistic import NoisyAnswer
 
@@ -120,13 +130,16 @@ class FiducialInterval:
         # Ends are rounded outwards to the last decimal.
         for end, sign, limit in ((self.lower, 1, low), (self.upper, -1, high)):
             spans, known = sign * floored(sign * end[item], unit * last), np.isfinite(end[item])
-            spans, rest = times(spans, int(1 / (last * step))), repeated(limit or 0, len(spans))
+            spans, rest = (
+                multiply_exact(spans, int(1 / (last * step))),
+                repeated_integer(limit or 0, len(spans)),
+            )
             ends.append(np.where(known, spans, rest))
             boundless |= ~known & (limit is None)
-        value, lower, upper = (clipped(one, low, high) for one in (bare, *ends))
+        value, lower, upper = (clip_exact(one, low, high) for one in (bare, *ends))
         status = np.where(boundless, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
         range_ = {
-            name: repeated(limit, len(values))
+            name: repeated_integer(limit, len(values))
             for name, limit in (("least", low), ("most", high))
             if limit is not None
         }
@@ -139,7 +152,7 @@ def floored(numbers: Floats, scale: Fraction) -> Array:
     above = np.ldexp(mantissas, 53).astype(np.int64).astype(object) * scale.numerator
     shifts = (exponents - 53).astype(object)
     below = scale.denominator << np.maximum(-shifts, 0)
-    return whole((above << np.maximum(shifts, 0)) // below)
+    return integer_array((above << np.maximum(shifts, 0)) // below)
 
 
 def _points(noise: Noise, place: int, draws: int) -> Floats:
@@ -157,8 +170,8 @@ def _even(distribution: type[Noise], draws: int) -> Floats:
 
 @lru_cache(maxsize=128)
 def _order(place: int, draws: int) -> Ints:
-    from dpcli.numeric.splitmix import ODD, scrambled
+    from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 
     word = np.arange(draws, dtype=np.uint64) + np.uint64((place + 1) << 32)
-    order: Ints = np.argsort(scrambled(word * ODD))
+    order: Ints = np.argsort(scramble(word * GOLDEN_GAMMA))
     return order

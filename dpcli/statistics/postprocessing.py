@@ -16,8 +16,8 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar
 
-from dpcli.numeric.arrays import Array, clipped, np, repeated, roomy, times
-from dpcli.numeric.exact import in_last_place, readable_text
+from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, repeated_integer, widened
+from dpcli.numeric.exact import in_units_of_last_place, readable_text
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 
 Reconcile = Callable[[Estimates], Estimates]
@@ -66,15 +66,15 @@ class Clamp(Step):
             None if end is None else int(end / found.step) for end in (self.low, self.high)
         )
         least, most = (
-            clipped(known, low, high)
+            clip_exact(known, low, high)
             if known is not None
             else None
             if fresh is None
-            else repeated(fresh, len(found))
+            else repeated_integer(fresh, len(found))
             for known, fresh in ((found.least, low), (found.most, high))
         )
         value, lower, upper = (
-            clipped(numbers, low, high) for numbers in (found.value, found.lower, found.upper)
+            clip_exact(numbers, low, high) for numbers in (found.value, found.lower, found.upper)
         )
         return replace(found, value=value, lower=lower, upper=upper, least=least, most=most)
 
@@ -107,10 +107,10 @@ class Integer(Step):
         """The nearest whole numbers."""
         found = estimates.refined(Fraction(1))
         one = int(1 / found.step)
-        value = in_last_place(found.value, found.step, 0)
-        lower, upper = (roomy(numbers, one) for numbers in (found.lower, found.upper))
+        value = in_units_of_last_place(found.value, found.step, 0)
+        lower, upper = (widened(numbers, one) for numbers in (found.lower, found.upper))
         ends = lower // one, -(-upper // one)
-        value, lower, upper = (times(numbers, one) for numbers in (value, *ends))
+        value, lower, upper = (multiply_exact(numbers, one) for numbers in (value, *ends))
         return replace(found, value=value, lower=lower, upper=upper, places=(0,))
 
 

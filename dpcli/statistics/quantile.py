@@ -10,7 +10,7 @@ from itertools import chain
 from typing import ClassVar
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.numeric.arrays import np, times, whole
+from dpcli.numeric.arrays import integer_array, multiply_exact, np
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
@@ -61,9 +61,9 @@ def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estim
     """The candidates that were chosen in each group, answer by answer, in the column's unit."""
     points, places = request.candidates, np.stack([one.values for one in answers], axis=1).ravel()
     if isinstance(points, range):
-        values = points.start + times(places, points.step)
+        values = points.start + multiply_exact(places, points.step)
     else:
-        values = whole(points)[places]
+        values = integer_array(points)[places]
     return Estimates.chosen(values, numeric(request).step)
 
 

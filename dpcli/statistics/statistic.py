@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, whole
+from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Condition, Query
 from dpcli.scores import Points
@@ -97,7 +97,7 @@ class NoisyAnswer:
     noise: Noise
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", whole(self.values))
+        object.__setattr__(self, "values", integer_array(self.values))
 
 
 class Statistic(ABC):

@@ -12,11 +12,11 @@ import pytest
 
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.mechanism import SelectionMechanism
-from dpcli.noise import selection as choice
+from dpcli.noise import candidate_choice
+from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
-from dpcli.noise.selection import ChoiceNoise
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.mechanisms import fitted
@@ -84,8 +84,8 @@ def test_choices_have_exactly_their_probabilities(
     assert isinstance(noise, ChoiceNoise)
     if not array:
         count //= 10
-        monkeypatch.setattr(choice, "VECTORISE_FROM", 10**9)
-    chosen = noise.pick(np.tile(whole(gaps), (count, 1)))
+        monkeypatch.setattr(candidate_choice, "VECTORIZE_FROM", 10**9)
+    chosen = noise.pick(np.tile(integer_array(gaps), (count, 1)))
     expected = np.array(probabilities(mechanism.name, gaps, scale)) * count
     observed = np.bincount(chosen, minlength=len(gaps))
     assert observed.sum() == count
@@ -134,15 +134,19 @@ def test_scores_of_any_size_neither_overflow_nor_fail(
         for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
             scores = [0] * (count - 1) + [best]
             noise = mechanism.distribution(scale)
-            assert mechanism.choose(noise, whole(scores).reshape(1, -1), 1).tolist() == [count - 1]
+            assert mechanism.choose(noise, integer_array(scores).reshape(1, -1), 1).tolist() == [
+                count - 1
+            ]
             scores = [*[-best] * (count - 1), 0]
-            assert mechanism.choose(noise, whole(scores).reshape(1, -1), 1).tolist() == [count - 1]
+            assert mechanism.choose(noise, integer_array(scores).reshape(1, -1), 1).tolist() == [
+                count - 1
+            ]
 
 
 @each_choosing
 def test_picks_are_different_and_in_each_group(mechanism: SelectionMechanism) -> None:
     """Of three groups of four candidates two are picked, each once, the best ones first."""
-    scores = whole([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800]).reshape(3, 4)
+    scores = integer_array([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800]).reshape(3, 4)
     noise = mechanism.distribution(Fraction(1, 100))
     assert mechanism.choose(noise, scores, 2).tolist() == [0, 2, 2, 1, 2, 3]
     wide = mechanism.choose(mechanism.distribution(Fraction(10**6)), scores, 4)
@@ -152,7 +156,7 @@ def test_picks_are_different_and_in_each_group(mechanism: SelectionMechanism) ->
 @each_choosing
 def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: SelectionMechanism) -> None:
     """Without noise the first of the best is chosen."""
-    scores = whole([1, 5, 5, 0]).reshape(1, 4)
+    scores = integer_array([1, 5, 5, 0]).reshape(1, 4)
     assert mechanism.choose(NO_NOISE, scores, 1).tolist() == [1]
     with pytest.raises(TypeError, match="the noise of choices"):
         mechanism.choose(DiscreteLaplace(Fraction(1)), scores, 1)
@@ -165,6 +169,6 @@ def test_shortfalls_hold(mechanism: SelectionMechanism, stream: Stream) -> None:
     noise = mechanism.distribution(Fraction(5))
     assert isinstance(noise, ChoiceNoise)
     most = noise.shortfall(len(gaps), Fraction(19, 20))
-    chosen = noise.pick(np.tile(whole(gaps), (4000, 1)))
+    chosen = noise.pick(np.tile(integer_array(gaps), (4000, 1)))
     beyond = sum(gaps[place] > most for place in chosen)
     assert beyond <= 4000 * 0.05 + 60

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dpcli.columns import CategoryColumn, Key, NumericColumn
+from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.selection import ExponentialChoice
-from dpcli.numeric.arrays import Array, whole
+from dpcli.numeric.arrays import Array, integer_array
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimate
@@ -152,7 +152,7 @@ def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> 
     asked = list(requests(statistic))
     for request in asked:
         queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
-        given = [NoisyAnswer(whole(cells), NOISELESS) for cells in answers(queries, ROWS)]
+        given = [NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)]
         estimates = statistic.estimate(request, given, Fraction(19, 20))
         plain = [each for rows in groups(request) for each in PLAIN[statistic.name](request, rows)]
 
@@ -209,7 +209,7 @@ def best_choices(query: ScoreQuery, cells: Sequence[int]) -> Array:
     for at in range(0, len(cells), query.cells_per_group):
         places = sorted(range(query.cells_per_group), key=lambda place: -cells[at + place])
         found += places[: query.k]
-    return whole(found)
+    return integer_array(found)
 
 
 @pytest.mark.parametrize("statistic", CHOOSING, ids=lambda statistic: statistic.name)

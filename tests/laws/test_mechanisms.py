@@ -16,7 +16,7 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism
 from dpcli.noise import NOISES, entropy
 from dpcli.noise.distribution import NO_NOISE, Noise
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.mechanisms import LOG_WEIGHT, fitted
@@ -206,7 +206,7 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: AdditiveMechanism) -> 
     unchanged = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
     assert mechanism.calibrate_and_verify([unchanged], target) == [NO_NOISE]
-    assert mechanism.add_noise(NO_NOISE, whole([3, 4])).tolist() == [3, 4]
+    assert mechanism.add_noise(NO_NOISE, integer_array([3, 4])).tolist() == [3, 4]
 
 
 @each_perturbing
@@ -215,7 +215,7 @@ def test_each_cell_has_its_own_draw(mechanism: AdditiveMechanism) -> None:
     target = Loss(Fraction(1, 10**6), Fraction(1, 10**9) * mechanism.needs_delta)
     sensitivity = Sensitivity(1, 10**6, 10**12, 10**6)
     noise, _ = fitted(mechanism, sensitivity, target)
-    noisy = mechanism.add_noise(noise, whole([0] * 5000))
+    noisy = mechanism.add_noise(noise, integer_array([0] * 5000))
     assert len(set(noisy.tolist())) >= 4990
 
 
@@ -228,7 +228,7 @@ def test_noise_is_added_to_the_value(
     answers = []
     for shift in (0, 10**40):
         monkeypatch.setattr(entropy, "source", Stream("same"))
-        answers.append(mechanism.add_noise(noise, whole([shift + i for i in range(6000)])))
+        answers.append(mechanism.add_noise(noise, integer_array([shift + i for i in range(6000)])))
     assert [b - a for a, b in zip(*map(np.ndarray.tolist, answers), strict=True)] == [10**40] * 6000
 
 
@@ -237,7 +237,7 @@ def test_noise_without_scale_is_never_used(mechanism: AdditiveMechanism) -> None
     """An answer that a neighbour can change is refused with noise of scale zero."""
     noise, _ = fitted(mechanism, SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     with pytest.raises(ValueError, match="must be positive"):
-        mechanism.add_noise(replace(noise, scale=Fraction(0)), whole([1]))
+        mechanism.add_noise(replace(noise, scale=Fraction(0)), integer_array([1]))
 
 
 @each_mechanism
@@ -280,6 +280,6 @@ def test_half_widths_hold(mechanism: AdditiveMechanism) -> None:
     """The half-width of a fitted noise covers its share of samples, and hardly more."""
     noise, _ = fitted(mechanism, SENSITIVITIES[1], targets(mechanism, Fraction(1))[0])
     width = noise.half_width(Fraction(95, 100))
-    samples = mechanism.add_noise(noise, whole([0] * 20_000))
+    samples = mechanism.add_noise(noise, integer_array([0] * 20_000))
     inside = sum(abs(sample) <= width for sample in samples)
     assert abs(inside - 19_000) < 6 * isqrt(950)

@@ -17,7 +17,7 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerRequest,
     ResponseCounts,
 )
-from dpcli.mechanisms.local.pure_protocols import KaryRandomizer
+from dpcli.mechanisms.local.randomized_response import KaryRandomizer
 from dpcli.messages import message_and_hint
 from dpcli.noise import entropy
 from dpcli.privacy.amplification import worst_ratio

@@ -10,11 +10,11 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.noise.selection import ExponentialChoice
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -218,5 +218,5 @@ def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
     """An answer that is as odd as noise can make it, or one of the possible choices."""
     if isinstance(query, ScoreQuery):
         chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
-        return NoisyAnswer(whole(chosen), ExponentialChoice(Fraction(1)))
-    return NoisyAnswer(whole([extreme] * (query.cells or 0)), noise)
+        return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)))
+    return NoisyAnswer(integer_array([extreme] * (query.cells or 0)), noise)

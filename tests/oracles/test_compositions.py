@@ -21,8 +21,12 @@ import pytest
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.privacy.accounting.advanced import Advanced, optimal_composition, strong_composition
-from dpcli.privacy.accounting.pld import Pld
+from dpcli.privacy.accounting.advanced import (
+    AdvancedComposition,
+    optimal_composition,
+    strong_composition,
+)
+from dpcli.privacy.accounting.pld import PldComposition
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
@@ -117,14 +121,16 @@ def test_strong_composition_of_many_small_losses() -> None:
 def test_the_optimal_bound_keeps_to_its_points() -> None:
     """Thirty answers of (1, 0.001) at 0.06 and 0.1 cost 22 and 20 at most (DPA)."""
     for delta, known in (("0.06", 22), ("0.1", 20)):
-        bound = Advanced().bound(answers(Fraction(1), Fraction("0.001"), 30), Fraction(delta))
+        bound = AdvancedComposition().bound(
+            answers(Fraction(1), Fraction("0.001"), 30), Fraction(delta)
+        )
         assert bound.name == "optimal for equal losses"
         assert known - 2 < bound.loss.epsilon <= known
     fifty = optimal_composition(Fraction(1, 4), 50, Fraction("0.01"))
     assert 5 * 0.95 < fifty <= 5
     for delta, times in (("0.1", 1), ("0.26", 30)):
         each = Fraction("0.2") if times == 1 else Fraction("0.01")
-        refused = Advanced().bound(answers(Fraction(1), each, times), Fraction(delta))
+        refused = AdvancedComposition().bound(answers(Fraction(1), each, times), Fraction(delta))
         assert refused.name == "plain sum" and refused.loss.delta == times * each
 
 
@@ -227,7 +233,7 @@ def test_composed_losses(
     mechanism = Gaussian() if kind == "gaussian" else Laplace()
     noise = mechanism.distribution(Fraction(scale) * FINE)
     each = mechanism.guarantee(noise, moved, Loss(Fraction(20), Fraction(0)))
-    found = float(Pld().bound({each: times}, Fraction(delta)).loss.epsilon)
+    found = float(PldComposition().bound({each: times}, Fraction(delta)).loss.epsilon)
     assert known * (1 - within) <= found <= known * (1 + max(within, 0.001))
 
 
@@ -235,18 +241,20 @@ def test_discrete_laplace_composed() -> None:
     """Twenty counts of noise exp(-0.073 |k|) are (1, 0.0001)-private together (DPA)."""
     moved = Sensitivity(1, 1, 1, 1)
     each = Laplace().guarantee(DiscreteLaplace(1 / Fraction("0.073")), moved, Loss(Fraction(20)))
-    found = float(Pld().bound({each: 20}, Fraction("0.0001")).loss.epsilon)
+    found = float(PldComposition().bound({each: 20}, Fraction("0.0001")).loss.epsilon)
     assert 0.98 <= found <= 1.02
 
 
 def test_a_hundred_of_each_cost_nearly_what_they_must() -> None:
     """100 Laplace and 100 Gaussian answers of epsilon 0.1: zcdp is within 15 % of pld."""
-    from dpcli.privacy.accounting.zcdp import Zcdp
+    from dpcli.privacy.accounting.zcdp import ZcdpComposition
 
     moved, each = Sensitivity(1, 1, 1, 1), {}
     for mechanism, delta in ((Laplace(), Fraction(0)), (Gaussian(), Fraction("1e-9"))):
         loss = Loss(Fraction("0.1"), delta)
         noise, _ = fitted(mechanism, moved, loss)
         each[mechanism.guarantee(noise, moved, loss)] = 100
-    zcdp, pld = (rule.total(each, Fraction("1e-6")).epsilon for rule in (Zcdp(), Pld()))
+    zcdp, pld = (
+        rule.total(each, Fraction("1e-6")).epsilon for rule in (ZcdpComposition(), PldComposition())
+    )
     assert pld <= zcdp <= pld * Fraction("1.15")

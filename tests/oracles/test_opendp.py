@@ -69,7 +69,7 @@ def test_a_single_count_passes_opendp_as_often_as_our_tail_says() -> None:
     """The chance that a count of one reaches the threshold is ours, not the one claimed."""
     measurement, runs = counting(1.0, 4), 20_000
     shown = sum(bool(measurement({"a": 1})) for _ in range(runs)) / runs
-    ours = float(DiscreteLaplace(Fraction(1)).tail_up(3))
+    ours = float(DiscreteLaplace(Fraction(1)).tail_bound(3))
     claimed = measurement.map((1, 1, 1))[1]
 
     assert ours == pytest.approx(exp(-3) / (1 + exp(-1)))

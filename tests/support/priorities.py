@@ -16,7 +16,7 @@ from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS
 from dpcli.engine.rollup import SealedAnswer
 from dpcli.noise.entropy import random_bytes
-from dpcli.numeric.splitmix import ODD, scrambled
+from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 
 
 class KeyedPriorities:
@@ -47,8 +47,10 @@ class KeyedPriorities:
         plain = name.isascii() and name.isdigit() and name[0] != "0" and int(name) < 1 << 63
         word = np.array([int(name) if plain else pl.Series([name]).hash(0)[0]], np.uint64)
         first, second = np.frombuffer(cls.secret, "<u8")
-        mixed = scrambled((word ^ first) * ODD) + np.array([ordinal], np.uint64) * ODD
-        return int(scrambled(mixed ^ second)[0])
+        mixed = (
+            scramble((word ^ first) * GOLDEN_GAMMA) + np.array([ordinal], np.uint64) * GOLDEN_GAMMA
+        )
+        return int(scramble(mixed ^ second)[0])
 
 
 class ContentPriorities:

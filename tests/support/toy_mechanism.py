@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp
 
-from dpcli.mechanisms.mechanism import AdditiveMechanism, Pure
+from dpcli.mechanisms.mechanism import AdditiveMechanism, PureMechanism
 from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.sensitivity import Sensitivity
@@ -22,16 +22,16 @@ class TwoLaplaces(Noise):
         draws = list(map(int, discrete_laplace(self.scale, 2 * count)))
         return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]
 
-    def tail(self, least: int) -> float:
+    def positive_tail(self, least: int) -> float:
         """From P[k] = ((1 - q)/(1 + q))^2 q^|k| (|k| + (1 + q^2)/(1 - q^2))."""
         q = exp(-1 / float(self.scale))
         lone = (1 + q * q) / (1 - q * q)
         rest = least / (1 - q) + q / (1 - q) ** 2 + lone / (1 - q)
         return ((1 - q) / (1 + q)) ** 2 * q**least * rest
 
-    def tail_up(self, least: int) -> Fraction:
+    def tail_bound(self, least: int) -> Fraction:
         """One of two draws must reach half of it."""
-        return 2 * DiscreteLaplace(self.scale).tail_up(-(-least // 2))
+        return 2 * DiscreteLaplace(self.scale).tail_bound(-(-least // 2))
 
     @property
     def variance(self) -> Fraction:
@@ -39,7 +39,7 @@ class TwoLaplaces(Noise):
         return 2 * DiscreteLaplace(self.scale).variance
 
 
-class TwoLaplacesMechanism(Pure, AdditiveMechanism):
+class TwoLaplacesMechanism(PureMechanism, AdditiveMechanism):
     """Adds two discrete Laplace draws of scale L1 / epsilon to every cell.
 
     Privacy: the answer with one of them is epsilon-private, and the other is post-processing.

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 
 ROOT = Path(__file__).parents[2]
@@ -112,9 +112,9 @@ def test_the_laws_of_mechanisms_include_it() -> None:
 def test_widths_follow_from_its_tail(scale: float) -> None:
     """Half-widths, quantiles and variances agree with draws of the mechanism."""
     noise = TwoLaplaces(Fraction(scale))
-    draws = TwoLaplacesMechanism().add_noise(noise, whole([0] * 20_000))
+    draws = TwoLaplacesMechanism().add_noise(noise, integer_array([0] * 20_000))
     width = noise.half_width(Fraction(9, 10))
 
     assert sum(abs(draw) <= width for draw in draws) >= 18_000 - 6 * 42
     assert sum(abs(draw) < width for draw in draws) <= 18_000 + 6 * 42
-    assert noise.tail_up(5) >= noise.tail(5)
+    assert noise.tail_bound(5) >= noise.approximate_tail(5)

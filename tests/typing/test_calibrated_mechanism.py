@@ -19,7 +19,7 @@ from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoiseSamples
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -32,7 +32,7 @@ from dpcli.simulation.synthetic import SyntheticDataset
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 (FITTED,) = CalibratedMechanism.calibrate(Laplace(), [LinearQuery()], RELATION, Loss(Fraction(1)))
 TINY = DiscreteLaplace(Fraction(1, 1000))
-SEALED: Confidential[Cells] = Confidential(whole([7]), FITTED.query, RELATION.unit)
+SEALED: Confidential[Cells] = Confidential(integer_array([7]), FITTED.query, RELATION.unit)
 
 
 def test_no_one_else_constructs_a_calibrated_mechanism() -> None:

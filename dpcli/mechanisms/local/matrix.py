@@ -14,7 +14,7 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerRequest,
     ResponseCounts,
 )
-from dpcli.noise.selection import categorical_array
+from dpcli.noise.candidate_choice import categorical_array
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss

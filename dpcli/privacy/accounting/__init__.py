@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dpcli.privacy.accounting.advanced import Advanced
-from dpcli.privacy.accounting.composition import Composition, Sequential
-from dpcli.privacy.accounting.pld import Pld
-from dpcli.privacy.accounting.zcdp import Zcdp
+from dpcli.privacy.accounting.advanced import AdvancedComposition
+from dpcli.privacy.accounting.composition import Composition
+from dpcli.privacy.accounting.pld import PldComposition
+from dpcli.privacy.accounting.sequential import SequentialComposition
+from dpcli.privacy.accounting.zcdp import ZcdpComposition
 
-COMPOSITIONS: tuple[Composition, ...] = (Sequential(), Advanced(), Zcdp(), Pld())
+COMPOSITIONS: tuple[Composition, ...] = (
+    SequentialComposition(),
+    AdvancedComposition(),
+    ZcdpComposition(),
+    PldComposition(),
+)
 """Every composition rule a spec may name; the first is the default."""

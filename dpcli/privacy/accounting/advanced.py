@@ -19,7 +19,7 @@ MOST_EQUAL = 20_000
 """Equal losses up to which the optimal bound is summed up."""
 
 
-class Advanced(Composition):
+class AdvancedComposition(Composition):
     """The smallest bound of several theorems for (epsilon_i, delta_i)-private answers.
 
     Part of delta is for the deltas of the answers: (1 - delta) = (1 - d) times the product

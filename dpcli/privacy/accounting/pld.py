@@ -18,7 +18,7 @@ from dpcli.privacy.accounting.composition import (
     MissingDependencyError,
     total_failure_delta,
 )
-from dpcli.privacy.accounting.zcdp import Zcdp
+from dpcli.privacy.accounting.zcdp import ZcdpComposition
 from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.loss import Loss
 
@@ -53,7 +53,7 @@ FLOAT_ERROR_EACH = Fraction(3, 10**16)
 """More of it for each answer: the errors of powers of transforms grow with the power."""
 
 
-class Pld(Composition):
+class PldComposition(Composition):
     """Composes the distributions of the losses themselves, on a fine grid.
 
     Each mechanism states pairs of distributions that dominate its answers; their losses are
@@ -72,7 +72,7 @@ class Pld(Composition):
 
     def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """Those of concentrated privacy without their rho, and the numeric one."""
-        for bound in Zcdp().bounds(answers, delta):
+        for bound in ZcdpComposition().bounds(answers, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
         pairs: Counter[DominatingPair] = Counter()
         for guarantee, times in answers.items():

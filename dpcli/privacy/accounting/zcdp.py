@@ -19,7 +19,7 @@ MOST_MIXED = 32
 """Mixtures of both sums that are tried."""
 
 
-class Zcdp(Composition):
+class ZcdpComposition(Composition):
     """Each mechanism states its rho; rhos add, and are converted to an epsilon at delta.
 
     With r the sum, for every alpha > 1 the answers together are (epsilon, delta)-private

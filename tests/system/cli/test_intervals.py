@@ -12,7 +12,7 @@ from dpcli.engine.ridge import ridge_coefficients
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoNoise
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
@@ -86,9 +86,9 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
-    answers = [NoisyAnswer(whole(values), nothing) for values in exact]
+    answers = [NoisyAnswer(integer_array(values), nothing) for values in exact]
     found = statistic.estimate(request, answers, sure)
-    loud = [NoisyAnswer(whole(values), DiscreteLaplace(Fraction(1))) for values in exact]
+    loud = [NoisyAnswer(integer_array(values), DiscreteLaplace(Fraction(1))) for values in exact]
     return apply_steps(
         entry.post, found, lambda e: statistic.make_consistent(request, loud, e, sure)
     )
@@ -103,7 +103,7 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     held = dict.fromkeys((planned.entry.request.name for planned in plan.statistics), 0)
     for _ in range(RELEASES):
         sealed = [
-            Confidential(whole(cells), query, plan.spec.privacy.unit)
+            Confidential(integer_array(cells), query, plan.spec.privacy.unit)
             for cells, query in zip(exact, plan.engine_queries, strict=True)
         ]
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):

@@ -19,7 +19,7 @@ from dpcli.ledger.open_charge import OpenCharge
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -29,7 +29,7 @@ from dpcli.queries import LinearQuery
 from tests.support.ledgers import charge, render
 
 COUNT, RELATION = LinearQuery(), Relation(RowUnit(), Neighbors.ADD_REMOVE)
-SEALED: Confidential[Cells] = Confidential(whole([7]), COUNT, RELATION.unit)
+SEALED: Confidential[Cells] = Confidential(integer_array([7]), COUNT, RELATION.unit)
 (COUNTED,) = CalibratedMechanism.calibrate(Laplace(), [COUNT], RELATION, Loss(Fraction(1)))
 CHARGE = replace(charge("r", "1"), events=(COUNTED.event,))
 

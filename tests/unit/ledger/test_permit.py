@@ -14,7 +14,7 @@ from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -24,7 +24,7 @@ from dpcli.queries import LinearQuery
 from tests.support.ledgers import charge, render
 
 COUNT, RELATION = LinearQuery(), Relation(RowUnit(), Neighbors.ADD_REMOVE)
-SEALED: Confidential[Cells] = Confidential(whole([7]), COUNT, RELATION.unit)
+SEALED: Confidential[Cells] = Confidential(integer_array([7]), COUNT, RELATION.unit)
 
 
 def of(epsilon: str, relation: Relation = RELATION) -> CalibratedMechanism:
@@ -77,7 +77,7 @@ def test_an_answer_with_a_larger_epsilon_is_not_charged_for(open_charge: OpenCha
 )
 def test_the_relation_is_that_of_the_account(relation: Relation, open_charge: OpenCharge) -> None:
     """A count of rows that is exact under change-one stays sealed under add-remove."""
-    sealed = Confidential(whole([7]), COUNT, relation.unit)
+    sealed = Confidential(integer_array([7]), COUNT, relation.unit)
     with pytest.raises(ValueError, match="another unit or other neighbors"):
         of("1/2", relation).answer(sealed, open_charge.draw_noise())
 

@@ -20,12 +20,13 @@ from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.mechanisms.local.matrix import MatrixRandomizer
-from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
-from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism, Pure
+from dpcli.mechanisms.local.randomized_response import KaryRandomizer
+from dpcli.mechanisms.local.unary_encoding import UnaryEncodingRandomizer
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism, PureMechanism
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise, NoiseSamples
-from dpcli.numeric.arrays import Array, Ints, np, whole
+from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.dominating_pairs import LaplacePair
 from dpcli.privacy.loss import Loss
@@ -41,7 +42,7 @@ AGE = NumericColumn("age", "integer", bounds=(0, 100))
 SUM = LinearQuery(factors=(Factor(AGE),))
 NOTHING = np.zeros(1, np.int64)
 GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT, RELATION.unit)
-SEALED: Confidential[Cells] = Confidential(whole([7]), SUM, RELATION.unit)
+SEALED: Confidential[Cells] = Confidential(integer_array([7]), SUM, RELATION.unit)
 
 
 def fitted(
@@ -63,12 +64,12 @@ class Silent(Noise):
         """Zeros."""
         return [0] * count
 
-    def tail(self, least: int) -> float:
+    def positive_tail(self, least: int) -> float:
         """As of Laplace noise."""
-        return DiscreteLaplace(self.scale).tail(least)
+        return DiscreteLaplace(self.scale).positive_tail(least)
 
 
-class Quiet(Pure, AdditiveMechanism):
+class Quiet(PureMechanism, AdditiveMechanism):
     """A mechanism that adds such noise."""
 
     name = "laplace"
@@ -224,13 +225,13 @@ def test_an_answer_about_rows_of_another_unit_stays_sealed(unit: Unit) -> None:
     made = fitted(Laplace(), relation=Relation(unit, Neighbors.ADD_REMOVE))
     for bounded_for in (PersonUnit("who", 9, 9, 81), RELATION.unit, None):
         with pytest.raises(ValueError, match="another unit"):
-            made.answer(Confidential(whole([7]), COUNT, bounded_for), free_permit())
-    assert len(made.answer(Confidential(whole([7]), COUNT, unit), free_permit()).value) == 1
+            made.answer(Confidential(integer_array([7]), COUNT, bounded_for), free_permit())
+    assert len(made.answer(Confidential(integer_array([7]), COUNT, unit), free_permit()).value) == 1
 
 
 def test_groups_of_another_unit_stay_sealed() -> None:
     """Neither are they selected, nor are their cells answered."""
-    groups = Groups((("a",),), NOTHING, NOTHING, whole([1]), 1)
+    groups = Groups((("a",),), NOTHING, NOTHING, integer_array([1]), 1)
     other = PersonUnit("who", 9, 9, 81)
     query = LinearQuery(by=(Key(PrivatePartitionColumn("town")),))
     target = Loss(Fraction(1), Fraction(1, 10**6))

@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.noise import discrete_laplace as noise
 from dpcli.noise import entropy
-from dpcli.noise.bernoulli import VECTORISE_FROM, Threshold, sign_array
+from dpcli.noise.bernoulli import VECTORIZE_FROM, Threshold, sign_array
 from dpcli.noise.discrete_laplace import (
     discrete_laplace,
     discrete_laplace_array,
@@ -79,7 +79,7 @@ def test_the_tail_beyond_the_digits_is_drawn(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the digits cover one scale only, the tail event makes up the rest exactly."""
-    monkeypatch.setattr(noise, "RARE", 1)
+    monkeypatch.setattr(noise, "DIGITS_COVER", 1)
     noise._digit_thresholds.cache_clear()
     draws = discrete_laplace_array(Fraction(10), MANY)
     noise._digit_thresholds.cache_clear()
@@ -122,7 +122,7 @@ def test_odd_scales_work(stream: Stream, scale: Fraction) -> None:
 
 def test_counts_are_respected() -> None:
     """Any number of draws can be asked for."""
-    for count in (0, 1, VECTORISE_FROM, 70_000):
+    for count in (0, 1, VECTORIZE_FROM, 70_000):
         assert len(discrete_laplace(Fraction(5), count)) == count
 
 

@@ -13,8 +13,8 @@ from dpcli.mechanisms.mechanism import AdditiveMechanism
 from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.tails import blended_margin, one_sided_width, tail
-from dpcli.numeric.arrays import whole
+from dpcli.noise.tails import blended_margin, one_sided_width
+from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import FALSE_STOP, missed_minimums, required_minimums
@@ -70,11 +70,11 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
     differences = [int((2 * share - 1) * rows) for share in shares]
     unit = plan.spec.privacy.unit
     if len(plan.quality.queries) == 1:
-        return [Confidential(whole([rows, *differences]), plan.engine_queries[0], unit)]
+        return [Confidential(integer_array([rows, *differences]), plan.engine_queries[0], unit)]
     columns, total = plan.engine_queries[:2]
     return [
-        Confidential(whole(differences), columns, unit),
-        Confidential(whole([rows]), total, unit),
+        Confidential(integer_array(differences), columns, unit),
+        Confidential(integer_array([rows]), total, unit),
     ]
 
 
@@ -170,7 +170,7 @@ def test_tails_bound_the_noise_that_is_drawn(
     assert isinstance(mechanism, AdditiveMechanism)
     noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
     draws = 20_000
-    one, other = (mechanism.add_noise(noise, whole([0] * draws)).tolist() for _ in range(2))
+    one, other = (mechanism.add_noise(noise, integer_array([0] * draws)).tolist() for _ in range(2))
     for outside in (0.2, 0.01):
         width = one_sided_width(noise, outside)
         margin = blended_margin(noise, Fraction(3, 10), noise, Fraction(1, 2), outside)
@@ -178,7 +178,7 @@ def test_tails_bound_the_noise_that_is_drawn(
         assert sum(a > width for a in one) <= most(outside, draws)
         assert sum(b > margin for b in blend) <= most(outside, draws)
         # No smaller width would do, and the margin is at most a tenth too wide.
-        assert tail(noise, width) > outside
+        assert noise.approximate_tail(width) > outside
         assert sum(b > margin * Fraction(9, 10) - 1 for b in blend) > draws * outside / 2
 
 
@@ -208,4 +208,6 @@ def test_noise_free_counts_are_judged_exactly() -> None:
 
     assert part.is_exact
     for rows, missed in ((999, 1), (1000, 0)):
-        assert len(missed_minimums(plan, [NoisyAnswer(whole([rows]), part.noise)])) == missed
+        assert (
+            len(missed_minimums(plan, [NoisyAnswer(integer_array([rows]), part.noise)])) == missed
+        )

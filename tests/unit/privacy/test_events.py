@@ -16,7 +16,7 @@ from dpcli.ledger.balance import guarantee_counts
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.charge import charged_events
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.events import NO_NOISE, DamagedEventError, MechanismEvent, UnknownEventError
+from dpcli.privacy.events import NO_NOISE_NAME, DamagedEventError, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.specification.load import parse_spec
@@ -74,7 +74,7 @@ DAMAGED: list[dict[str, Any]] = [
     {"keys_delta": "-1"},
     {"disjoint": ["sex"]},
     {"disjoint": "sex"},
-    {"mechanism": NO_NOISE},
+    {"mechanism": NO_NOISE_NAME},
     {"mechanism": None},
 ]
 

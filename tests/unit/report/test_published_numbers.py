@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from dpcli.numeric.arrays import SAFE, np, whole
+from dpcli.numeric.arrays import SAFE_INTEGER, integer_array, np
 from dpcli.numeric.exact import decimal_text
 from dpcli.report.published_numbers import number_texts
 from dpcli.statistics.estimates import Estimates
 
 STEPS = (Fraction(1), Fraction(1, 100), Fraction(3, 8), Fraction(7), Fraction(1, 3 * 10**9))
-SIZES = (1, 10, 10**6, SAFE // 2, SAFE, 10**30)
+SIZES = (1, 10, 10**6, SAFE_INTEGER // 2, SAFE_INTEGER, 10**30)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -24,14 +24,14 @@ def test_columns_of_texts_are_the_texts_of_each_number(step: Fraction, places: i
     random = Random(places)
     for size in SIZES:
         numbers = [0, 1, -1, size, -size, *(random.randint(-size, size) for _ in range(200))]
-        estimates = replace(Estimates.chosen(whole(numbers)), step=step, places=(places,))
+        estimates = replace(Estimates.chosen(integer_array(numbers)), step=step, places=(places,))
         found = number_texts(estimates, estimates.value)
         assert found.to_list() == [decimal_text(one * step, places) for one in numbers]
 
 
 def test_items_keep_their_own_decimals() -> None:
     """Numbers of several items stand group by group, each item with its decimals."""
-    chosen = Estimates.chosen(whole([15, 15, -15, -15]))
+    chosen = Estimates.chosen(integer_array([15, 15, -15, -15]))
     estimates = replace(chosen, step=Fraction(1, 10), places=(0, 2))
 
     assert number_texts(estimates, estimates.value).to_list() == ["2", "1.50", "-2", "-1.50"]
@@ -39,7 +39,7 @@ def test_items_keep_their_own_decimals() -> None:
 
 def test_whole_numbers_never_overflow() -> None:
     """What machine words cannot hold safely becomes Python integers, and small ones go back."""
-    for number in (SAFE - 1, 1 - SAFE, SAFE, -SAFE, 1 << 64):
-        found = whole(np.array([number], object))
+    for number in (SAFE_INTEGER - 1, 1 - SAFE_INTEGER, SAFE_INTEGER, -SAFE_INTEGER, 1 << 64):
+        found = integer_array(np.array([number], object))
         assert found.tolist() == [number]
-        assert (found.dtype == np.int64) == (abs(number) < SAFE)
+        assert (found.dtype == np.int64) == (abs(number) < SAFE_INTEGER)

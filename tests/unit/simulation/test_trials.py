@@ -14,10 +14,10 @@ from dpcli.columns import NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise import entropy
+from dpcli.noise.candidate_choice import PermuteAndFlipChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.noise.selection import PermuteAndFlipChoice
-from dpcli.numeric.arrays import Array, whole
+from dpcli.numeric.arrays import Array, integer_array
 from dpcli.planning.plan import Plan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.unit import PersonUnit
@@ -308,7 +308,7 @@ def test_exact_answers_are_about_invented_rows_alone(dummy: Make) -> None:
     sealed, foreign = (
         cast("Confidential[Cells]", each.aggregate(*asked)[0]) for each in (made, other)
     )
-    by_hand = Confidential(whole([7]), plan.engine_queries[0], plan.spec.privacy.unit)
+    by_hand = Confidential(integer_array([7]), plan.engine_queries[0], plan.spec.privacy.unit)
 
     assert len(made.exact(sealed))
     for found in (foreign, by_hand):

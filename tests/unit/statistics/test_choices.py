@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.noise.selection import ExponentialChoice
-from dpcli.numeric.arrays import whole
+from dpcli.noise.candidate_choice import ExponentialChoice
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.privacy.unit import RowUnit
@@ -122,7 +122,7 @@ def test_consistent_quantiles_rise() -> None:
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
     noise = ExponentialChoice(Fraction(1))
-    given = [NoisyAnswer(whole([one]), noise) for one in (1, 4, 2)]
+    given = [NoisyAnswer(integer_array([one]), noise) for one in (1, 4, 2)]
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))
     assert [one.value for one in crossed] == [1, 4, 2]

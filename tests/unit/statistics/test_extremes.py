@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.columns import NumericColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.statistics.counts import Mean
 from dpcli.statistics.postprocessing import Clamp, Integer, apply_steps, flags
 from dpcli.statistics.spread import Variance
@@ -21,7 +21,7 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
     column = NumericColumn("x", "number", Fraction(1, 100), bounds=(0, 10**power))
     request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
-    given = [NoisyAnswer(whole(sums), noise), NoisyAnswer(whole(rows), noise)]
+    given = [NoisyAnswer(integer_array(sums), noise), NoisyAnswer(integer_array(rows), noise)]
     found = Mean().estimate(request, given, Fraction(19, 20))
     middle = 10**power // 2
 
@@ -40,7 +40,9 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     """Ranges and rounding work beyond machine words, as do variances of such columns."""
     column = NumericColumn("x", "integer", bounds=(0, 10**power))
     noise = DiscreteLaplace(Fraction(3))
-    given = [NoisyAnswer(whole([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))]
+    given = [
+        NoisyAnswer(integer_array([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))
+    ]
     found = Variance().estimate(Request("v", column), given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
     (one,) = apply_steps(steps, found, lambda same: same)

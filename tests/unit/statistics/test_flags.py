@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.numeric.arrays import np, whole
+from dpcli.numeric.arrays import integer_array, np
 from dpcli.statistics.estimates import ANY, HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates, Limits
 from dpcli.statistics.postprocessing import (
     FLAGS,
@@ -29,8 +29,10 @@ def estimate(
 ) -> Estimates:
     """A number with its interval."""
     fine = Fraction(1, 1000)
-    number, low, high = (whole([int(Fraction(text) / fine)]) for text in (value, lower, upper))
-    least, most = (None if end is None else whole([int(end / fine)]) for end in within)
+    number, low, high = (
+        integer_array([int(Fraction(text) / fine)]) for text in (value, lower, upper)
+    )
+    least, most = (None if end is None else integer_array([int(end / fine)]) for end in within)
     return Estimates(
         fine, (places,), number, low, high, np.array([HAS_INTERVAL]), None, None, least, most
     )
@@ -38,7 +40,7 @@ def estimate(
 
 def choice(status: int = NO_INTERVAL) -> Estimates:
     """A number without an interval."""
-    return replace(Estimates.chosen(whole([3])), status=np.array([status]))
+    return replace(Estimates.chosen(integer_array([3])), status=np.array([status]))
 
 
 def flag_of(one: Estimates) -> Flag:
@@ -127,7 +129,7 @@ def test_a_step_without_an_upper_end_keeps_the_one_that_was_known() -> None:
 
 def test_whole_numbers_of_steps_beyond_a_machine_word() -> None:
     """The digits of a tiny step are rounded like all others."""
-    tiny = Estimates.around(whole([-1]), 2, Fraction(1, 10**30))
+    tiny = Estimates.around(integer_array([-1]), 2, Fraction(1, 10**30))
     (found,) = apply_steps([Integer()], tiny, lambda one: one)
 
     assert (found.lower, found.value, found.upper) == (Fraction(-1), Fraction(0), Fraction(1))

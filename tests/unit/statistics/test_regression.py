@@ -14,7 +14,7 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.engine.ridge import ridge_coefficients
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.numeric.arrays import whole
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import RidgeQuery
@@ -103,7 +103,7 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
     exact = evaluate([weighted.query for weighted in asked], data)
-    answers = [NoisyAnswer(whole(cells_of(cells)), NEARLY) for cells in exact]
+    answers = [NoisyAnswer(integer_array(cells_of(cells)), NEARLY) for cells in exact]
     return statistic.estimate(request, answers, SURE)
 
 
@@ -142,7 +142,7 @@ def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(asked) - 1))]
             noise = DiscreteLaplace(Fraction(10**6))
-            given = [NoisyAnswer(whole([value]), noise) for value in values]
+            given = [NoisyAnswer(integer_array([value]), noise) for value in values]
             for estimate in statistic.estimate(request, given, SURE):
                 assert estimate.value is not None
                 assert abs(estimate.value) < 100

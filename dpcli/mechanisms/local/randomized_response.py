@@ -1,56 +1,22 @@
-"""Coins, lists and bits: each label is supported with one of two probabilities."""
+"""Randomized response for two labels, and for k labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,
     RandomizerError,
     RandomizerRequest,
-    ResponseCounts,
 )
+from dpcli.mechanisms.local.pure_protocol import PureProtocolRandomizer, false_label_probability
 from dpcli.noise.bernoulli import Threshold, bernoulli_array, uniforms
 from dpcli.numeric.arrays import Ints, np
-from dpcli.numeric.exact import readable_text, require_exact
-from dpcli.numeric.interval_arithmetic import exp_down, round_up
+from dpcli.numeric.exact import readable_text
 from dpcli.privacy.amplification import epsilon_of_ratio
 from dpcli.privacy.loss import Loss
-
-FINE = 128
-"""Bits to which a probability is rounded, relative to itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class PureProtocolRandomizer(CalibratedRandomizer):
-    """A channel that supports each of `categories` labels with one of two probabilities.
-
-    A response supports the true label with probability `p`, and each other one with `q`. `counts`
-    of responses have, for each label, how many supported it (Wang, Blocki, Li and Jha 2017).
-    """
-
-    p: Fraction
-    q: Fraction
-    categories: int
-
-    def __post_init__(self) -> None:
-        require_exact(self.p, self.q)
-        if not (0 < self.p < 1 and 0 < self.q < 1):
-            raise ValueError("probabilities lie between zero and one")
-
-    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
-        """(share of responses - q) / (p - q) for each label."""
-        scale = self.p - self.q
-        return tuple((Fraction(count, tally.records) - self.q) / scale for count in tally.counts)
-
-    def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
-        p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
-        return [(share * p * (1 - p) + (1 - share) * q * (1 - q)) / scale for share in frequencies]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,43 +63,6 @@ class KaryRandomizer(PureProtocolRandomizer):
         return (drawn,)
 
 
-@dataclass(frozen=True, slots=True)
-class UnaryEncodingRandomizer(PureProtocolRandomizer):
-    """The bit of the true label is set by a fair coin, each other one with probability q."""
-
-    form: ClassVar = "bits"
-
-    @property
-    def ratio(self) -> Fraction:
-        """p (1 - q) / (q (1 - p)): two bits differ, one for each label."""
-        return self.p * (1 - self.q) / (self.q * (1 - self.p))
-
-    def record(self) -> dict[str, object]:
-        """How many bits, and how likely those of untrue labels are."""
-        return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
-
-    def describe(self) -> str:
-        """How likely bits are."""
-        return (
-            "the bit of the true label is one with probability 0.5, each other one with "
-            f"{float(self.q):.6g}"
-        )
-
-    def draw(self, cells: Ints) -> tuple[Ints, ...]:
-        """A column of zeros and ones for each label."""
-        coins = bernoulli_array(Threshold.rational(self.p), len(cells))
-        other = Threshold.rational(self.q)
-        return tuple(
-            np.where(cells == label, coins, bernoulli_array(other, len(cells))).view(np.uint8)
-            for label in range(self.categories)
-        )
-
-
-def _false_label_probability(epsilon: Fraction, others: int) -> Fraction:
-    """1 / (e^epsilon + others), rounded up: how likely one false label may be."""
-    return round_up(1 / (exp_down(epsilon, 2 * FINE) + others), FINE)
-
-
 class GeneralizedRandomizedResponse(LocalMechanism):
     """Reports the true one of k labels with probability p, otherwise any other, evenly.
 
@@ -158,7 +87,7 @@ class GeneralizedRandomizedResponse(LocalMechanism):
         k, p = request.labels, request.probability
         if p is None:
             assert request.epsilon is not None
-            q = _false_label_probability(request.epsilon, k - 1)
+            q = false_label_probability(request.epsilon, k - 1)
             return KaryRandomizer(Loss(request.epsilon), 1 - (k - 1) * q, q, k)
         if p * k == 1:
             raise RandomizerError(
@@ -200,27 +129,3 @@ class RandomizedResponse(GeneralizedRandomizedResponse):
                 labels=request.labels,
             )
         return super().calibrate(request)
-
-
-class UnaryEncoding(LocalMechanism):
-    """Reports for each of k labels whether it is the true one; every answer may be false.
-
-    A column `NAME=LABEL` of zeros and ones for each label. That of the true label is one
-    with probability 1/2, each other one with q = 1 / (e^epsilon + 1), rounded up.
-
-    Privacy: two true labels differ in two bits. A bit is one with probability 1/2 if it is
-    that of the true label, so the ratio of probabilities of any response is at most (1/2)
-    (1-q) / (q (1/2)) = e^epsilon (optimized unary encoding: Wang, Blocki, Li and Jha 2017).
-    Probabilities are exact rationals, and responses have exactly these.
-
-    The variance of a frequency f is (f/4 + (1-f) q(1-q)) / (n (1/2-q)^2), about 4 e^epsilon
-    / (n (e^epsilon - 1)^2) for any number of labels.
-    """
-
-    name = "unary_encoding"
-
-    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """One bit for each label."""
-        assert request.epsilon is not None
-        q = _false_label_probability(request.epsilon, 1)
-        return UnaryEncodingRandomizer(Loss(request.epsilon), Fraction(1, 2), q, request.labels)

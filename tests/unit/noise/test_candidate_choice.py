@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcli.noise import entropy
-from dpcli.noise.selection import categorical_array
+from dpcli.noise.candidate_choice import categorical_array
 from tests.support.streams import CUT, Script, Stream, chi_square_tail
 
 THIRD = Fraction(1, 3)

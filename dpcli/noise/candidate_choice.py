@@ -1,4 +1,7 @@
-"""Random choices: by probabilities, or by gaps to the best score."""
+"""Random choices: by the gaps of scores to the best score, or by probabilities.
+
+A gap says how much lower than the best score of its row a score is: the best has gap zero.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import final
 from dpcli.noise.bernoulli import (
     BLOCK,
     STEP,
-    VECTORISE_FROM,
+    VECTORIZE_FROM,
     bernoulli_exp,
     exponential_coins,
     floor_at,
@@ -20,73 +23,71 @@ from dpcli.noise.bernoulli import (
 )
 from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.noise.entropy import random_bits, random_bytes, uniform_below
-from dpcli.numeric.arrays import Array, Bools, Ints, largest, np
+from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np
 from dpcli.privacy.dominating_pairs import BoundedRangePair
 
 MOST_GAP = 1 << 500
-"""Gaps of the array path stay below it: floats hold them, divided by any scale there."""
+"""Gaps of the array path are below it: divided by any scale in `SCALES`, they fit a float."""
 
 SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
-"""Scales of the array path lie between these: floats hold them and their inverses."""
+"""Least and greatest scale of the array path: both and their inverses fit a float."""
 
 
 class ChoiceNoise(Noise):
-    """Adds nothing: a candidate that falls short of the best by g has a weight of exp(-g / scale).
+    """Randomness of a choice: a candidate with gap g has the weight exp(-g / scale).
 
-    A new kind states how it picks.
+    Nothing is added to numbers, so that `sample` and tails raise ValueError. A new kind defines
+    `pick`.
     """
 
     @property
     def name(self) -> str:
-        """That of the mechanism."""
+        """The name of the mechanism."""
         return self.kind.replace("_", "-")
 
     @abstractmethod
     def pick(self, gaps: Array) -> Ints:
-        """The place of the chosen candidate in each row.
-
-        Each falls short of the best of its row by its gap.
-        """
+        """The index of the chosen candidate in each row of `gaps`, an array of int64."""
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
-        """Nothing is added, so there are none."""
+        """Raises ValueError: nothing is added."""
         raise ValueError(f"a choice of scale {self.scale} is not added {count} times, {many}")
 
-    def tail(self, least: int) -> float:
-        """Nothing is added, so there is none."""
+    def positive_tail(self, least: int) -> float:
+        """Raises ValueError: nothing is added."""
         raise ValueError(f"a choice of scale {self.scale} has no tail at {least}")
 
 
 @final
 class PermuteAndFlipChoice(ChoiceNoise):
-    """Coins are tossed for candidates in random order, until one shows heads."""
+    """Flips a coin for each candidate in random order, until one shows heads."""
 
     kind = "permute_and_flip"
 
     def pick(self, gaps: Array) -> Ints:
-        """The first whose coin shows heads."""
+        """The first candidate whose coin shows heads."""
         return permute_and_flip(gaps, self.scale)
 
 
 @final
 class ExponentialChoice(ChoiceNoise):
-    """A candidate is chosen with a probability in proportion to its weight."""
+    """Chooses a candidate with a probability proportional to its weight."""
 
     kind = "exponential"
     dominating_pair = BoundedRangePair
 
     def pick(self, gaps: Array) -> Ints:
-        """One by its weight."""
+        """A candidate by its weight."""
         return exponential(gaps, self.scale)
 
 
 def permute_and_flip(gaps: Array, scale: Fraction) -> Ints:
-    """The place of a candidate in each row, chosen by permute-and-flip.
+    """The index of a candidate in each row, chosen by permute-and-flip.
 
-    Candidates are visited in a random order, and the first one whose coin falls heads is
-    chosen; the coin of gap g does so with probability exp(-g/scale). All coins are
-    independent of the order, so the choice is uniform among the heads. The best
-    candidate, of gap zero, always has one (McKenna and Sheldon 2020, algorithm 1).
+    Candidates are visited in random order. The first whose coin shows heads is chosen; the coin
+    of gap g shows heads with probability exp(-g/scale). All coins are independent of the order, so
+    the choice is uniform among the heads. The best candidate, with gap zero, always shows heads
+    (McKenna and Sheldon 2020, algorithm 1).
     """
     if _is_small(gaps, scale):
         return np.array([_first_heads(row, scale) for row in gaps.tolist()], np.int64)
@@ -107,10 +108,10 @@ def _first_heads(gaps: Sequence[int], scale: Fraction) -> int:
 
 
 def exponential(gaps: Array, scale: Fraction) -> Ints:
-    """The place of a candidate in each row, with probability proportional to exp(-gap/scale).
+    """The index of a candidate in each row, with probability proportional to exp(-gap/scale).
 
-    A candidate is drawn uniformly and accepted with probability exp(-gap/scale), until
-    one is. The best, of gap zero, is accepted whenever it is drawn.
+    Uniform candidates are proposed until one is accepted, with probability exp(-gap/scale). The
+    best, with gap zero, is always accepted.
     """
     if _is_small(gaps, scale):
         return np.array([_accepted(row, scale) for row in gaps.tolist()], np.int64)
@@ -120,9 +121,9 @@ def exponential(gaps: Array, scale: Fraction) -> Ints:
         tries = max(1, BLOCK // left.size)
         drawn = uniforms(width, left.size * tries).reshape(-1, tries)
         heads = _flips(gaps[left[:, None], drawn].ravel(), scale).reshape(drawn.shape)
-        found, first = heads.any(axis=1), heads.argmax(axis=1)
+        accepted, first = heads.any(axis=1), heads.argmax(axis=1)
         chosen[left] = np.take_along_axis(drawn, first[:, None], axis=1)[:, 0]
-        left = left[~found]
+        left = left[~accepted]
     return chosen
 
 
@@ -134,13 +135,13 @@ def _accepted(gaps: Sequence[int], scale: Fraction) -> int:
 
 
 def _is_small(gaps: Array, scale: Fraction) -> bool:
-    """Whether candidates are flipped one by one: there are few, or floats cannot hold them."""
+    """Whether coins are flipped one by one: they are few, or their numbers do not fit a float."""
     if scale <= 0:
         raise ValueError("the scale of a choice must be positive")
     if not gaps.shape[1] or (gaps.min(axis=1) != 0).any():
         raise ValueError("the best candidate has a gap of zero")
-    few = gaps.size < VECTORISE_FROM
-    return few or largest(gaps) >= MOST_GAP or not SCALES[0] <= scale <= SCALES[1]
+    few = gaps.size < VECTORIZE_FROM
+    return few or largest_magnitude(gaps) >= MOST_GAP or not SCALES[0] <= scale <= SCALES[1]
 
 
 def _flip(gap: int, scale: Fraction) -> bool:
@@ -150,25 +151,27 @@ def _flip(gap: int, scale: Fraction) -> bool:
 def _flips(gaps: Array, scale: Fraction) -> Bools:
     """Independent coins for these gaps, true with probability exp(-gap/scale), exactly.
 
-    The exponent x is good to 3 roundings, so p errs by under 3 x exp(-x) 2^-53 and numpy's
-    exp by a few units in the last place: under 2^-49 in all, and `MARGIN` is 2^-40.
+    The exponent x has 3 rounding errors, which change p by less than 3 x exp(-x) 2^-53. The exp
+    of numpy errs by a few units in the last place. Both together are below 2^-49, and `MARGIN`
+    is 2^-40.
     """
     estimates = np.exp(gaps.astype(np.float64) / -float(scale)) * 2.0**32
     return exponential_coins(estimates, lambda i: int(gaps[i]) / scale)
 
 
 def categorical_array(probabilities: Sequence[Fraction], count: int) -> Ints:
-    """Independent places, each drawn with exactly its probability; these sum to one.
+    """`count` independent indexes, each with exactly its probability, as an array of int64.
 
-    A uniform U on [0, 1) falls into one of the intervals that the probabilities cut. Its
-    first 64 bits decide that unless they are those of a cut; then more bits are drawn.
+    The probabilities cut [0, 1) into intervals, and a uniform U lies in one of them. The first 64
+    bits of U decide which, unless they equal those of a cut; then more bits follow. Raises
+    ValueError unless the probabilities sum to one and none is negative.
     """
     if sum(probabilities) != 1 or min(probabilities) < 0:
         raise ValueError("probabilities are not negative and sum to one")
     cuts = [cut for cut in accumulate(probabilities[:-1]) if cut < 1]
-    floors = np.array([floor_at(cut, STEP) for cut in cuts], np.uint64)
+    prefixes = np.array([floor_at(cut, STEP) for cut in cuts], np.uint64)
     words = np.frombuffer(random_bytes(8 * count), np.uint64)
-    places = np.searchsorted(floors, words, side="right").astype(np.int64)
+    places = np.searchsorted(prefixes, words, side="right").astype(np.int64)
     doubtful = [cut for cut in cuts if (cut * (1 << STEP)).denominator != 1]
     if doubtful:
         marks = np.array([floor_at(cut, STEP) for cut in doubtful], np.uint64)
@@ -178,7 +181,7 @@ def categorical_array(probabilities: Sequence[Fraction], count: int) -> Ints:
 
 
 def _decide(cuts: Sequence[Fraction], prefix: int, length: int) -> int:
-    """The place of a U that begins with these bits and goes on at random."""
+    """The index for a U that starts with these bits and continues at random."""
     while True:
         # U lies in [low, high): every cut up to low is passed, and none from high on.
         low, high = Fraction(prefix, 1 << length), Fraction(prefix + 1, 1 << length)

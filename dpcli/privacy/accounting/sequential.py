@@ -1,0 +1,36 @@
+"""Sequential composition: the plain sum of losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts
+from dpcli.privacy.loss import Loss
+
+
+class SequentialComposition(Composition):
+    """Epsilons add, and deltas add; exact, and valid for every mechanism.
+
+    Privacy: if each answer is (epsilon_i, delta_i)-private, all of them together are (sum
+    epsilon_i, sum delta_i)-private, even if each query was chosen after seeing the answers
+    before it (Dwork and Roth 2014, theorem 3.16).
+    """
+
+    name = "sequential"
+    needs_delta = False
+    condition = ""
+
+    def remaining(self, budget: Loss, spent: Loss) -> Loss:
+        """What is left of the budget, in each of epsilon and delta."""
+        zero = Fraction(0)
+        return Loss(
+            max(budget.epsilon - spent.epsilon, zero), max(budget.delta - spent.delta, zero)
+        )
+
+    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+        """The exact sums; nothing is rounded."""
+        zero, each = Fraction(0), answers.items()
+        epsilon = sum((times * one.loss.epsilon for one, times in each), zero)
+        delta = sum((times * one.loss.delta for one, times in each), zero)
+        yield Bound(Loss(epsilon, delta), "plain sum")
