@@ -35,20 +35,15 @@ __all__ = [
     "release",
 ]
 
+HOMES = {"DpcliError": "dpcli.errors", "Ledger": "dpcli.public_ledger"}
+"""Where public names are that are not in `dpcli.api`."""
+
 TYPE_CHECKING = False  # type checkers read it as true; to import it would take longer than the rest
 
 if TYPE_CHECKING:
-    from dpcli.api import (
-        Collection,
-        DpcliError,
-        Ledger,
-        Release,
-        estimate,
-        load_spec,
-        plan,
-        randomize,
-        release,
-    )
+    from dpcli.api import Collection, Release, estimate, load_spec, plan, randomize, release
+    from dpcli.errors import DpcliError
+    from dpcli.public_ledger import Ledger
 else:
 
     def __getattr__(name: str) -> object:
@@ -57,4 +52,4 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module("dpcli.api"), name)
+        return getattr(import_module(HOMES.get(name, "dpcli.api")), name)

@@ -6,22 +6,33 @@ Import them from `dpcli`. Every failure is a DpcliError, which carries its `prob
 
 from __future__ import annotations
 
-import os
+import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dpcli.charged_responses import ChargedResponses
-from dpcli.charging import Name, charge, inputs_of, without_traces
-from dpcli.errors import DpcliError, LedgerError, SpecError
+from dpcli.charging import (
+    ChargeRequest,
+    Notices,
+    charge,
+    file_name,
+    inputs_of,
+    redacted,
+    require_plan,
+    require_type,
+)
+from dpcli.errors import LedgerError, SpecError
 from dpcli.ledger.charge import StoredRelease
-from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
+from dpcli.public_ledger import FileName, Ledger
 from dpcli.publishing import require_writable
 from dpcli.releasing import require_quality, run_release
 from dpcli.report.document import Report, loss_of
@@ -43,28 +54,23 @@ if TYPE_CHECKING:
 
     from dpcli.charging import Data
 
-__all__ = [
-    "Collection",
-    "DpcliError",
-    "Ledger",
-    "Release",
-    "estimate",
-    "load_spec",
-    "plan",
-    "randomize",
-    "release",
-]
+
+Form = Literal["html", "markdown", "json", "registry"]
+"""A form of reports: a page, a text, facts for programs, or a draft for the public registry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
     """A collection of responses that is charged and stored, as its report states it.
 
-    `charged` is false if the same release id was charged for before.
+    `charged` is false if the same release id was charged for before. `warnings` are what people
+    must know of the account and the numbers, `notes` what was done: the command line prints both.
     """
 
     release_id: str
     charged: bool
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
     _report: Report = field(repr=False)
 
     @property
@@ -80,7 +86,7 @@ class Collection:
         """What the account had left after it, as the report states it."""
         return loss_of(self._report.facts["privacy"]["remaining"])
 
-    def report(self, form: str = "html") -> str:
+    def report(self, form: Form = "html") -> str:
         """Its privacy report as `html`, `markdown`, `json` or `registry`.
 
         Raises UsageError for another form, and LedgerError if an earlier version of dpcli stored
@@ -101,13 +107,13 @@ class Release(Collection):
         return published_table(self._report).typed
 
 
-def load_spec(path: Name) -> Spec:
+def load_spec(path: FileName) -> Spec:
     """The spec in a file; SpecError with every problem if it is wrong.
 
     >>> load_spec("specs/town.yaml").dataset
     'town-2021'
     """
-    return read_spec_file(Path(path))
+    return read_spec_file(Path(file_name("path", path)))
 
 
 def plan(spec: Spec) -> Plan:
@@ -118,98 +124,142 @@ def plan(spec: Spec) -> Plan:
     >>> plan(load_spec("specs/minimal.yaml")).fits
     True
     """
+    require_type("spec", spec, "a spec, loaded by `load_spec(path)`", Spec)
     return make_plan(spec)
 
 
+@redacted
 def release(
     plan: Plan,
     data: Data,
     *,
-    ledger: Name | Ledger | None = None,
+    ledger: FileName | Ledger | None = None,
     release_id: str | None = None,
-    period: str | None = None,
+    period: str | datetime.date | None = None,
+    engine: Literal["local", "spark"] = "local",
 ) -> Release:
     """Read the data, add noise to every answer, charge for it, and store what may be published.
 
     The data are files, read as one, or a table in memory. Without a `ledger` it is the one that
     the command line uses: that of the environment, or the one next to the spec, which is made if
     it is absent. A `release_id` that was charged before returns the stored release, and nothing
-    is read. Raises BudgetError, DataError or LedgerError; QualityError if the quality check fails,
-    which alone is charged then.
+    is read. The `period` is the day that the data are about, for an account with a window; with
+    the engine `spark`, Apache Spark reads the files.
+
+    Raises BudgetError, DataError, LedgerError or UsageError, and QualityError if the quality check
+    fails, which alone is charged then; TypeError for arguments of other types.
+
+    Privacy: the release reveals its `cost` of each privacy unit at most, and the ledger has charged
+    for that before this returns.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> wanted = plan(load_spec("specs/minimal.yaml"))
+    >>> with TemporaryDirectory() as folder, Ledger.create(f"{folder}/ledger.sqlite") as ledger:
+    ...     made = release(wanted, "sample_data/people.csv", ledger=ledger)
+    ...     print(made.charged, made.cost == wanted.cost, len(ledger.releases()))
+    True True 1
     """
+    require_plan(plan)
     if plan.is_local:
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
-    inputs = inputs_of(data)
+    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period)
+    if engine == "spark" and len(request.files) < len(request.data):
+        require_type("data", data, "names of files, which Spark reads", str)
 
-    def made(open_charge: OpenCharge) -> StoredRelease:
+    def make(open_charge: OpenCharge) -> StoredRelease:
+        render = partial(render_outputs, wanted=[LONG])
         return run_release(
-            plan, inputs, open_charge, lambda one: render_outputs(release_report(one), [LONG])
+            plan, request.data, open_charge, lambda one: render(release_report(one)), engine=engine
         )
 
-    stored, _ = charge(plan, inputs, made, ledger, release_id, period)
+    notices = Notices()
+    stored = charge(request, make, notices)
     require_quality(stored)
-    return Release(stored.release_id, stored.receipt is not None, _report_of(stored))
+    return Release(*_parts(plan, stored, notices))
 
 
+@redacted
 def randomize(
     plan: Plan,
     data: Data,
-    responses: Name,
+    responses: FileName,
     *,
     shuffle: bool = False,
-    ledger: Name | Ledger | None = None,
+    ledger: FileName | Ledger | None = None,
     release_id: str | None = None,
-    period: str | None = None,
+    period: str | datetime.date | None = None,
 ) -> Collection:
     """Randomize each record by itself, charge for it, and write the file of `responses`.
 
     The file must not exist. Otherwise as `release`; a `release_id` that was charged before
     publishes the same responses, once. Raises OutputError if that fails after the charge.
+
+    Privacy: each response reveals the epsilon of its column in the spec at most, to anyone, and
+    the `cost` is that of all responses of a record together.
     """
+    require_plan(plan)
     if not plan.is_local:
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     # It needs polars, which the other names do without until rows are read.
     from dpcli.local.randomize import randomize_records
 
-    inputs, target = inputs_of(data), Path(responses)
-    protected = [*plan.spec.files, *(Path(one) for one in inputs if isinstance(one, str))]
+    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period)
+    target = Path(file_name("responses", responses))
+    protected = [*plan.spec.files, *map(Path, request.files)]
     require_writable([target], protected, force=True)
 
-    def made(open_charge: OpenCharge) -> StoredRelease:
+    def charged(stored: StoredRelease) -> ChargedResponses:
+        return ChargedResponses(stored, request.path, shuffle)
+
+    def require(open_charge: OpenCharge) -> None:
         if open_charge.stored is not None:
-            ChargedResponses(open_charge.stored, open_charge.ledger.path, shuffle).require(target)
+            charged(open_charge.stored).require(target)
         else:
             require_writable([target], [*protected, *open_charge.ledger.files()], force=False)
+
+    def make(open_charge: OpenCharge) -> StoredRelease:
         return randomize_records(
             plan,
-            inputs,
+            request.data,
             open_charge,
             lambda one: render_outputs(collection_report(one), []),
             shuffle=shuffle,
         )
 
-    stored, book = charge(plan, inputs, made, ledger, release_id, period)
-    ChargedResponses(stored, book, shuffle).publish(target, force=False)
-    return Collection(stored.release_id, stored.receipt is not None, _report_of(stored))
+    def publish(stored: StoredRelease) -> None:
+        charged(stored).publish(target, force=False)
+
+    notices = Notices()
+    stored = charge(request, make, notices, require=require, publish=publish)
+    return Collection(*_parts(plan, stored, notices))
 
 
-def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
+@redacted
+def estimate(spec: Spec, collected: FileName) -> pl.DataFrame:
     """Frequencies and means from a file of collected responses, with their errors.
 
     Raises DataError if the file holds no responses of this spec.
+
+    Privacy: it is a function of the responses, so that it reveals no more than they do.
     """
+    require_type("spec", spec, "a spec, loaded by `load_spec(path)`", Spec)
     if not spec.is_local:
         raise SpecError.about("wrong-model", spec=spec.dataset)
     # It needs polars and numpy, which the other names do without until rows are read.
     from dpcli.local.estimate import count_responses, estimate_groups
 
-    found = without_traces(lambda: count_responses(spec, os.fsdecode(collected)))
+    found = count_responses(spec, file_name("collected", collected))
     return estimate_table(list(estimate_groups(found, spec.confidence)))
 
 
-def _report_of(stored: StoredRelease) -> Report:
+def _parts(
+    plan: Plan, stored: StoredRelease, notices: Notices
+) -> tuple[str, bool, tuple[str, ...], tuple[str, ...], Report]:
+    """What a `Collection` is made of."""
     with _enough_stored(LONG):
-        return Report.parse(stored.outputs[FACTS])
+        report = Report.parse(stored.outputs[FACTS])
+    warnings, notes = (*notices.warnings, *reader_warnings(plan)), tuple(notices.notes)
+    return stored.release_id, stored.receipt is not None, warnings, notes, report
 
 
 @contextmanager

@@ -1,35 +1,45 @@
-"""A charge that a program asks for: its data, its ledger, and its errors.
+"""Charging for a release: the data, the ledger that pays, and notices.
 
-No message of an error quotes a record, and no frame that it leaves holds one.
+The command line and programs charge by the same call. No error of a program's call quotes a record,
+and no frame that it leaves holds one.
 """
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.source import Input
 from dpcli.errors import DpcliError, internal_error
-from dpcli.ledger.charge import StoredRelease, charge_for, resolved
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
+from dpcli.ledger.ledger import Ledger as OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
-from dpcli.ledger.options import NAMED, charged_ledger, checked_day, checked_id, must_exist
+from dpcli.ledger.options import (
+    NAMED,
+    charged_ledger,
+    checked_day,
+    checked_id,
+    ledger_of,
+    must_exist,
+)
+from dpcli.messages import note, quoted_list
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
+from dpcli.public_ledger import FileName, Ledger, opened_ledger
 from dpcli.releasing import new_release_id
-from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-
-Name = str | os.PathLike[str]
-"""The name of a file."""
+P = ParamSpec("P")
 
 
 class ArrowTable(Protocol):
@@ -40,73 +50,196 @@ class ArrowTable(Protocol):
 
 
 if TYPE_CHECKING:
-    Data = Name | Sequence[Name] | pl.DataFrame | pl.LazyFrame | ArrowTable
+    Data = FileName | Sequence[FileName] | pl.DataFrame | pl.LazyFrame | ArrowTable
     """Files, or a table in memory."""
+
+
+class WrongTypeError(TypeError):
+    """An argument of another type than what was expected."""
+
+
+def require_type(name: str, value: object, expected: str, *kinds: type) -> None:
+    """Raise TypeError, which names what was expected, for an argument of another type."""
+    if not isinstance(value, kinds):
+        raise WrongTypeError(f"`{name}` is of type {type(value).__name__}, expected {expected}")
+
+
+def require_plan(plan: object) -> None:
+    """Raise TypeError unless a plan was made."""
+    require_type("plan", plan, "a plan, made by `plan(load_spec(path))`", Plan)
+
+
+def file_name(name: str, value: object) -> str:
+    """The name of a file as text; TypeError for anything else."""
+    require_type(name, value, "the name of a file, as text or as a path", str, os.PathLike)
+    return os.fsdecode(value)  # type: ignore[arg-type]
 
 
 def inputs_of(data: Any) -> tuple[Input, ...]:
     """Files by their names, or a table in memory; TypeError for anything else."""
-    if isinstance(data, str | os.PathLike):
-        return (os.fsdecode(data),)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
         return (MemoryTable(data),)
     if isinstance(data, list | tuple) and data:
-        return tuple(os.fsdecode(one) for one in data)
-    raise TypeError(f"data are names of files or a table, not {type(data).__name__}")
+        return tuple(file_name("data", one) for one in data)
+    expected = "names of files or a table: of polars, pandas or Arrow"
+    require_type("data", data, expected, str, os.PathLike)
+    return (os.fsdecode(data),)
+
+
+@dataclass(slots=True)
+class Notices:
+    """What people should know about a charge: `warnings`, and `notes` of what was done.
+
+    Each is shown when it is known, a note with the name of its template.
+    """
+
+    show: Callable[[str, str], None] = lambda _name, _text: None
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def warn(self, texts: Iterable[str]) -> None:
+        """Add warnings."""
+        for text in texts:
+            self.warnings.append(text)
+            self.show("", f"warning: {text}")
+
+    def add(self, name: str, /, **facts: object) -> None:
+        """Add a note."""
+        text = note(f"notice.{name}", **facts)
+        self.notes.append(text)
+        self.show(name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeRequest:
+    """What is to be charged for: a plan, its data, and the account that pays.
+
+    The ledger is a file or an open one; without either it is the one next to the spec.
+    """
+
+    plan: Plan
+    data: tuple[Input, ...]
+    release_id: str
+    ledger: Path | Ledger | None
+    period: str | None
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        data: tuple[Input, ...],
+        ledger: FileName | Ledger | None,
+        release_id: str | None,
+        period: str | datetime.date | None,
+    ) -> ChargeRequest:
+        """The request of a program: TypeError or UsageError for what is no name or day.
+
+        A ledger that is not given is that of the environment, as for commands.
+        """
+        require_type("release_id", release_id, "text", str, type(None))
+        require_type("period", period, "a day", str, datetime.date, type(None))
+        day = f"{period:%Y-%m-%d}" if isinstance(period, datetime.date) else period
+        if not isinstance(ledger, Ledger):
+            named = os.environ.get(NAMED) or None if ledger is None else ledger
+            ledger = None if named is None else Path(file_name("ledger", named))
+        name = checked_id(release_id) or new_release_id()
+        return cls(plan, data, name, ledger, checked_day(day))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The data files by their names, without tables in memory."""
+        return tuple(one for one in self.data if isinstance(one, str))
+
+    @property
+    def path(self) -> Path:
+        """The file of the ledger."""
+        if isinstance(self.ledger, Ledger):
+            return self.ledger.path
+        return ledger_of(self.ledger, self.plan.spec.folder)
+
+    @property
+    def charge(self) -> Charge:
+        """What it will be charged for, now."""
+        may_open = not must_exist(self.plan.spec)
+        files = resolved(self.files)
+        return charge_for(self.plan, self.release_id, self.period, files=files, may_open=may_open)
+
+    @contextmanager
+    def opened(self, notices: Notices) -> Iterator[OpenLedger]:
+        """The ledger that pays; one that the caller has opened stays open."""
+        if isinstance(self.ledger, Ledger):
+            yield opened_ledger(self.ledger)
+            return
+        spec = self.plan.spec
+        with charged_ledger(self.ledger, spec.folder, must_exist=must_exist(spec)) as ledger:
+            if ledger.created:
+                notices.add("created", path=ledger.path)
+            yield ledger
+
+
+def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
+    """A warning if other accounts, each with its own budget, were charged for the same files."""
+    files = sorted({Path(path).name for paths in shared.values() for path in paths})
+    facts = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
+    return [note("notice.shared", **facts)] if shared else []
 
 
 def charge(
-    plan: Plan,
-    inputs: Sequence[Input],
+    request: ChargeRequest,
     make: Callable[[OpenCharge], StoredRelease],
-    ledger: Name | Ledger | None,
-    release_id: str | None,
-    period: str | None,
-) -> tuple[StoredRelease, Path]:
-    """What is made of the data and charged for, or was before under the same id; and the ledger.
+    notices: Notices,
+    *,
+    require: Callable[[OpenCharge], None] = lambda _: None,
+    publish: Callable[[StoredRelease], None] = lambda _: None,
+) -> StoredRelease:
+    """What is made of the data and charged for, or was before under the same id.
 
-    Raises UsageError for words that the command line refuses, and what `make` raises.
+    What it leaves is checked by `require` before anything is read or spent, and published by
+    `publish` while the ledger is open. Raises BudgetError, LedgerError, and what these raise.
     """
-    name, day = checked_id(release_id) or new_release_id(), checked_day(period)
+    plan = request.plan
     require_plan_fits(plan)
-    files = resolved(one for one in inputs if isinstance(one, str))
-
-    def charged() -> tuple[StoredRelease, Path]:
-        may_open = not must_exist(plan.spec)
-        with _paying(ledger, plan.spec) as book:
-            wanted = charge_for(plan, name, day, files=files, may_open=may_open)
-            with OpenCharge(book, wanted) as open_charge:
-                return make(open_charge), book.path
-
-    return without_traces(charged)
-
-
-@contextmanager
-def _paying(ledger: Name | Ledger | None, spec: Spec) -> Iterator[Ledger]:
-    """The ledger that pays; one that the caller has opened stays open."""
-    if isinstance(ledger, Ledger):
-        yield ledger
-        return
-    name = ledger or os.environ.get(NAMED)
-    path = Path(name) if name else None
-    with charged_ledger(path, spec.folder, must_exist=must_exist(spec)) as opened:
-        yield opened
+    with request.opened(notices) as ledger:
+        wanted = request.charge
+        with OpenCharge(ledger, wanted) as open_charge:
+            require(open_charge)
+            latest = ledger.latest()
+            notices.warn(sharing_warnings(ledger.sharing(plan.spec.dataset, wanted.files)))
+            stored = make(open_charge)
+        publish(stored)
+    if wanted.created < latest:
+        notices.warn([note("notice.clock", latest=latest)])
+    if stored.receipt is None:
+        what = "responses" if plan.is_local else "release"
+        notices.add("again", what=what, name=request.release_id)
+    elif stored.receipt.first:
+        notices.add("first", dataset=plan.spec.dataset, ledger=stored.receipt.ledger)
+    return stored
 
 
-def without_traces(work: Callable[[], T]) -> T:
-    """The result of `work`; whatever it raises leaves without the frames and errors behind it.
+def redacted(call: Callable[P, T]) -> Callable[P, T]:
+    """A call of a program that leaves no frame or error behind in which there is a record.
 
-    They hold records and answers that were not charged, which a notebook or a debugger would
-    show. The words of an error that is not ours may quote a record, so that none of them pass.
+    Frames hold rows and answers that were not charged, which a notebook or a debugger would show.
+    The words of an error that is not ours may quote a record, so that none of them pass.
     """
-    failure: BaseException
-    try:
-        return work()
-    except DpcliError as error:
-        failure = error
-    except KeyboardInterrupt:
-        failure = KeyboardInterrupt()
-    except Exception as error:  # noqa: BLE001 - reported by its kind and place
-        failure = internal_error(error)
-    failure.__context__ = None
-    raise failure.with_traceback(None)
+
+    @wraps(call)
+    def without_records(*args: P.args, **kwargs: P.kwargs) -> T:
+        failure: BaseException
+        try:
+            return call(*args, **kwargs)
+        except (DpcliError, WrongTypeError) as error:
+            failure = error
+        except KeyboardInterrupt:
+            failure = KeyboardInterrupt()
+        except Exception as error:  # noqa: BLE001 - reported by its kind and place
+            failure = internal_error(error)
+        except BaseException as error:  # noqa: BLE001 - of a signal that the program handles
+            failure = error
+        # This frame is shown as well, and a table in memory is an argument.
+        del args, kwargs
+        failure.__context__ = failure.__cause__ = None
+        raise failure.with_traceback(None)
+
+    return without_records

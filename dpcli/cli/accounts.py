@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcli.charging import ChargeRequest, Notices, charge, sharing_warnings
 from dpcli.cli.console import notify, say
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, BalanceForecast
 from dpcli.ledger.balance import RecordedCost, period_number
-from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
+from dpcli.ledger.charge import StoredRelease, resolved
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
-from dpcli.messages import note, quoted_list
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 
@@ -92,89 +92,44 @@ def warn(texts: list[str]) -> list[str]:
     return texts
 
 
-def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
-    """A warning if other accounts, each with its own budget, were charged for the same files."""
-    files = sorted({Path(path).name for paths in shared.values() for path in paths})
-    facts = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
-    return [note("notice.shared", **facts)] if shared else []
-
-
-@dataclass(frozen=True, slots=True)
-class ChargeRequest:
-    """What a command line asks to be charged for: a plan, its data, and its account.
-
-    `inputs` are the files that it reads, which no output may replace.
-    """
-
-    plan: Plan
-    spec: Path
-    data: tuple[str, ...]
-    inputs: tuple[Path, ...]
-    release_id: str
-    ledger: Path | None
-    period: str | None
-    quiet: bool
-
-    @property
-    def path(self) -> Path:
-        """The ledger."""
-        return ledger_of(self.ledger, self.spec.parent)
-
-    @property
-    def charge(self) -> Charge:
-        """What it will be charged for, now."""
-        return charge_for(
-            self.plan,
-            self.release_id,
-            self.period,
-            files=resolved(self.data),
-            may_open=not must_exist(self.plan.spec),
-        )
-
-
 def charge_and_publish(
     request: ChargeRequest,
+    inputs: Sequence[Path],
     outputs: Outputs,
     make: Callable[..., StoredRelease],
     render: Callable[..., object],
+    *,
+    quiet: bool,
 ) -> tuple[StoredRelease, list[str]]:
     """Charge for a request and publish what it makes; the same release id again costs nothing.
 
-    `make` is `dpcli.releasing.release` or `dpcli.local.randomize.randomize_records`. Returns
-    what was
-    stored and warnings. Outputs that must be a mistake are refused before a ledger is created or
-    anything is read.
+    `make` is `dpcli.releasing.run_release` or `dpcli.local.randomize.randomize_records`. Returns
+    what was stored, and warnings. Outputs that must be a mistake, such as those that would replace
+    `inputs`, are refused before a ledger is created or anything is read.
     """
     from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain_stdin
 
-    spec = request.plan.spec
     again = f"run the command again with --release-id {request.release_id}"
+
+    def require(open_charge: OpenCharge) -> None:
+        outputs.require([*inputs, *open_charge.ledger.files()], open_charge.stored)
+
+    def make_with_progress(open_charge: OpenCharge) -> StoredRelease:
+        with shown_progress(quiet=quiet) as progress:
+            return make(request.plan, request.data, open_charge, render, progress=progress)
+
+    def publish(stored: StoredRelease) -> None:
+        outputs.publish(stored, again)
+
+    notices = Notices(lambda name, text: None if quiet and name == "again" else say(text))
     # Only a ledger knows which outputs may be there already.
-    outputs.require(request.inputs, exist_ok=not is_absent(request.path))
-    demanded = must_exist(spec)
+    outputs.require(inputs, exist_ok=not is_absent(request.path))
     try:
-        with open_ledger(request.ledger, request.spec, must_exist=demanded) as book:
-            charge = request.charge
-            with OpenCharge(book, charge) as open_charge:
-                outputs.require([*request.inputs, *book.files()], open_charge.stored)
-                latest = book.latest()
-                warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))
-                with shown_progress(quiet=request.quiet) as progress:
-                    stored = make(
-                        request.plan, request.data, open_charge, render, progress=progress
-                    )
-            outputs.publish(stored, again)
+        stored = charge(request, make_with_progress, notices, require=require, publish=publish)
     except (KeyboardInterrupt, StoppedBySignal):
         notify("interrupted", again=again)
         raise
-    if charge.created < latest:
-        warned += warn([note("notice.clock", latest=latest)])
     if stored.receipt is None:
-        drain_stdin(request.data)
-        if not request.quiet:
-            what = "responses" if request.plan.is_local else "release"
-            notify("again", what=what, name=request.release_id)
-    elif stored.receipt.first:
-        notify("first", dataset=spec.dataset, ledger=stored.receipt.ledger)
-    return stored, warned
+        drain_stdin(request.files)
+    return stored, notices.warnings

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import forecast_balance, sharing_warnings, warn
+from dpcli.charging import sharing_warnings
+from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, problem_facts, say
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from dpcli.charging import ChargeRequest
 from dpcli.cli import options
-from dpcli.cli.accounts import ChargeRequest, charge_and_publish
+from dpcli.cli.accounts import charge_and_publish
 from dpcli.cli.console import notify
 from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, file_of
@@ -48,14 +49,14 @@ def randomize(
     require_plan_fits(plan)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
-    request = ChargeRequest(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
+    request = ChargeRequest(plan, tuple(data), name, ledger, period)
     responses = Responses(output, report, report_format, force, shuffle, request.path)
     make = partial(randomize_records, shuffle=shuffle)
 
     def rendered(collection: RandomizedCollection) -> dict[str, bytes]:
         return render_outputs(collection_report(collection), responses.wanted)
 
-    stored, _ = charge_and_publish(request, responses, make, rendered)
+    stored, _ = charge_and_publish(request, inputs, responses, make, rendered, quiet=quiet)
     if quiet:
         return
     if stored.receipt is not None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from dpcli.charging import ChargeRequest
 from dpcli.cli import options
-from dpcli.cli.accounts import ChargeRequest, charge_and_publish, existing_ledger, forecast_balance
+from dpcli.cli.accounts import charge_and_publish, existing_ledger, forecast_balance
 from dpcli.cli.console import notify, print_json, write_json
 from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, file_of
@@ -73,9 +75,9 @@ def release(
     simulated = read_simulation(simulation, plan) if simulation else None
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
-    request = ChargeRequest(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
+    request = ChargeRequest(plan, tuple(data), name, ledger, period)
     if dry_run:
-        _dry_run(request, tables, engine, as_json=as_json)
+        _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
 
     made: list[Report] = []
@@ -85,7 +87,7 @@ def release(
         return render_outputs(made[0], tables.wanted)
 
     make = partial(run_release, engine="partials" if partials else engine)
-    stored, warned = charge_and_publish(request, tables, make, rendered)
+    stored, warned = charge_and_publish(request, inputs, tables, make, rendered, quiet=quiet)
     if stored.receipt is not None:
         print_summary(made[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
@@ -113,17 +115,25 @@ def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[st
     }
 
 
-def _dry_run(request: ChargeRequest, tables: Tables, engine: Engine, *, as_json: bool) -> None:
+def _dry_run(
+    request: ChargeRequest,
+    spec: Path,
+    inputs: Sequence[Path],
+    tables: Tables,
+    engine: Engine,
+    *,
+    as_json: bool,
+) -> None:
     """Fail where a release would, as far as that depends on no row; then print the plan.
 
     Reads the header of the data. Charges nothing, and creates no ledger.
     """
-    plan, inputs, stored = request.plan, list(request.inputs), None
+    plan, protected, stored = request.plan, list(inputs), None
     if not is_absent(request.path):
         with existing_ledger(request.path) as book:
-            inputs += book.files()
+            protected += book.files()
             stored = book.stored(request.release_id, request.charge)
-    tables.require(inputs, stored)
+    tables.require(protected, stored)
     if stored is not None:
         name = stored.release_id
         notify("would_again", name=name)
@@ -132,9 +142,10 @@ def _dry_run(request: ChargeRequest, tables: Tables, engine: Engine, *, as_json:
             sys.stdout.flush()
         require_quality(stored)
         return
-    found = forecast_balance(plan, request.spec, request.ledger, request.period, request.data)
+    ledger = None if request.ledger is None else request.path
+    found = forecast_balance(plan, spec, ledger, request.period, request.files)
     found.raise_refusal()
-    require_data(plan, request.data, engine)
+    require_data(plan, request.files, engine)
     if as_json:
         write_json(plan_json(plan, found))
     else:

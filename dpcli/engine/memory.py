@@ -36,11 +36,11 @@ class MemoryTable:
             try:
                 with silenced_stderr():
                     self._lazy().sink_parquet(file, compression="uncompressed", statistics=False)
-            except (KeyboardInterrupt, StoppedBySignal):
+            except (KeyboardInterrupt, SystemExit, StoppedBySignal):
                 raise
             except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
                 # The message of a writer may quote a cell, so no part of it may pass.
-                raise DataError.about("data-unreadable") from None
+                raise DataError.about("data-unreadable.table") from None
             opened.pop_all()
         return cast("BinaryIO", file)
 

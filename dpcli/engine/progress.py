@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -58,20 +58,41 @@ def interruptible(work: Callable[[], T]) -> T:
     return result.result()
 
 
+class _Silence:
+    """Standard error leads nowhere while some thread wants that: the last one to leave ends it."""
+
+    def __init__(self) -> None:
+        self._lock, self._threads, self._end = threading.Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock, ExitStack() as undo:
+            if not self._threads:
+                kept = os.dup(2)
+                undo.callback(os.close, kept)
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, 2)
+                undo.callback(os.dup2, kept, 2)
+                os.close(null)
+                undo.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("ignore")
+                self._end = undo.pop_all()
+            self._threads += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._threads -= 1
+            if not self._threads:
+                self._end.close()
+
+
+_silence = _Silence()
+
+
 @contextmanager
 def silenced_stderr() -> Iterator[None]:
     """Send what native code prints, and every warning, to nowhere.
 
     The environment may turn warnings into errors, and a cell may cause one.
     """
-    kept = os.dup(2)
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, 2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(null)
+    with _silence:
+        yield

@@ -102,7 +102,7 @@ class Dataset:
             with silenced_stderr():
                 yield
             self._require_unchanged()
-        except (KeyboardInterrupt, StoppedBySignal, DpcliError):
+        except (KeyboardInterrupt, SystemExit, StoppedBySignal, DpcliError):
             raise
         except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
             self._require_unchanged()

@@ -148,7 +148,10 @@ class Database:
     def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
         name = getattr(error, "sqlite_errorname", "") or ""
         reasons = (reason for start, reason in REASONS.items() if name.startswith(start))
-        return LedgerError.about(code, path=self.path, why=next(reasons, "SQLite refused it"))
+        # The module of Python itself refuses these, without a name.
+        misused = isinstance(error, sqlite3.ProgrammingError)
+        other = "it is closed, or another thread opened it" if misused else "SQLite refused it"
+        return LedgerError.about(code, path=self.path, why=next(reasons, other))
 
     def value(self, sql: str) -> Any:
         """The first value of the first row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import assert_type
@@ -15,7 +15,9 @@ from dpcli import DpcliError, Ledger, Release, estimate, load_spec, plan, random
 def nightly(folder: Path, visits: pl.LazyFrame, day: str) -> Release | None:
     """A job that releases a table in memory and reports why it cannot."""
     wanted = plan(load_spec(folder / "survey.yaml"))
-    with closing(Ledger.open(folder / "ledger.sqlite")) as ledger:
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        assert_type(ledger.balances()["town"].remaining.epsilon, Fraction)
+        assert_type([one.cost.epsilon for one in ledger.releases()], list[Fraction])
         try:
             return release(wanted, visits, ledger=ledger, release_id=day, period=day)
         except DpcliError as failure:
@@ -31,6 +33,7 @@ def files(names: list[Path]) -> None:
     assert_type(made.cost.epsilon, Fraction)
     assert_type(made.remaining.delta, Fraction)
     assert_type(made.charged, bool)
+    assert_type(made.warnings, tuple[str, ...])
 
 
 def responses(collected: str) -> None:
@@ -40,9 +43,16 @@ def responses(collected: str) -> None:
     assert_type(estimate(spec, collected), pl.DataFrame)
 
 
+def days(day: date) -> None:
+    """A release of a day, read by Spark."""
+    release(plan(load_spec("survey.yaml")), "day.csv", period=day, engine="spark")
+
+
 def wrong(made: Release) -> None:
     """What is refused: other data, a seed, and a release that changes."""
     release(plan(load_spec("survey.yaml")), 7)  # type: ignore[arg-type]
     release(plan(load_spec("survey.yaml")), "people.csv", seed=1)  # type: ignore[call-arg]
     release(load_spec("survey.yaml"), "people.csv")  # type: ignore[arg-type]
     made.charged = False  # type: ignore[misc]
+    made.report("pdf")  # type: ignore[arg-type]
+    plan("survey.yaml")  # type: ignore[arg-type]

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import datetime
 import doctest
 import json
+import os
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
 import dpcli as package
 from dpcli import DpcliError, Ledger, Release, api, estimate, load_spec, plan, randomize, release
+from dpcli.engine.memory import MemoryTable
 from dpcli.errors import DataError
 from dpcli.ledger.options import DEFAULT
+from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss
+from dpcli.report.formats import FORMATS
 from tests.support.cli import PEOPLE, ROOT, Command
 
 SECRET = "a-cell-that-no-one-may-see"
@@ -140,19 +146,75 @@ def test_the_same_id_returns_the_stored_release_and_reads_nothing(
     assert first.remaining.epsilon == 8
 
 
-@pytest.mark.parametrize("form", ["html", "markdown", "json", "registry"])
-def test_every_report_can_be_made(form: str, spec: Path) -> None:
+def test_every_report_can_be_made(spec: Path) -> None:
     """Each format names the dataset."""
-    assert "town" in release(plan(load_spec(spec)), PEOPLE).report(form)
+    made, forms = release(plan(load_spec(spec)), PEOPLE), get_args(api.Form)
+    assert len(forms) == len(FORMATS)
+    assert all("town" in made.report(form) for form in forms)
 
 
 def test_an_open_ledger_pays_and_stays_open(spec: Path) -> None:
     """A ledger that the caller opened is charged, and closed by the caller."""
     release(plan(load_spec(spec)), PEOPLE)
-    with closing(Ledger.open(ledger_of(spec))) as ledger:
+    with Ledger.open(ledger_of(spec)) as ledger:
         release(plan(load_spec(spec)), PEOPLE, ledger=ledger)
 
         assert len(ledger.releases("town")) == 2
+
+
+def test_a_ledger_shows_what_was_charged(spec: Path, tmp_path: Path) -> None:
+    """Balances, releases and the stored bytes are those of the releases that were made."""
+    with Ledger.create(str(tmp_path / "own.sqlite")) as ledger:
+        one = release(plan(load_spec(spec)), PEOPLE, ledger=ledger, release_id="one")
+        release(plan(load_spec(spec)), PEOPLE, ledger=ledger, release_id="two")
+        balance = ledger.balances()["town"]
+        shown = [(each.release_id, each.cost, each.stopped) for each in ledger.releases()]
+        stored = ledger.outputs("one")
+
+        assert shown == [("one", one.cost, False), ("two", one.cost, False)]
+        assert balance.spent == Loss(Fraction(4))
+        assert balance.remaining == Loss(Fraction(6))
+        assert stored["report.json"].decode() == one.report("json")
+        assert ledger.releases("other") == []
+    with pytest.raises(DpcliError) as caught, Ledger.open(tmp_path / "own.sqlite") as ledger:
+        ledger.outputs("three")
+    assert codes(caught.value) == ["no-such-release"]
+    with pytest.raises(DpcliError) as caught:
+        Ledger.create(tmp_path / "own.sqlite")
+    assert codes(caught.value) == ["ledger-exists"]
+
+
+def test_the_face_of_a_ledger_is_small() -> None:
+    """What charges and writes is not in it, so that `release` alone does."""
+    shown = {name for name in dir(Ledger) if not name.startswith("_")}
+    assert shown == {"balances", "close", "create", "open", "outputs", "path", "releases"}
+
+
+def test_warnings_and_notes_are_data(spec: Path, dpcli: Command) -> None:
+    """A release has what the command line prints on standard error."""
+    release(plan(load_spec(spec)), PEOPLE)
+    other = spec.with_name("other.yaml")
+    other.write_text(ROWS.replace("dataset: town", "dataset: village"), encoding="utf-8")
+    made = release(plan(load_spec(other)), PEOPLE, release_id="one")
+    again = release(plan(load_spec(other)), PEOPLE, release_id="one")
+    words = ("--release-id", "one", "-o", spec.with_name("out.csv"))
+    printed = dpcli("release", other, PEOPLE, *words).err
+    (shared,) = made.warnings
+
+    assert "`town` paid for releases of `people.csv` as well" in shared
+    assert [note.split(":")[0] for note in made.notes] == [
+        "first release of the account `village` in the ledger dpcli-ledger.sqlite"
+    ]
+    assert again.notes == ("release one published again, nothing charged",)
+    assert all(text in printed for text in (*again.warnings, *again.notes))
+    assert "created the ledger" in release(plan(load_spec(_alone(spec))), PEOPLE).notes[0]
+
+
+def _alone(spec: Path) -> Path:
+    """The same spec in a folder without a ledger."""
+    folder = spec.with_name("alone")
+    folder.mkdir()
+    return spec.rename(folder / spec.name)
 
 
 def test_a_named_ledger_must_exist(spec: Path, tmp_path: Path) -> None:
@@ -193,8 +255,8 @@ def test_an_unfit_table_is_refused_like_a_file(
     assert SECRET not in f"{caught.value}{caught.value.problems}{caught.value.__cause__}"
     assert caught.value.__context__ is None
     assert capfd.readouterr() == ("", "")
-    with closing(Ledger.open(ledger_of(spec))) as ledger:
-        assert ledger.release_ids() == []
+    with Ledger.open(ledger_of(spec)) as ledger:
+        assert ledger.releases() == []
 
 
 def test_a_fault_shows_no_words_of_its_error(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +273,7 @@ def test_a_fault_shows_no_words_of_its_error(spec: Path, monkeypatch: pytest.Mon
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, DataError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError, DataError])
 def test_an_error_leaves_no_frames_behind(
     error: type[BaseException], spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +284,7 @@ def test_an_error_leaves_no_frames_behind(
         raise error(answers if error is not DataError else [])
 
     monkeypatch.setattr(api, "run_release", fail)
-    with pytest.raises((DpcliError, KeyboardInterrupt)) as caught:
+    with pytest.raises((DpcliError, KeyboardInterrupt, SystemExit)) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
     assert not [frame for frame in frames if SECRET in frame.f_locals.values()]
@@ -238,13 +300,47 @@ def test_a_stopped_release_is_a_failure(spec: Path) -> None:
         assert caught.value.status == 8
 
 
+def test_threads_release_at_the_same_time(tmp_path: Path) -> None:
+    """Each is charged, and standard error is what it was when the last one is done."""
+    specs = [tmp_path / str(number) / "spec.yaml" for number in range(4)]
+    for path in specs:
+        path.parent.mkdir()
+        path.write_text(ROWS, encoding="utf-8")
+    before = os.fstat(2)
+    with ThreadPoolExecutor() as pool:
+        made = list(pool.map(lambda path: release(plan(load_spec(path)), PEOPLE), specs * 3))
+    after = os.fstat(2)
+
+    assert all(one.charged for one in made)
+    assert (before.st_dev, before.st_ino) == (after.st_dev, after.st_ino)
+
+
+def test_a_ledger_is_of_one_thread_and_open(spec: Path) -> None:
+    """A ledger that was closed, or that another thread opened, is reported as that."""
+    release(plan(load_spec(spec)), PEOPLE)
+    ledger, refused = Ledger.open(ledger_of(spec)), list[DpcliError]()
+
+    def use() -> None:
+        try:
+            release(plan(load_spec(spec)), PEOPLE, ledger=ledger)
+        except DpcliError as failure:
+            refused.append(failure)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    ledger.close()
+    use()
+    assert ["another thread" in str(one) for one in refused] == [True, True]
+
+
 def test_wrong_calls_are_refused(spec: Path) -> None:
     """The words of ids, days and forms are checked as on the command line."""
     wanted, local = plan(load_spec(spec)), load_spec(ROOT / "specs" / "local-survey.yaml")
     refused: list[tuple[str, Callable[[], object]]] = [
         ("bad-release-id", lambda: release(wanted, PEOPLE, release_id="two words")),
         ("not-a-day", lambda: release(wanted, PEOPLE, period="yesterday")),
-        ("report-format", lambda: release(wanted, PEOPLE).report("pdf")),
+        ("report-format", lambda: release(wanted, PEOPLE).report("pdf")),  # type: ignore[arg-type]
         ("wrong-model", lambda: release(plan(local), PEOPLE)),
         ("wrong-model", lambda: randomize(wanted, PEOPLE, "responses.csv")),
         ("wrong-model", lambda: estimate(load_spec(spec), "collected.csv")),
@@ -255,8 +351,72 @@ def test_wrong_calls_are_refused(spec: Path) -> None:
         with pytest.raises(DpcliError) as caught:
             call()
         assert codes(caught.value) == [code]
-    with pytest.raises(TypeError, match="not int"):
-        release(wanted, 7)  # type: ignore[arg-type]
+
+
+WRONG: dict[str, Callable[[Any], object]] = {
+    "path": load_spec,
+    "spec": plan,
+    "plan": lambda wrong: release(wrong, PEOPLE),
+    "data": lambda wrong: release(_minimal(), wrong),
+    "release_id": lambda wrong: release(_minimal(), PEOPLE, release_id=wrong),
+    "period": lambda wrong: release(_minimal(), PEOPLE, period=wrong),
+    "ledger": lambda wrong: release(_minimal(), PEOPLE, ledger=wrong),
+    "responses": lambda wrong: randomize(_local(), PEOPLE, wrong),
+    "collected": lambda wrong: estimate(_local().spec, wrong),
+}
+
+
+def _minimal() -> Plan:
+    return plan(load_spec(ROOT / "specs" / "minimal.yaml"))
+
+
+def _local() -> Plan:
+    return plan(load_spec(ROOT / "specs" / "local-survey.yaml"))
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_argument_of_another_type_is_named(name: str) -> None:
+    """A TypeError says which argument it is, its type, and what was expected."""
+    for wrong in (7, {"age": [1]}):
+        with pytest.raises(TypeError, match=rf"^`{name}` is of type {type(wrong).__name__}, exp"):
+            WRONG[name](wrong)
+
+
+def test_a_path_is_no_plan_and_a_spec_is_no_plan() -> None:
+    """The mistakes that are made first are answered with the call that is missing."""
+    with pytest.raises(TypeError, match=r"loaded by `load_spec\(path\)`"):
+        plan("spec.yaml")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"made by `plan\(load_spec\(path\)\)`"):
+        release(load_spec(ROOT / "specs" / "minimal.yaml"), PEOPLE)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected names of files"):
+        release(_minimal(), [])
+
+
+def test_an_empty_name_is_no_ledger(spec: Path) -> None:
+    """A variable that is not set must not lead to a new ledger with a fresh budget."""
+    with pytest.raises(DpcliError) as caught:
+        release(plan(load_spec(spec)), PEOPLE, ledger="")
+    assert caught.value.status == 6
+    assert not ledger_of(spec).exists()
+
+
+def test_a_period_is_a_day_or_its_text(spec: Path) -> None:
+    """A date is as good as its text; an account without a window takes neither."""
+    for period in ("2026-01-01", datetime.date(2026, 1, 1)):
+        with pytest.raises(DpcliError) as caught:
+            release(plan(load_spec(spec)), PEOPLE, period=period)
+        assert codes(caught.value) == ["period-not-taken"]
+
+
+def test_no_frame_of_an_error_holds_the_table(spec: Path, people: pl.DataFrame) -> None:
+    """A notebook that shows the variables of each frame shows no row that the caller does not."""
+    with pytest.raises(DpcliError) as caught:
+        release(plan(load_spec(spec)), people.drop("age"))
+    _, *frames = traceback.walk_tb(caught.value.__traceback__)
+    found = [value for frame, _ in frames for value in frame.f_locals.values()]
+    tables = (pl.DataFrame, pl.LazyFrame, MemoryTable, tuple, dict)
+    assert frames
+    assert not [value for value in found if isinstance(value, tables)]
 
 
 def test_estimates_are_those_of_the_command_line(tmp_path: Path, dpcli: Command) -> None:
@@ -312,8 +472,8 @@ def test_responses_are_published_once(tmp_path: Path) -> None:
         with pytest.raises(DpcliError) as caught:
             randomize(wanted, PEOPLE, **words)  # type: ignore[arg-type]
         assert codes(caught.value) == [code]
-    with closing(Ledger.open(ledger_of(spec))) as ledger:
-        assert ledger.release_ids() == ["one"]
+    with Ledger.open(ledger_of(spec)) as ledger:
+        assert [each.release_id for each in ledger.releases()] == ["one"]
 
 
 def test_names_load_when_they_are_asked_for() -> None:
