@@ -144,7 +144,7 @@ def check_quality(
         return None
     parts = plan.quality.queries
     asked = zip(parts, exact, strict=False)
-    answers = tuple(_answer(part, sealed, None, permit) for part, sealed in asked)
+    answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in asked)
     request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
     estimates = statistic.estimate(request, answers, plan.spec.confidence)
     return QualityResult(estimates, missed_minimums(plan, answers))
@@ -222,12 +222,15 @@ def add_noise(
     Entries that select groups come first: the others are about those groups alone.
     """
     sealed = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
-    asked = [(each, [(part, next(sealed)) for part in each.queries]) for each in plan.statistics]
+    asked = [
+        (each, [(planned_query, next(sealed)) for planned_query in each.queries])
+        for each in plan.statistics
+    ]
     counts: dict[str, dict[Group, int]] = {}
     for planned, parts in asked:
         if planned.entry.selects_partitions:
-            ((part, groups),) = parts
-            noisy = part.calibrated.select_partitions(cast("_Groups", groups), permit)
+            ((planned_query, groups),) = parts
+            noisy = planned_query.calibrated.select_partitions(cast("_Groups", groups), permit)
             counts[planned.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
     for planned, parts in asked:
@@ -238,7 +241,9 @@ def add_noise(
             values = integer_array(list(counts[entry.request.name].values()))
             answers = (NoisyAnswer(values, planned.queries[0].noise),)
         else:
-            answers = tuple(_answer(part, answer, selected, permit) for part, answer in parts)
+            answers = tuple(
+                _answer(planned_query, answer, selected, permit) for planned_query, answer in parts
+            )
         found.append(NoisyStatistic(planned, answers, selected))
     return tuple(found)
 
@@ -275,9 +280,14 @@ _Cells = Confidential[Cells]
 
 
 def _answer(
-    part: PlannedQuery, exact: SealedAnswer, selected: Sequence[Group] | None, permit: NoisePermit
+    planned_query: PlannedQuery,
+    exact: SealedAnswer,
+    selected: Sequence[Group] | None,
+    permit: NoisePermit,
 ) -> NoisyAnswer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:
         exact = cast("_Groups", exact).in_groups(selected)
-    return NoisyAnswer(part.calibrated.answer(cast("_Cells", exact), permit).value, part.noise)
+    return NoisyAnswer(
+        planned_query.calibrated.answer(cast("_Cells", exact), permit).value, planned_query.noise
+    )

@@ -1,9 +1,9 @@
-"""Comparisons of plans: the same answers under every composition, and two specs."""
+"""Comparisons: one plan under every composition, and the plans of two specs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dpcli.numeric.exact import readable_text
@@ -15,15 +15,15 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import unit_text
 
 DEFAULT_DELTA = Fraction(1, 10**6)
-"""The delta of the comparison if the budget has none."""
+"""The delta of a comparison if the budget has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompositionComparison:
-    """A composition and its bound on all answers; or the package that it needs.
+    """A composition and its `bound` on all answers, or the package that it `needs`.
 
-    `fits` if the budget would allow it, `cheapest` if no other that keeps to the delta has a
-    smaller epsilon.
+    It `fits` if the budget would allow it. It is the `cheapest` if it has the least epsilon of all
+    compositions whose delta is small enough.
     """
 
     composition: str
@@ -35,48 +35,46 @@ class CompositionComparison:
 
 
 def comparison_delta(plan: Plan) -> Fraction:
-    """The delta at which compositions are compared."""
+    """The delta for the comparison of compositions."""
     return plan.spec.privacy.budget.delta or DEFAULT_DELTA
 
 
 def compare_compositions(plan: Plan) -> tuple[CompositionComparison, ...]:
-    """Every composition, with the same noise; the first of the cheapest is marked."""
-    budget, delta, found = (
-        plan.spec.privacy.budget,
-        comparison_delta(plan),
-        list[CompositionComparison](),
-    )
+    """Every composition of the same noise; the first one with the least epsilon is marked."""
+    budget, delta = plan.spec.privacy.budget, comparison_delta(plan)
+    comparisons: list[CompositionComparison] = []
     epsilons: dict[str, Fraction] = {}
     for rule in COMPOSITIONS:
         try:
             bound = rule.bound(plan.guarantee_counts, delta)
         except MissingDependencyError as missing:
-            found.append(CompositionComparison(rule.name, needs=str(missing)))
+            comparisons.append(CompositionComparison(rule.name, needs=str(missing)))
             continue
-        # A budget in rho bounds rho where that is counted, else the epsilon that it implies.
+        # A budget in rho bounds rho, or the epsilon that rho implies if the composition has none.
         loss = bound.loss
         limit = Loss(budget.epsilon, budget.delta) if loss.rho is None else budget
-        found.append(CompositionComparison(rule.name, loss, bound.name, loss.within(limit)))
+        fits = loss.within(limit)
+        comparisons.append(CompositionComparison(rule.name, loss, bound.name, fits))
         if loss.delta <= delta:
             epsilons[rule.name] = loss.epsilon
     cheapest = min(epsilons, key=epsilons.__getitem__, default=None)
-    return tuple(replace(one, cheapest=one.composition == cheapest) for one in found)
+    return tuple(replace(row, cheapest=row.composition == cheapest) for row in comparisons)
 
 
 SEARCH_TOLERANCE = Fraction(1, 1000)
-"""Part of a loss by which two plans of the same spec could differ: losses are searched for."""
+"""The part by which the losses of two plans of one spec can differ, because of the search."""
 
 
 BeforeAfter = tuple[Fraction | None, Fraction | None]
-"""A number before and after a change; None where it is not there, or not known in advance."""
+"""A number before and after a change; None if it is absent, or not known in advance."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticChange:
     """A statistic before and after: `change` is `added`, `removed`, `changed`, or None.
 
-    `error95` is the half-width of a single answer; of several, errors depend on values. `errors`
-    are those of the noise in each query.
+    `error95` is the half-width of a single answer; for several answers it depends on the values.
+    `errors` are the half-widths of the noise in each query.
     """
 
     name: str
@@ -89,57 +87,76 @@ class StatisticChange:
 
 
 def statistic_changes(old: Plan, new: Plan) -> Iterator[StatisticChange]:
-    """Every statistic of either spec, in the order of the new one, then those removed."""
-    before, after = ({one.name: one for one in plan.all_statistics} for plan in (old, new))
-    for name in after | before:
-        one, two = before.get(name), after.get(name)
-        change: str | None = "added" if two else "removed"
-        if one and two:
-            same = one.queries == two.queries and one.entry.post == two.entry.post
+    """Every statistic of either spec: in the order of the new spec, then those removed."""
+    old_by_name, new_by_name = (
+        {planned.name: planned for planned in plan.all_statistics} for plan in (old, new)
+    )
+    for name in new_by_name | old_by_name:
+        before, after = old_by_name.get(name), new_by_name.get(name)
+        change: str | None = "added" if after else "removed"
+        if before and after:
+            same = before.queries == after.queries and before.entry.post == after.entry.post
             change = None if same else "changed"
-        first, last = _numbers(one, old), _numbers(two, new)
-        epsilon, rho, error = zip(first[:3], last[:3], strict=True)
-        errors = {role: (first[3].get(role), last[3].get(role)) for role in last[3] | first[3]}
-        mechanisms = dict.fromkeys(each.mechanism.name for each in (one, two) if each)
-        yield StatisticChange(name, change, epsilon, rho, error, errors, tuple(mechanisms))
+        first, last = _figures(before, old), _figures(after, new)
+        yield StatisticChange(
+            name,
+            change,
+            (first.epsilon, last.epsilon),
+            (first.rho, last.rho),
+            (first.error, last.error),
+            {
+                title: (first.errors.get(title), last.errors.get(title))
+                for title in last.errors | first.errors
+            },
+            tuple(dict.fromkeys(planned.mechanism.name for planned in (before, after) if planned)),
+        )
 
 
-def _numbers(
-    planned: PlannedStatistic | None, plan: Plan
-) -> tuple[Fraction | None, Fraction | None, Fraction | None, dict[str, Fraction]]:
-    """Epsilon, rho, the error of a single answer, and those of all queries."""
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """The loss of a statistic, the error of a single answer, and the errors of all queries."""
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    error: Fraction | None = None
+    errors: dict[str, Fraction] = field(default_factory=dict)
+
+
+def _figures(planned: PlannedStatistic | None, plan: Plan) -> _Figures:
     if planned is None:
-        return None, None, None, {}
-    spec, parts = plan.spec, planned.queries
-    errors = {query_title(one, planned, spec): one.error(spec.confidence) for one in parts}
-    return planned.target.epsilon, planned.rho, planned.error(spec.confidence), errors
+        return _Figures()
+    spec, confidence = plan.spec, plan.spec.confidence
+    errors = {
+        query_title(query, planned, spec): query.error(confidence) for query in planned.queries
+    }
+    return _Figures(planned.target.epsilon, planned.rho, planned.error(confidence), errors)
 
 
 def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
-    """Why the new spec protects less than the old one, or other people; nothing if not."""
-    one, two = old.spec.privacy, new.spec.privacy
+    """Each reason why the new spec protects less than the old one, or protects other people."""
+    before, after = old.spec.privacy, new.spec.privacy
     terms = [
         ("`dataset`", old.spec.dataset, new.spec.dataset),
-        ("`unit`", unit_text(one.unit), unit_text(two.unit)),
-        ("`neighbors`", one.neighbors.value, two.neighbors.value),
+        ("`unit`", unit_text(before.unit), unit_text(after.unit)),
+        ("`neighbors`", before.neighbors.value, after.neighbors.value),
     ]
-    for word, before, after in terms:
-        if before != after:
-            yield f"{word} was {before} and is {after}: the guarantee is a different one"
-    for rule in dict.fromkeys((one.composition, two.composition)):
-        # Each composition counts both, so that another rule does not look like other noise.
-        delta = max(one.budget.delta, two.budget.delta)
+    for key, was, now in terms:
+        if was != now:
+            yield f"{key} was {was} and is {now}: the guarantee is a different one"
+    for rule in dict.fromkeys((before.composition, after.composition)):
+        # Both plans are counted by the same rule, so that a new rule does not look like new noise.
+        delta = max(before.budget.delta, after.budget.delta)
         totals = [rule.total(plan.guarantee_counts, delta) for plan in (old, new)]
-        if one.budget.rho is None and two.budget.rho is None:
-            # Where budgets bound epsilon, rho only serves to compute it, and is no loss of its own.
+        if before.budget.rho is None and after.budget.rho is None:
+            # If budgets bound epsilon, rho only serves to compute it.
             totals = [Loss(total.epsilon, total.delta) for total in totals]
         yield from _larger(f"by {rule.name} composition, the release reveals", *totals)
-    yield from _larger("the budget allows", one.budget, two.budget)
+    yield from _larger("the budget allows", before.budget, after.budget)
 
 
 def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
-    for word in ("epsilon", "delta", "rho"):
-        before: Fraction | None = getattr(old, word)
-        after: Fraction | None = getattr(new, word)
+    for measure in ("epsilon", "delta", "rho"):
+        before: Fraction | None = getattr(old, measure)
+        after: Fraction | None = getattr(new, measure)
         if before is not None and after is not None and after > before * (1 + SEARCH_TOLERANCE):
-            yield f"{what} {word} {readable_text(after)} instead of {readable_text(before)}"
+            yield f"{what} {measure} {readable_text(after)} instead of {readable_text(before)}"

@@ -1,4 +1,4 @@
-"""What a loss means for one person, and how each answer was protected."""
+"""The guarantee of a plan in sentences, and how each answer is protected."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
-"""A belief that people can picture: one in ten."""
+"""The belief before the release, in examples: one in ten."""
 
 
 def promise(spec: Spec) -> str:
-    """What differential privacy promises here."""
+    """What differential privacy guarantees for the privacy unit of the spec."""
     return note(f"promise.{spec.privacy.neighbors.name.lower()}", unit=spec.unit_noun)
 
 
@@ -37,23 +37,23 @@ def headline(plan: Plan) -> str:
     loss = plan.cost
     if not loss.epsilon and not loss.delta:
         return note("meaning.nothing", unit=plan.spec.unit_noun)
-    facts = _believed(_about_data(plan), plan)
+    facts = _belief_facts(_loss_about_values(plan), plan)
     unless = note("meaning.unless", **facts) if loss.delta else ""
     return note("meaning.headline", unless=unless, **facts)
 
 
 def meaning(plan: Plan) -> Iterator[str]:
-    """What a recipient can learn about one unit from the answers of a plan."""
+    """What a recipient can learn about one unit from all answers of a plan."""
     loss, unit = plan.cost, plan.spec.unit_noun
     if not loss.epsilon and not loss.delta:
         yield note("meaning.nothing", unit=unit)
         return
     plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
     times = times_at_most(likelihood_ratio(loss))
-    facts = _believed(_about_data(plan), plan)
+    facts = _belief_facts(_loss_about_values(plan), plan)
     if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
         yield note("meaning.without", times=times, unit=unit, plus=plus)
-        yield note("meaning.presence", **_believed(loss, plan))
+        yield note("meaning.presence", **_belief_facts(loss, plan))
         yield note("meaning.two_steps", **facts)
     else:
         yield note("meaning.other", times=times, unit=unit, plus=plus)
@@ -62,14 +62,17 @@ def meaning(plan: Plan) -> Iterator[str]:
         yield note("meaning.more", **facts)
 
 
-def _about_data(plan: Plan) -> Loss:
-    """The loss between two data of one unit: two steps where its presence is protected."""
+def _loss_about_values(plan: Plan) -> Loss:
+    """The loss between two values of one unit.
+
+    They are at distance two if neighbors add or remove the unit.
+    """
     presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
     return loss_at_distance_two(plan.cost) if presence else plan.cost
 
 
-def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
-    """What a recipient can believe at most and at least after `PRIOR`, and how surely."""
+def _belief_facts(loss: Loss, plan: Plan) -> dict[str, object]:
+    """The least and the greatest belief after `PRIOR`, and the chance that it is exceeded."""
     low, high = posterior_range(loss, PRIOR)
     unit, public = plan.spec.unit_noun, plan.is_local and plan.spec.public
     return {
@@ -83,28 +86,33 @@ def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
 
 
 def protection(planned: PlannedStatistic, spec: Spec) -> tuple[str, ...]:
-    """How the answers of an entry were protected, query by query."""
-    return tuple(_protected(part, spec) for part in planned.queries)
+    """How the answer to each query of a statistic is protected."""
+    return tuple(_protection(planned_query, spec) for planned_query in planned.queries)
 
 
-def _protected(part: PlannedQuery, spec: Spec) -> str:
-    query = part.weighted.query
+def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
+    query = planned_query.weighted.query
     facts: dict[str, object] = {
-        "role": part.weighted.role[:1].upper() + part.weighted.role[1:],
+        "role": planned_query.weighted.role[:1].upper() + planned_query.weighted.role[1:],
         "unit": spec.unit_noun,
-        "error": rounded_text(part.error(spec.confidence), 6),
+        "error": rounded_text(planned_query.error(spec.confidence), 6),
         "percent": exact_or_up(spec.confidence * 100),
     }
-    if part.is_exact:
+    if planned_query.is_exact:
         return note("protection.exact", **facts)
     if isinstance(query, ScoreQuery):
-        mechanism, most = part.mechanism.name.replace("_", "-"), exact_or_up(part.linf)
+        mechanism, most = (
+            planned_query.mechanism.name.replace("_", "-"),
+            exact_or_up(planned_query.linf),
+        )
         facts |= {"mechanism": mechanism, "candidates": query.cells_per_group, "most": most}
         return note("protection.chosen", **facts)
-    most = exact_or_up(part.l1)
-    if part.noise.norm == "l2":
-        most = f"{rounded_text(part.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
+    most = exact_or_up(planned_query.l1)
+    if planned_query.noise.norm == "l2":
+        most = (
+            f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
+        )
     key = {None: "private", 1: "one"}.get(query.cells, "several")
-    noise, scale = part.noise.title, rounded_text(part.scale, 6)
+    noise, scale = planned_query.noise.title, rounded_text(planned_query.scale, 6)
     facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}
     return note(f"protection.{key}", **facts)

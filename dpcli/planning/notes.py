@@ -1,6 +1,6 @@
-"""Sentences of plans and reports: what is counted, limited, exact or shown.
+"""Sentences about a plan: what is counted, limited, selected or exact.
 
-Facts are filled into the templates of `reference/notes.toml`.
+The templates of the sentences are in `reference/notes.toml`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpcli.specification.model import Spec
 
 
 def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
-    """What is counted, or what values are taken over, as a plural: rows, visits or people."""
+    """The units that a statistic counts or takes values over: rows, visits or people."""
     column, weighted = planned.entry.request.column, planned.queries[0].weighted
     if weighted.role != "distinct":
         return spec.rows_are
@@ -30,26 +30,26 @@ def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     return f"different values of {column.name}"
 
 
-def query_title(part: PlannedQuery, planned: PlannedStatistic, spec: Spec) -> str:
-    """The role of a query; where it counts, what it counts."""
-    role = part.weighted.role
+def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Spec) -> str:
+    """The role of a query; of a count, with the units that it counts."""
+    role = planned_query.weighted.role
     if role == "distinct":
         return f"number of {counted_units(planned, spec)}"
     return f"{role} of {spec.rows_are}" if role == "count" else role
 
 
 def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
-    """What the limits on people leave out, in a sentence; empty where rows are protected."""
-    unit, part = spec.privacy.unit, planned.queries[0]
+    """What the limits on people leave out; empty if the privacy unit is a row."""
+    unit, planned_query = spec.privacy.unit, planned.queries[0]
     if not isinstance(unit, PersonUnit):
         return ""
-    key, grouped = _totals_key(part), part.weighted.query.cells != 1
+    key, grouped = _totals_key(planned_query), planned_query.weighted.query.cells != 1
     key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
     return note(f"left_out.{key}", **_limits(unit, spec))
 
 
 def bounding_notes(plan: Plan) -> list[str]:
-    """How what one person adds was limited; empty where every row stands alone."""
+    """How the contribution of one person is bounded; empty if the privacy unit is a row."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
@@ -57,21 +57,23 @@ def bounding_notes(plan: Plan) -> list[str]:
     limits = _limits(unit, plan.spec)
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.statistics:
-        for part in planned.queries:
-            query, key = part.weighted.query, _totals_key(part)
+        for planned_query in planned.queries:
+            query, key = planned_query.weighted.query, _totals_key(planned_query)
             if key and isinstance(query, LinearQuery) and query.user_clamp is not None:
-                low, high = (exact_or_up(bound * part.weighted.step) for bound in query.user_clamp)
+                low, high = (
+                    exact_or_up(bound * planned_query.weighted.step) for bound in query.user_clamp
+                )
                 name = planned.name
                 notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
     return notes
 
 
-def _totals_key(part: PlannedQuery) -> str:
-    """Which sentence is about a query that bounds a person's totals; empty for any other."""
-    query = part.weighted.query
+def _totals_key(planned_query: PlannedQuery) -> str:
+    """The template for a query that clamps the totals of a person; empty for other queries."""
+    query = planned_query.weighted.query
     if not isinstance(query, LinearQuery) or query.user_clamp is None:
         return ""
-    key = "distinct" if part.weighted.role == "distinct" else "total"
+    key = "distinct" if planned_query.weighted.role == "distinct" else "total"
     return key if query.cells == 1 else f"{key}_groups"
 
 
@@ -106,7 +108,7 @@ def limitations(plan: Plan, *, shuffled: bool = False) -> list[str]:
 
 
 def reader_warnings(plan: Plan) -> list[str]:
-    """What readers of the plan, and of some numbers, must know."""
+    """What readers of the plan, and of some of its numbers, must know."""
     mixed = mixed_scripts_warning(plan.spec.dataset)
     notes = [mixed] if mixed else []
     for planned in plan.statistics:
@@ -115,13 +117,13 @@ def reader_warnings(plan: Plan) -> list[str]:
 
 
 def binning_notes(plan: Plan) -> list[str]:
-    """Which bins numbers are cut into: how many, the first and the last."""
-    users: dict[Key, list[str]] = {}
+    """The bins of numeric columns: how many, the first and the last."""
+    names_by_key: dict[Key, list[str]] = {}
     for planned in plan.statistics:
         for key in planned.entry.request.binned_axes:
-            users.setdefault(key, []).append(planned.name)
+            names_by_key.setdefault(key, []).append(planned.name)
     notes = []
-    for key, names in users.items():
+    for key, names in names_by_key.items():
         step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
         facts = {
             "names": ", ".join(names),
@@ -136,16 +138,16 @@ def binning_notes(plan: Plan) -> list[str]:
 
 
 def composition_notes(plan: Plan) -> list[str]:
-    """How losses were added up, where not all of them were."""
+    """How losses are composed, where that is not a plain sum."""
     privacy, notes = plan.spec.privacy, []
-    groups: dict[str, dict[int, list[str]]] = {}
+    branches: dict[str, dict[int, list[str]]] = {}
     for planned in plan.statistics:
         if planned.branch is not None:
             column, place = planned.branch
-            groups.setdefault(column, {}).setdefault(place, []).append(planned.name)
+            branches.setdefault(column, {}).setdefault(place, []).append(planned.name)
     key = "two_largest" if privacy.neighbors is Neighbors.CHANGE_ONE else "largest"
-    for column, parts in groups.items():
-        names = "; ".join(", ".join(part) for part in parts.values())
+    for column, names_by_branch in branches.items():
+        names = "; ".join(map(", ".join, names_by_branch.values()))
         notes.append(note(f"composing.{key}", names=names, column=column, unit=plan.spec.unit_noun))
     rule = privacy.composition.name
     if rule != "sequential":
@@ -154,27 +156,27 @@ def composition_notes(plan: Plan) -> list[str]:
 
 
 def selection_notes(plan: Plan) -> list[str]:
-    """From which noisy count on a private group is shown, and what that does to values."""
-    rules = []
+    """The noisy count that a private group needs to be shown, and the bias that this causes."""
+    notes, unit = [], plan.spec.unit_noun
     for planned in plan.statistics:
-        for rule in (
-            part.partition_selection
-            for part in planned.queries
-            if part.partition_selection is not None
-        ):
-            facts = {"threshold": rule.threshold, "delta": exact_or_up(rule.delta)}
-            rules.append(
-                note("selections.shown", name=planned.name, unit=plan.spec.unit_noun, **facts)
-            )
-    return [*rules, *([note("selections.too_large")] if rules else [])]
+        # The first query is the count that selects.
+        selection = planned.queries[0].partition_selection
+        if selection is not None:
+            facts = {"threshold": selection.threshold, "delta": exact_or_up(selection.delta)}
+            notes.append(note("selections.shown", name=planned.name, unit=unit, **facts))
+    return [*notes, *([note("selections.too_large")] if notes else [])]
 
 
 def bounding_comparisons(plan: Plan) -> list[str]:
-    """What the noise would be if people were bounded in the other way, where both fit."""
-    notes = []
-    for planned in (one for one in plan.statistics if one.alternative_bounding):
-        both = (planned.queries[0], planned.alternative_bounding[0])
-        used, unused = (rounded_text(part.error(plan.spec.confidence), 6) for part in both)
+    """The noise under the other way to bound contributions, if a statistic allows both."""
+    notes, confidence = [], plan.spec.confidence
+    for planned in plan.statistics:
+        if not planned.alternative_bounding:
+            continue
+        used, unused = (
+            rounded_text(queries[0].error(confidence), 6)
+            for queries in (planned.queries, planned.alternative_bounding)
+        )
         by_sum = planned.entry.request.user_clamp is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
         facts = {"used": used, "unused": unused, "bound": bound, "other": other}
@@ -185,43 +187,45 @@ def bounding_comparisons(plan: Plan) -> list[str]:
 def post_processing_notes(plan: Plan) -> list[str]:
     """What is done to noisy answers before they are published."""
     notes = [
-        f"{one.column.name}: {', '.join(one.steps)}" for one in plan.spec.responses if one.steps
+        f"{response.column.name}: {', '.join(response.steps)}"
+        for response in plan.spec.responses
+        if response.steps
     ]
     for planned in plan.statistics:
         entry = planned.entry
-        done = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
-        done += ["the noisy numbers before that are published too"] if entry.raw else []
-        notes += [f"{entry.request.name}: {words}" for words in done]
+        steps = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
+        steps += ["the noisy numbers before that are published too"] if entry.raw else []
+        notes += [f"{entry.request.name}: {step}" for step in steps]
     return notes
 
 
 def exact_notes(plan: Plan) -> Iterator[str]:
-    """What is published exactly, and why that is within the guarantee."""
+    """What is published without noise, and why the guarantee allows that."""
     if plan.is_local:
         yield note("unprotected.records")
         if plan.spec.public:
             names = ", ".join(column.name for column in plan.spec.public)
             yield note("unprotected.columns", names=names)
     elif plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
-        person = isinstance(plan.spec.privacy.unit, PersonUnit)
-        yield note("unprotected.size", units="people" if person else "rows")
+        is_person = isinstance(plan.spec.privacy.unit, PersonUnit)
+        yield note("unprotected.size", units="people" if is_person else "rows")
     for planned in plan.statistics:
-        if all(part.is_exact for part in planned.queries):
+        if all(planned_query.is_exact for planned_query in planned.queries):
             yield note("unprotected.exact", name=planned.name)
 
 
 def shuffle_condition(plan: Plan) -> str:
-    """Which records protect each other when they are shuffled, and from whom."""
+    """The records among which shuffling hides a response, and from whom."""
     names = ", ".join(column.name for column in plan.spec.public)
     return note(f"shuffled.{'among' if names else 'any'}", names=names)
 
 
 def capitalized(sentence: str) -> str:
-    """A sentence with a capital, unless it begins with the names of what it is about."""
-    named = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
-    return sentence if named else sentence[:1].upper() + sentence[1:]
+    """A sentence with a capital letter, unless it begins with names from the spec."""
+    begins_with_names = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
+    return sentence if begins_with_names else sentence[:1].upper() + sentence[1:]
 
 
-def count_text(count: int, what: str) -> str:
-    """A number of things."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def count_text(count: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is one."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

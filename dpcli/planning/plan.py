@@ -1,8 +1,4 @@
-"""What a plan is: complete and public before any row is read.
-
-What will be asked, how far one unit can change each answer, which noise covers that, and
-what all of it reveals.
-"""
+"""The plan of a release: public queries, sensitivities, noise and losses."""
 
 from __future__ import annotations
 
@@ -34,9 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuery:
-    """One query with the mechanism that is calibrated to answer it.
+    """A query and the mechanism that is calibrated to answer it.
 
-    Sensitivity and noise count steps of the query's grid.
+    `sensitivity` and `noise` count steps of the query's grid. The other figures are in the unit of
+    the answer.
     """
 
     weighted: WeightedQuery
@@ -44,12 +41,12 @@ class PlannedQuery:
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """The most that one unit changes the answer, in steps."""
+        """The most by which one unit changes the answer, in steps."""
         return self.calibrated.sensitivity
 
     @property
     def mechanism(self) -> Mechanism:
-        """How it is answered."""
+        """The mechanism that answers it."""
         return self.calibrated.mechanism
 
     @property
@@ -59,47 +56,47 @@ class PlannedQuery:
 
     @property
     def loss(self) -> Loss:
-        """What is charged: its share of the entry, or nothing if no neighbor can change it.
+        """The loss that is charged for it; zero if no neighbor can change the answer.
 
-        The recomputed loss of all parts together does not exceed the entry's. Of pure mechanisms,
-        each part's own does not exceed its share either; Gaussian parts are protected
-        jointly, and their shares have a meaning only in sum.
+        Privacy: the recomputed loss of all queries of a statistic together is at most the target of
+        the statistic. For pure mechanisms, the loss of each query is also at most its weight of the
+        target. Gaussian answers are protected jointly: only the sum of their losses has a meaning.
         """
         return self.calibrated.loss
 
     @property
     def partition_selection(self) -> PartitionSelection | None:
-        """The rule by which the answer also says which groups there are."""
+        """The rule that selects groups by the noisy answer, if their keys are private."""
         return self.calibrated.partition_selection
 
     @property
     def guarantee(self) -> Guarantee:
-        """What it reveals, in every measure."""
+        """The privacy guarantee of the answer, in every measure."""
         return self.calibrated.guarantee
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the noise, in the answer's own unit."""
+        """The scale of the noise."""
         return self.noise.scale * self.weighted.step
 
     @property
     def l1(self) -> Fraction:
-        """The most that one unit changes all cells together, in the answer's own unit."""
+        """The L1 sensitivity: the most by which one unit changes all cells together."""
         return self.sensitivity.l1 * self.weighted.step
 
     @property
     def l2(self) -> Fraction:
-        """The same by squares, rounded up."""
+        """The L2 sensitivity, rounded up."""
         return decimal_sqrt_up(self.sensitivity.l2_squared * self.weighted.step**2)
 
     @property
     def linf(self) -> Fraction:
-        """The most that one unit changes a cell, in the answer's own unit."""
+        """The Linf sensitivity: the most by which one unit changes a cell."""
         return self.sensitivity.linf * self.weighted.step
 
     @property
     def row_contribution(self) -> tuple[Fraction, Fraction]:
-        """The least and the most that a row adds to a cell, in the answer's own unit."""
+        """The least and the most that one row adds to a cell."""
         once = self.weighted.query.row_contribution
         return once.low * self.weighted.step, once.high * self.weighted.step
 
@@ -110,13 +107,13 @@ class PlannedQuery:
 
     @property
     def mechanism_kind(self) -> str:
-        """The distribution of its noise, or the mechanism that chooses; `exact` without either."""
+        """The name of its noise or of the mechanism that chooses; `exact` if there is no noise."""
         return "exact" if self.is_exact else self.noise.name
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The half-width of the noise at `confidence`, in the answer's own unit.
+        """The half-width of the interval around the answer, at this confidence.
 
-        Of choices, by how much the utility of each falls short of the best at most.
+        For choices, the most by which the utility of each chosen candidate falls short of the best.
         """
         query = self.weighted.query
         if isinstance(query, ScoreQuery):
@@ -128,12 +125,11 @@ class PlannedQuery:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStatistic:
-    """An entry of the spec, what it may reveal, and the parts that answer it.
+    """An entry of the spec, its loss, and the queries that answer it.
 
-    `target` is the price in the spec, solved. Where it is about rows that no entry of
-    other branches is about, `branch` names the column that separates them, and which of the
-    disjoint parts this is. `alternative_bounding` is what would
-    answer it if people were bounded in the other way.
+    `target` is the loss that the entry may have. A `branch` names the column that separates its
+    rows from those of other branches, and the number of this branch. `alternative_bounding` has
+    the queries that would answer it if people were bounded in the other way.
     """
 
     entry: Entry
@@ -144,37 +140,37 @@ class PlannedStatistic:
 
     @property
     def name(self) -> str:
-        """What the spec calls it."""
+        """The name of the entry."""
         return self.entry.request.name
 
     @property
     def mechanism(self) -> Mechanism:
-        """How it is answered."""
+        """The mechanism of its queries."""
         return self.queries[0].mechanism
 
     @property
     def is_joint(self) -> bool:
-        """Whether the losses of its parts have a meaning only in sum."""
+        """Whether only the sum of the losses of its queries has a meaning."""
         return len(self.queries) > 1 and self.mechanism.needs_delta
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """What its answers reveal, those that are protected jointly as one."""
-        each = tuple(part.guarantee for part in self.queries)
-        return (compose(each),) if self.is_joint else each
+        """The guarantee of each answer, or one guarantee if they are protected jointly."""
+        guarantees = tuple(query.guarantee for query in self.queries)
+        return (compose(guarantees),) if self.is_joint else guarantees
 
     @property
     def rho(self) -> Fraction:
-        """What its answers reveal together, in rho."""
+        """The sum of the rhos of its guarantees."""
         return sum((one.rho for one in self.guarantees), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
-        """The half-width of a single answer; None of several, whose errors depend on values."""
+        """The half-width of a single answer; None for several, whose error depends on values."""
         return self.queries[0].error(confidence) if len(self.queries) == 1 else None
 
     @property
     def cells(self) -> int | None:
-        """How many numbers the entry publishes; None if its groups are private."""
+        """The count of numbers that it publishes; None if its groups are private."""
         if self.entry.keys:
             return None
         request = self.entry.request
@@ -185,9 +181,8 @@ class PlannedStatistic:
 class Plan:
     """Everything that a release will ask, answer and spend.
 
-    With a `quality` check its answers come first; the `entries` are answered only if they
-    meet its minimums. In the local model there are no entries: every record gives the
-    `responses` of the spec.
+    A `quality` check is answered first; the `statistics` follow only if it passes. In the local
+    model there are no statistics: every record gives the responses of the spec.
     """
 
     spec: Spec
@@ -197,26 +192,26 @@ class Plan:
 
     @property
     def is_local(self) -> bool:
-        """Whether every record responds by itself, instead of being counted with the others."""
+        """Whether every record is randomized by itself."""
         return self.spec.is_local
 
     @property
     def all_statistics(self) -> tuple[PlannedStatistic, ...]:
-        """Everything that spends: the quality check first, then the statistics."""
+        """Everything that is charged: the quality check first, then the statistics."""
         return (*([self.quality] if self.quality else []), *self.statistics)
 
     @property
     def quality_check_only(self) -> Plan:
-        """What is asked, answered and spent if the quality check fails."""
+        """The plan that remains if the quality check fails."""
         assert self.quality is not None
-        answers = guarantee_counts([self.quality], self.spec)
+        counts = guarantee_counts([self.quality], self.spec)
         privacy = self.spec.privacy
-        bound = privacy.composition.bound(answers, privacy.budget.delta)
+        bound = privacy.composition.bound(counts, privacy.budget.delta)
         return Plan(self.spec, (), bound, self.quality)
 
     @property
     def requested_loss(self) -> Loss:
-        """What the entries or responses ask for, one by one: the plain sum of their losses."""
+        """The plain sum of the losses of all statistics or responses."""
         losses = [entry.target for entry in self.all_statistics]
         return sum_losses(
             [*losses, *(response.randomizer.loss for response in self.spec.responses)]
@@ -224,47 +219,46 @@ class Plan:
 
     @property
     def cost(self) -> Loss:
-        """What all answers together reveal, by the composition of the spec."""
+        """The loss of all answers together, by the composition of the spec."""
         return self.bound.loss
 
     @property
     def guarantee_counts(self) -> dict[Guarantee, int]:
-        """What the worst unit can lose by each answer or response, and how often."""
+        """What the worst unit can lose: each guarantee, and how often it occurs."""
         return guarantee_counts(self.all_statistics, self.spec)
 
     @property
     def queries(self) -> tuple[PlannedQuery, ...]:
-        """Every part of every entry, the quality check first, then in spec order."""
-        return tuple(part for planned in self.all_statistics for part in planned.queries)
+        """Every query: those of the quality check first, then in the order of the spec."""
+        return tuple(query for planned in self.all_statistics for query in planned.queries)
 
     @property
     def engine_queries(self) -> tuple[Query, ...]:
-        """Every query, in the order of `parts`."""
-        return tuple(part.weighted.query for part in self.queries)
+        """The same queries, as the engine aggregates them."""
+        return tuple(query.weighted.query for query in self.queries)
 
     @property
     def fits(self) -> bool:
-        """Whether the budget allows the release, compared exactly."""
+        """Whether the budget of the spec allows the release; compared exactly."""
         return self.cost.within(self.spec.privacy.budget)
 
     def shuffle_guarantee(self, records: int, delta: Fraction) -> ShuffledGuarantee | None:
-        """The central guarantee of this number of responses in random order.
+        """The central guarantee of this number of records, if their order is random.
 
-        A record's responses together are one, of the sum of epsilons. None if some response
-        has a delta: the bound is for pure ones.
+        The responses of a record count as one response with the sum of their epsilons. None if a
+        response has a delta: the bound holds for pure responses only.
         """
         from dpcli.privacy.amplification import amplify_by_shuffling
 
-        asked = self.requested_loss
-        return None if asked.delta else amplify_by_shuffling(asked.epsilon, records, delta)
+        loss = self.requested_loss
+        return None if loss.delta else amplify_by_shuffling(loss.epsilon, records, delta)
 
 
 def standard_error(response: Response, records: int) -> float | None:
-    """The standard error of estimates from this number of records; None without any.
+    """The standard error of estimates from this number of records; None if there is no estimate.
 
-    For frequencies the root of the mean square over all labels, where these are equally
-    frequent. Symmetric responses and unary encoding have the same for all frequencies,
-    as their squares sum to the same.
+    For frequencies it is the root mean square over all labels, if these are equally frequent. For
+    symmetric responses and unary encoding, it is the same for any frequencies.
     """
     randomizer, column = response.randomizer, response.column
     if not randomizer.estimable:
@@ -274,9 +268,10 @@ def standard_error(response: Response, records: int) -> float | None:
 
 
 def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Guarantee, int]:
-    """What the worst unit can lose by these entries, disjoint ones not added up.
+    """The guarantees of these statistics for the worst unit, and how often each occurs.
 
-    In the local model, what a record can lose by each of its responses.
+    Statistics about disjoint rows are not added up. In the local model, these are the guarantees of
+    the responses of a record.
     """
     if spec.is_local:
         return Counter(response.randomizer.guarantee for response in spec.responses)

@@ -1,16 +1,16 @@
-"""The rule of the quality check: when noisy counts stop a release, also in words.
+"""The quality check: when its noisy counts stop a release, and its sentences.
 
-A function of the spec and of noisy answers alone.
+The outcome depends on the spec and on noisy answers only.
 
-With noisy rows N and, for a column, noisy readable less unreadable cells D, about
-(N + D)/2 cells are readable. A minimum is missed when
+Let N be the noisy number of rows and, for a column, D the noisy difference of readable and
+unreadable cells. Then about (N + D)/2 cells are readable. A minimum is missed if
 
     rows:    N < min_rows - m,
     column:  (N + D)/2 - min_readable N < -m,
 
 where noise alone exceeds the margin m with a probability of at most FALSE_STOP divided by the
 number of minimums. So a file that meets every minimum is stopped with a probability of at most
-FALSE_STOP; and a file that misses a minimum by more than 2 m passes with no more than that.
+FALSE_STOP. A file that misses a minimum by more than 2 m passes with at most the same probability.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from dpcli.statistics.quality import HALF, split_answers
 from dpcli.statistics.statistic import NoisyAnswer
 
 FALSE_STOP = Fraction(1, 100)
-"""Probability with which a file that meets every minimum is stopped all the same, at most."""
+"""The greatest probability that a file which meets every minimum is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredMinimum:
-    """One minimum of the check, and the `margin` that noise explains, in rows or cells.
+    """A minimum of the check, and its `margin` for noise, in rows or cells.
 
-    `column` is None for the number of rows, whose `least` is a count; else `least` is a share of
-    the cells, in files of `rows` rows if the check demands that number.
+    Without a `column`, `required` is a number of rows. With one, it is the share of readable cells,
+    in files of `rows` rows if the check requires that number.
     """
 
     column: str | None
@@ -45,16 +45,16 @@ class RequiredMinimum:
     margin: Fraction
     rows: int | None
 
-    def is_missed(self, rows: int, found: Fraction) -> bool:
-        """Whether noisy rows, or `found` readable cells, miss it by more than noise explains."""
-        least = self.required if self.column is None else self.required * rows
-        return found - least < -self.margin
+    def is_missed(self, rows: int, count: Fraction) -> bool:
+        """Whether a noisy count misses it by more than the margin; `rows` is the noisy number."""
+        required = self.required if self.column is None else self.required * rows
+        return count - required < -self.margin
 
     @property
     def detectable(self) -> Fraction | None:
-        """A file with less passes with a probability of at most FALSE_STOP.
+        """A file with less than this passes with a probability of at most FALSE_STOP.
 
-        None where that depends on a number of rows that is not demanded.
+        None if that depends on a number of rows which the check does not require.
         """
         if self.column is None:
             return self.required - 2 * self.margin
@@ -62,12 +62,12 @@ class RequiredMinimum:
 
     @property
     def rows_needed(self) -> int:
-        """From this number of rows on, a column without a readable cell is noticed."""
+        """The least number of rows at which a column without readable cells is detected."""
         return floor(2 * self.margin / self.required) + 1
 
 
 def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
-    """Every minimum of the check, with its margin; none without a check."""
+    """Every minimum of the check with its margin; none if the spec has no check."""
     if plan.quality is None or plan.spec.quality is None:
         return
     quality = plan.spec.quality
@@ -83,69 +83,68 @@ def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
 
 
 def missed_minimums(plan: Plan, answers: Sequence[NoisyAnswer]) -> dict[str | None, str]:
-    """Why noisy answers fail the check: a sentence for each minimum, by its column.
+    """The sentence about each missed minimum, by its column; None is the number of rows.
 
-    No other statistic is answered if there are any.
+    If there are any, no other statistic is answered.
     """
     quality, sentences = plan.spec.quality, dict[str | None, str]()
     assert quality is not None
     rows, columns = split_answers(answers)
     (count,) = rows.values.tolist()
     readable = (Fraction(count + difference, 2) for difference in columns.values.tolist())
-    found = dict(zip(quality.min_readable, readable, strict=True))
+    readable_counts = dict(zip(quality.min_readable, readable, strict=True))
     for minimum in required_minimums(plan):
-        number = found.get(minimum.column or "", Fraction(count))
-        if minimum.is_missed(count, number):
-            share = min(max(number / max(count, 1), Fraction(0)), Fraction(1))
+        noisy = readable_counts.get(minimum.column or "", Fraction(count))
+        if minimum.is_missed(count, noisy):
+            share = min(max(noisy / max(count, 1), Fraction(0)), Fraction(1))
             value = Fraction(max(count, 0)) if minimum.column is None else share
             sentences[minimum.column] = missed_sentence(minimum, value, plan.spec.rows_are)
     return sentences
 
 
 def percent_text(share: Fraction) -> str:
-    """A share in percent, to one decimal."""
+    """A share in percent, with three significant digits."""
     return f"{rounded_text(share * 100, 3)}%"
 
 
 def has_no_power(plan: Plan) -> bool:
-    """Whether the noise of the check covers that a file is empty or no cell can be read."""
-    return any(
-        one.detectable is not None and one.detectable <= 0 for one in required_minimums(plan)
-    )
+    """Whether noise hides from the check that a file is empty or a column is unreadable."""
+    detectable = (minimum.detectable for minimum in required_minimums(plan))
+    return any(least is not None and least <= 0 for least in detectable)
 
 
 def check_rule(plan: Plan) -> Iterator[str]:
-    """When a release stops before any statistic is answered, and how sure that is."""
-    found, rows = tuple(required_minimums(plan)), plan.spec.rows_are
-    if not found or plan.quality is None:
+    """When the check stops a release, and with which probability."""
+    minimums, rows = tuple(required_minimums(plan)), plan.spec.rows_are
+    if not minimums or plan.quality is None:
         return
-    if all(part.is_exact for part in plan.quality.queries):
+    if all(query.is_exact for query in plan.quality.queries):
         yield note("quality.public", rows=rows)
         return
-    key = "rule_of_several" if len(found) > 1 else "rule"
-    yield note(f"quality.{key}", rows=rows, count=len(found), stopped=percent_text(FALSE_STOP))
-    # Columns that demand the same share have the same margin.
-    yield from dict.fromkeys(_noticed(minimum, rows) for minimum in found)
+    key = "rule_of_several" if len(minimums) > 1 else "rule"
+    yield note(f"quality.{key}", rows=rows, count=len(minimums), stopped=percent_text(FALSE_STOP))
+    # Columns that require the same share have the same margin.
+    yield from dict.fromkeys(_detection_sentence(minimum, rows) for minimum in minimums)
 
 
-def _noticed(minimum: RequiredMinimum, rows: str) -> str:
-    """What is noticed for sure, or that the epsilon is too small to notice anything."""
+def _detection_sentence(minimum: RequiredMinimum, rows: str) -> str:
+    """What the check detects, or that its epsilon is too small to detect anything."""
     facts: dict[str, object] = {"rows": rows, "sure": percent_text(1 - FALSE_STOP)}
-    noticed = minimum.detectable if minimum.detectable and minimum.detectable > 0 else None
+    detectable = minimum.detectable if minimum.detectable and minimum.detectable > 0 else None
     if minimum.column is None:
         facts["least"] = str(minimum.required)
-        if noticed is None:
+        if detectable is None:
             return note("quality.no_rows_noticed", noise=rounded_text(2 * minimum.margin), **facts)
-        return note("quality.rows", noticed=rounded_text(noticed), **facts)
+        return note("quality.rows", noticed=rounded_text(detectable), **facts)
     facts["least"] = rounded_text(minimum.required, 3)
-    if noticed is None:
+    if detectable is None:
         key = "column" if minimum.rows is None else "column_of_large_files"
         return note(f"quality.{key}", needed=minimum.rows_needed, **facts)
-    return note("quality.cells", count=minimum.rows, noticed=percent_text(noticed), **facts)
+    return note("quality.cells", count=minimum.rows, noticed=percent_text(detectable), **facts)
 
 
 def counted_rows_note(plan: Plan) -> str:
-    """Which rows are counted, where people have limits; else empty."""
+    """Which rows the check counts; empty if the privacy unit is a row."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
@@ -156,7 +155,7 @@ def counted_rows_note(plan: Plan) -> str:
 
 
 def missed_sentence(minimum: RequiredMinimum, value: Fraction, rows: str) -> str:
-    """Why the check failed: one minimum that was missed, by a noisy number or share."""
+    """The sentence about a missed minimum; `value` is the noisy number or share."""
     if minimum.column is None:
         noise = f", give or take {rounded_text(minimum.margin)}," if minimum.margin else ""
         least = int(minimum.required)

@@ -1,8 +1,8 @@
 """Risks of a release: what can void or weaken its guarantee.
 
-Judged from public facts alone, after NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth
-2025): the parameters, the unit of privacy, algorithms and their bias, how they run, and
-everything around them. The sentences are in `reference/risks.toml`.
+They follow NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025): parameters, privacy unit,
+algorithms and their bias, execution, and deployment. Verdicts depend on public facts only. The
+sentences are in `reference/risks.toml`.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.reference import texts
 
 SMALL_EPSILON = 1
-"""Up to it, a belief of one in ten can become one in two at most."""
+"""Up to this epsilon, a belief of one in ten becomes at most one in two."""
 
 LARGE_EPSILON = 10
-"""From it on, a belief of one in a thousand can become near certainty."""
+"""From this epsilon on, a belief of one in a thousand can become near certainty."""
 
-FEWEST_FAILURES = 100
-"""Delta times the population stays below one divided by this."""
+FAILURE_MARGIN = 100
+"""Delta times the population should be at most one divided by this."""
 
-SEVERAL = 6
-"""Names that are listed before the rest is only counted."""
+MAX_NAMES = 6
+"""Names that a sentence lists before it only counts."""
 
 
 class Verdict(Enum):
-    """What is found about a risk."""
+    """The verdict on a risk."""
 
     MET = "met"
     WARNED = "warned"
@@ -55,10 +55,10 @@ MET, WARNED, OPEN = Verdict
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A risk, the verdict on it and why, and what the data owner declares about it.
+    """A risk, the verdict on it with its reason, and what the data owner declares about it.
 
-    `asks` is the key under `declarations:` that answers it, if one does; a `warning` says in a
-    sentence what to do.
+    `asks` is the key under `declarations:` that answers it, if there is one. A `warning` states
+    what to do.
     """
 
     risk: str
@@ -71,7 +71,7 @@ class Finding:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """What is found, and the answer to it or how to give one."""
+        """The reason, and the answer of the data owner or how to give one."""
         yield self.words
         if self.declared:
             yield f"The data owner declares: {self.declared}"
@@ -80,28 +80,28 @@ class Finding:
 
 
 def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
-    """What is found about every risk that a plan can have.
+    """A finding for every risk that a plan can have.
 
-    `window` is the days that the budget of the account covers, if it does not cover all. A risk
-    that only people can judge is met when the data owner has answered it; what a program can
-    judge, no answer changes.
+    `window` is the number of days that the budget of the account covers; None if it covers all.
+    A risk that only people can judge is met if the data owner has answered it. An answer does not
+    change the verdict on a risk that a program can judge.
     """
-    facts, found = _facts(plan, window), []
-    for name, verdict, *keys in _judged(plan, window):
+    facts, findings = _facts(plan, window), []
+    for name, verdict, *keys in _verdicts(plan, window):
         table = texts("risks")[name]
         words = " ".join(fill_sentence(table[key], **facts) for key in keys if key)
         asks = table.get("asks", "")
         declared = plan.spec.declarations.answer(asks) if asks else ""
         met = MET if declared and verdict is OPEN else verdict
         warning = fill_sentence(table["warning"], **facts) if verdict is WARNED else ""
-        found.append(Finding(name, table["question"], met, words, declared, asks, warning))
-    return tuple(found)
+        findings.append(Finding(name, table["question"], met, words, declared, asks, warning))
+    return tuple(findings)
 
 
 def _facts(plan: Plan, window: int | None) -> dict[str, object]:
-    spec, entries = plan.spec, plan.statistics
+    spec, planned_statistics = plan.spec, plan.statistics
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
-    # Where presence is protected, two values of a person are two neighbors apart.
+    # If neighbors add or remove a unit, two values of a unit are at distance two.
     loss = loss_at_distance_two(budget) if privacy.neighbors is Neighbors.ADD_REMOVE else budget
     prior, shown = (0.001, "0.1") if budget.epsilon >= LARGE_EPSILON else (0.1, "10")
     people, person = spec.declarations.population or 1, isinstance(unit, PersonUnit)
@@ -120,23 +120,27 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "delta": at_most(budget.delta),
         "population": people,
         "exposed": at_most(budget.delta * people),
-        "enough": at_least(Fraction(1, people * FEWEST_FAILURES), 1),
-        "clamped": _few(one.name for one in spec.columns if isinstance(one, NumericColumn)),
-        "steps": _few(one.column.name for one in spec.responses if one.steps),
-        "changed": _few(one.name for one in entries if _changes(one)),
-        "raw": _few(one.name for one in entries if one.entry.raw),
-        "grouped": _few(one.name for one in entries if one.entry.request.by),
+        "enough": at_least(Fraction(1, people * FAILURE_MARGIN), 1),
+        "clamped": _listed(
+            column.name for column in spec.columns if isinstance(column, NumericColumn)
+        ),
+        "steps": _listed(response.column.name for response in spec.responses if response.steps),
+        "changed": _listed(planned.name for planned in planned_statistics if _is_biased(planned)),
+        "raw": _listed(planned.name for planned in planned_statistics if planned.entry.raw),
+        "grouped": _listed(
+            planned.name for planned in planned_statistics if planned.entry.request.by
+        ),
     }
 
 
 RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
-"""A risk, the verdict on it, and the keys of the sentences that give the reason."""
+"""A risk, the verdict on it, and the keys of the sentences with the reason."""
 
 
-def _judged(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
-    """Every risk that a plan has, in the order in which they are shown, by public facts alone."""
+def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
+    """The verdict on every risk that a plan has, in the order of reports."""
     privacy, unit, local = plan.spec.privacy, plan.spec.privacy.unit, plan.is_local
-    # The budget counts: it bounds what all releases together reveal.
+    # The budget decides, because it bounds what all releases together reveal.
     epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
     size = "" if epsilon <= SMALL_EPSILON else "large" if epsilon < LARGE_EPSILON else "huge"
     spends = "all_of_window" if window else "all"
@@ -151,13 +155,13 @@ def _judged(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
         yield "unit", OPEN, "row"
     presence = privacy.neighbors is Neighbors.ADD_REMOVE
     yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
-    # That bounds clamp is public; where they come from, a program cannot know.
+    # A program knows that bounds clamp values, but not where the bounds come from.
     numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
     yield "clipping", OPEN, "clamped" if numeric else "", "known"
     if isinstance(unit, PersonUnit):
         yield "limits", WARNED, "limited"
     yield "bias", *_bias(plan)
-    if local or any(one.entry.request.by for one in plan.statistics):
+    if local or any(planned.entry.request.by for planned in plan.statistics):
         yield "small groups", OPEN, "local" if local else "groups"
     yield "arithmetic", MET, "exact"
     yield "side channels", OPEN, "any"
@@ -171,27 +175,27 @@ def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:
         return MET, "zero"
     if people is None:
         return OPEN, "unknown"
-    return (MET, "small") if delta * people * FEWEST_FAILURES <= 1 else (WARNED, "large")
+    return (MET, "small") if delta * people * FAILURE_MARGIN <= 1 else (WARNED, "large")
 
 
 def _bias(plan: Plan) -> tuple[Verdict, *tuple[str, ...]]:
     if plan.is_local:
         stepped = any(response.steps for response in plan.spec.responses)
         return (WARNED, "steps") if stepped else (MET, "no_steps")
-    if not any(map(_changes, plan.statistics)):
+    if not any(map(_is_biased, plan.statistics)):
         return MET, "none"
-    return WARNED, "changed", "raw" if any(one.entry.raw for one in plan.statistics) else ""
+    return WARNED, "changed", "raw" if any(planned.entry.raw for planned in plan.statistics) else ""
 
 
-def _changes(planned: PlannedStatistic) -> bool:
-    """Whether the published numbers are others than noise around the answers."""
+def _is_biased(planned: PlannedStatistic) -> bool:
+    """Whether the published numbers are not just answers plus noise."""
     entry = planned.entry
     notes = entry.statistic.notes(entry.request)
     return bool(entry.post or notes or entry.statistic.chooses or entry.keys is not None)
 
 
-def _few(names: Iterable[str]) -> str:
-    found = list(dict.fromkeys(names))
-    if len(found) <= SEVERAL:
-        return ", ".join(found)
-    return f"{', '.join(found[:SEVERAL])} and {len(found) - SEVERAL} others"
+def _listed(names: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) <= MAX_NAMES:
+        return ", ".join(distinct)
+    return f"{', '.join(distinct[:MAX_NAMES])} and {len(distinct) - MAX_NAMES} others"

@@ -57,7 +57,10 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "rho": planned.rho,
         "error95": planned.error(spec.confidence),
         "protected": protection(planned, spec),
-        "parts": [_part(part, spec.confidence, joint=planned.is_joint) for part in planned.queries],
+        "parts": [
+            _part(planned_query, spec.confidence, joint=planned.is_joint)
+            for planned_query in planned.queries
+        ],
         "bounds": _bounds(request),
         "post": [step.summary for step in entry.post],
         "raw": entry.raw,
@@ -109,19 +112,19 @@ def _axis(released: PublishedStatistic) -> Fact:
     }
 
 
-def _part(part: PlannedQuery, confidence: Fraction, *, joint: bool) -> Fact:
+def _part(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> Fact:
     """One query of a statistic; shares of a joint answer mean something only in sum."""
     return {
-        "role": part.weighted.role,
+        "role": planned_query.weighted.role,
         "joint": joint,
-        "cells": part.weighted.query.cells,
-        "influence": part.row_contribution,
-        "mechanism": _mechanism(part),
-        "sensitivity": _sensitivity(part),
-        "epsilon": part.loss.epsilon,
-        "delta": part.loss.delta,
-        "rho": part.guarantee.rho,
-        "error95": part.error(confidence),
+        "cells": planned_query.weighted.query.cells,
+        "influence": planned_query.row_contribution,
+        "mechanism": _mechanism(planned_query),
+        "sensitivity": _sensitivity(planned_query),
+        "epsilon": planned_query.loss.epsilon,
+        "delta": planned_query.loss.delta,
+        "rho": planned_query.guarantee.rho,
+        "error95": planned_query.error(confidence),
     }
 
 
@@ -198,14 +201,23 @@ def _shown(value: Fraction, whole: Fraction | None) -> str:
     return percent_text(min(max(value / whole, Fraction(0)), Fraction(1)))
 
 
-def _mechanism(part: PlannedQuery) -> Fact:
+def _mechanism(planned_query: PlannedQuery) -> Fact:
     """The noise of a part, in the answer's own unit."""
-    return {"kind": part.mechanism_kind, "scale": part.scale, "grid": part.weighted.step}
+    return {
+        "kind": planned_query.mechanism_kind,
+        "scale": planned_query.scale,
+        "grid": planned_query.weighted.step,
+    }
 
 
-def _sensitivity(part: PlannedQuery) -> Fact:
+def _sensitivity(planned_query: PlannedQuery) -> Fact:
     """How far one unit can move the answer, in the answer's own unit."""
-    return {"l0": part.sensitivity.l0, "l1": part.l1, "l2": part.l2, "linf": part.linf}
+    return {
+        "l0": planned_query.sensitivity.l0,
+        "l1": planned_query.l1,
+        "l2": planned_query.l2,
+        "linf": planned_query.linf,
+    }
 
 
 OPTIONS = (
