@@ -101,7 +101,7 @@ class Aggregation:
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
         rows = RowLevelAggregation(self._queries, self._aggregations, dataset.size, decoder)
-        for piece in read_pieces(dataset, self.columns, progress, whole=True):
+        for piece in read_pieces(dataset, self.columns, progress, in_place=True):
             for partial in scan_piece(piece, decoder, rows.scan):
                 rows.add(partial)
         return rows.partial()

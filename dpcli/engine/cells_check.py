@@ -1,8 +1,8 @@
-"""How readable each column is, for the operator's terminal alone.
+"""How readable each column is, for the terminal of the operator only.
 
-Confidential: exact properties of the records, outside every guarantee. Only `dpcli check
---cells` may import this module (import-linter checks it); nothing it finds may reach a
-report, a ledger, a log or an exit status.
+Confidential: these are exact properties of the records, outside every guarantee. Only `dpcli check
+--cells` may import this module (import-linter checks it). Its results must not reach a report, a
+ledger, a log or an exit status.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dpcli.engine.source import Dataset
 Amount = Literal["all", "most", "some", "none"]
 
 MOST_SHARE = (9, 10)
-"""From this share on, most cells are so."""
+"""The share from which on the amount is "most"."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCells:
-    """How many cells of a column can be read, are blank, or are neither.
+    """How many cells of a column are readable, blank, or unreadable.
 
-    `absent` are declared texts that never occur.
+    `absent` holds the declared texts that never occur.
     """
 
     column: Column
@@ -41,7 +41,7 @@ class ColumnCells:
 
 @dataclass(frozen=True, slots=True)
 class CellsCheck:
-    """What `dpcli check --cells` shows; `enough_rows` is None if no least number is declared."""
+    """What `dpcli check --cells` shows; `enough_rows` is None without a declared minimum."""
 
     columns: tuple[ColumnCells, ...]
     has_rows: bool
@@ -51,7 +51,7 @@ class CellsCheck:
 def check_cells(
     dataset: Dataset, columns: Sequence[Column], min_rows: int | None, progress: Progress
 ) -> CellsCheck:
-    """Read all files once. DataError `data-unreadable` if that fails, without a reason."""
+    """Read all files once. Raises DataError `data-unreadable`, without a reason, if that fails."""
     wanted = tuple(map(without_missing_constant, columns))
     decoder = Decoder(wanted)
     names = {column: f"readable{at}" for at, column in enumerate(wanted)}
@@ -59,26 +59,28 @@ def check_cells(
     facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Rows, and of each column what `_facts` counts."""
-        found = decoder.read(texts, names).select(facts).collect(engine="streaming")
-        return found, found.select(FLAGS)
+        """The counts of rows and of the cells of each column, and flags."""
+        counts = decoder.read(texts, names).select(facts).collect(engine="streaming")
+        return counts, counts.select(FLAGS)
 
     def read() -> pl.DataFrame:
         return pl.concat(
-            found
-            for piece in read_pieces(dataset, wanted, progress, whole=True)
-            for found in scan_piece(piece, decoder, scan)
+            counts
+            for piece in read_pieces(dataset, wanted, progress, in_place=True)
+            for counts in scan_piece(piece, decoder, scan)
         )
 
     with dataset.redacted_errors():
         counted = interruptible(read)
     rows = int(counted["rows"].sum())
-    found = tuple(_found(column, place, counted, rows) for place, column in enumerate(wanted))
-    return CellsCheck(found, rows > 0, None if min_rows is None else rows >= min_rows)
+    cells = tuple(
+        _column_cells(column, place, counted, rows) for place, column in enumerate(wanted)
+    )
+    return CellsCheck(cells, rows > 0, None if min_rows is None else rows >= min_rows)
 
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
-    """Blank cells, and declared texts that occur."""
+    """The number of blank cells, and the declared texts that occur."""
     cell = strip_blanks(pl.col(f"t{place}").cast(pl.String))
     yield cell.is_null().sum().alias(f"blank{place}")
     if isinstance(column, CategoryColumn):
@@ -86,8 +88,8 @@ def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
         yield cell.filter(cell.is_in(declared)).unique().implode().alias(f"texts{place}")
 
 
-def _found(column: Column, place: int, counted: pl.DataFrame, rows: int) -> ColumnCells:
-    readable, blank = (int(counted[f"{what}{place}"].sum()) for what in ("readable", "blank"))
+def _column_cells(column: Column, place: int, counted: pl.DataFrame, rows: int) -> ColumnCells:
+    readable, blank = (int(counted[f"{kind}{place}"].sum()) for kind in ("readable", "blank"))
     absent: tuple[str, ...] = ()
     if isinstance(column, CategoryColumn):
         occurring = set(counted[f"texts{place}"].explode().drop_nulls().to_list())
@@ -103,10 +105,10 @@ def _found(column: Column, place: int, counted: pl.DataFrame, rows: int) -> Colu
 
 
 def _amount(count: int, rows: int) -> Amount:
-    """How much of the whole, in a word."""
+    """The amount in one word."""
     if not count:
         return "none"
     if count == rows:
         return "all"
-    above, below = MOST_SHARE
-    return "most" if count * below >= rows * above else "some"
+    numerator, denominator = MOST_SHARE
+    return "most" if count * denominator >= rows * numerator else "some"

@@ -1,25 +1,23 @@
-"""Plain CSV, on which all readers agree, made of any CSV.
+"""Rewrites any CSV as plain CSV, which all readers read alike.
 
 In a plain file lines end in LF or CRLF, quotes open at the start of a cell, close at its end and
-are doubled within, no line is blank (unless there is one column, where an empty cell makes a blank
-line), and the bytes are UTF-8. Native readers read only such text, so that a record is what
-Python's `csv` module makes of it, whatever is read: what is not plain is written again, cell by
-cell, and the rest as it is. What is found here decides how text is read, never whether, and is
-never reported.
+are doubled within, no line is blank (unless there is one column, where an empty cell is a blank
+line), and the bytes are UTF-8. Native readers read only such text, so that every record is what
+Python's `csv` module reads. Text that is not plain is rewritten cell by cell; other text stays. The
+content only decides how text is read. It never causes an error and is never reported.
 
 A quoted cell of more than `LONGEST_CELL` bytes is missing, so that a quote that is never closed
-does not bring the rest of a file into memory.
+does not bring the remaining file into memory.
 
-A spec with `csv: {multiline: false}` declares files in which every line is one record. A line
-ends at LF, CRLF or CR, also between quotes. A line in which a quoted cell is not closed is a
-row all of whose cells are missing: it is still a row, so that damage does not change how many
-rows there are. Any other line holds the cells that the `csv` module finds in it alone. A
-blank line is no row, or in a file of one column a row whose cell is missing.
+A spec with `csv: {multiline: false}` declares that every line is one record. A line ends at LF,
+CRLF or CR, also between quotes. If a line does not close a quoted cell, it is a row with all cells
+missing: it is still a row, so that damage does not change the number of rows. Any other line holds
+the cells that the `csv` module finds in this line alone. A blank line is no row; in a file of one
+column it is a row with a missing cell.
 
-Privacy: in such files, no line changes what another line is read as. To change one line of a
-file, or to add or remove one, changes one row at most, however odd the line is. The writer of a
-record decides one row of the table, and without this rule an open quote would decide all that
-follow.
+Privacy: in such files, no line changes how another line is read. To change, add or remove one line
+changes at most one row, however odd the line is. So the writer of a record decides one row of the
+table. Without this rule, an open quote would decide all rows after it.
 """
 
 from __future__ import annotations
@@ -33,67 +31,69 @@ from dpcli.engine.file_content import UTF8_BOM, placeholder_header, split_start
 from dpcli.numeric.arrays import np
 
 LONGEST_CELL = 1 << 20
-"""Bytes of a quoted cell that is read: far more than any value has."""
+"""Bytes of the longest quoted cell that is read; no value needs nearly as many."""
 
 BLOCK = 1 << 18
-"""Bytes that are looked at together; one odd cell makes no more to be written again."""
+"""Bytes that are examined together; one odd cell causes at most these to be rewritten."""
 
 LINE_FEED = 10
 """The byte that ends a line."""
 
-LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
-"""The first line that is not blank, where quotes mean nothing."""
+FIRST_LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
+"""The first line that is not blank, in text without quoted cells."""
 
 
 class CsvNormalizer:
-    """Makes the text of one file plain, in the order of its bytes.
+    """Rewrites the text of one file as plain text, from its start to its end.
 
-    `unclosed` is whether the whole text ends within a quoted cell. Without `blank_lines`, those
-    that are no rows are removed.
+    After the end, `unclosed` states whether the text ends within a quoted cell. Blank lines that
+    are no rows are removed, unless `blank_lines` is true.
     """
 
     def __init__(self, dialect: Dialect, width: int, *, blank_lines: bool = False) -> None:
-        self.unclosed = self._inside = False
+        self.unclosed = self._is_open = False
         self.header = placeholder_header(dialect.delimiter, width).encode()
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._blank_rows, self._blank_lines = width == 1, blank_lines or width == 1
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
-        # What is in the open cell, or whether that was too long.
-        self._open, self._dropped = b"", False
+        # The content of the open cell, or whether it is too long and dropped.
+        self._open_cell, self._drops_cell = b"", False
         marks = (dialect.delimiter, dialect.quote or "\n")
-        self._edges = np.zeros(256, bool)
-        self._edges[list(f"{dialect.delimiter}\r\n{dialect.quote or ''}".encode())] = True
-        self._begun = [mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")]
+        self._is_edge = np.zeros(256, bool)
+        self._is_edge[list(f"{dialect.delimiter}\r\n{dialect.quote or ''}".encode())] = True
+        self._quoted_starts = [
+            mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")
+        ]
         d, q = (re.escape(mark).encode() for mark in marks)
-        # A quoted cell may hold line ends where records may have several lines.
+        # A quoted cell may hold line ends if records may have several lines.
         inner = rb"(?:[^%b%b]++|%b%b)*+" % (q, b"" if dialect.multiline else rb"\r\n", q, q)
-        whole, rest = q + inner + q if dialect.quote else rb"(?!)", rb"[^%b\r\n]*+" % d
+        quoted = q + inner + q if dialect.quote else rb"(?!)"
+        tail = rb"[^%b\r\n]*+" % d
         start, end = rb"(?<![^%b\r\n])" % d, rb"(?![^%b\r\n])" % d
         others = rb"[^%b\n]*+" % q
-        record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, whole, end, others)
-        self._first = re.compile(rb"[\r\n]*+" + record)
-        self._inner = re.compile(inner)
-        self._tail = re.compile(rest)
+        record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, quoted, end, others)
+        self._first_quoted_record = re.compile(rb"[\r\n]*+" + record)
+        self._cell_content = re.compile(inner)
+        self._cell_tail = re.compile(tail)
         bare = rb"[^%b%b\r\n]" % (d, q)
 
-        def parts(cell: bytes) -> re.Pattern[bytes]:
-            """Cells that stay as they are; then one that does not, or the last of some lines."""
+        def odd_cells(cell: bytes) -> re.Pattern[bytes]:
+            """Matches cells that stay as they are, then an odd cell or the end of some lines."""
             kept = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))" % (cell, bare, d)
-            odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, rest, bare, q, rest)
+            odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, tail, bare, q, tail)
             return re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (kept, odd, bare))
 
-        self._parts, self._quoted_parts = parts(whole), parts(rb"(?!)")
+        self._odd_cells, self._odd_cells_of_long_text = odd_cells(quoted), odd_cells(rb"(?!)")
 
     def pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-        """The records behind the first one that is not blank, some whole ones at a time.
+        """The records after the first one that is not blank, in pieces of whole records.
 
-        Each piece is plain text behind a line in the place of a header. It comes with whether
-        quotes mean something in it; where no cell begins with one, they do not. There is always
-        a piece, and each but the last is as long as a block, more or less.
+        Each piece is plain text after a placeholder header line, with a flag whether some cell may
+        be quoted. There is always a piece. All but the last are about as long as a block.
         """
         pieces = self._pieces(blocks)
         for text, quoted in pieces:
-            first = self._first if quoted else LINE
+            first = self._first_quoted_record if quoted else FIRST_LINE
             header = first.match(text, len(self.header))
             if header is not None:
                 yield self.header + text[header.end() :], quoted
@@ -112,27 +112,27 @@ class CsvNormalizer:
             if not waiting and self.is_plain(text):
                 yield text, False
                 continue
-            end = 0 if waiting else self._well_quoted(text)
+            end = 0 if waiting else self._well_quoted_length(text)
             if end > len(self.header):
                 begun = text[end:]
                 yield text[:end], True
                 continue
-            waiting.append(self._plain(text[len(self.header) :]))
-            if not self._inside:
+            waiting.append(self._normalize(text[len(self.header) :]))
+            if not self._is_open:
                 yield b"".join((self.header, *waiting)), True
                 waiting = []
         if begun:
-            waiting.append(self._plain(begun))
+            waiting.append(self._normalize(begun))
         if waiting:
-            self.unclosed = self._inside
-            yield b"".join((self.header, *waiting, self._closed())), True
+            self.unclosed = self._is_open
+            yield b"".join((self.header, *waiting, self._close_cell())), True
 
-    def _well_quoted(self, text: bytes) -> int:
-        """How much of some whole lines are whole records without odd quotes.
+    def _well_quoted_length(self, text: bytes) -> int:
+        """The length of the whole records at the start of the text.
 
-        Zero if a quote is odd, or a cell too long.
+        Zero if a quote is misplaced or a cell is too long.
         """
-        if not self._is_even(text):
+        if not self._has_plain_lines(text):
             return 0
         letters = np.frombuffer(text, np.uint8)
         quotes = np.flatnonzero(letters == self._quote[0])
@@ -142,12 +142,12 @@ class CsvNormalizer:
             if within.any() or len(quotes) % 2:
                 return 0
         opening, closing = quotes[::2], quotes[1::2]
-        # Two quotes that stand for one are an end and a beginning.
+        # A doubled quote counts as an end and a beginning.
         before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
-        # A line begins where the text does, and one ends where it does.
+        # The text begins with a line, and ends with one.
         before[:1][opening[:1] == 0] = LINE_FEED
         after[-1:][closing[-1:] == len(text) - 1] = LINE_FEED
-        if not (self._edges[before].all() and self._edges[after].all()):
+        if not (self._is_edge[before].all() and self._is_edge[after].all()):
             return 0
         first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]
         ended = min(len(first), len(last))
@@ -160,49 +160,51 @@ class CsvNormalizer:
         return end
 
     def is_plain(self, text: bytes) -> bool:
-        """Whether whole lines behind another line are plain text in which quotes mean nothing."""
-        return not self._begins_cells(text) and self._is_even(text)
+        """Whether whole lines, after another line, are plain text without quoted cells."""
+        return not self._has_quoted_cells(text) and self._has_plain_lines(text)
 
-    def whole(self, text: bytes) -> bytes:
-        """The plain text of whole records, behind the line in the place of a header."""
-        return b"".join((self.header, self._plain(text[len(self.header) :]), self._closed()))
+    def normalize(self, text: bytes) -> bytes:
+        """The plain text of whole records, which follow the placeholder header line."""
+        return b"".join(
+            (self.header, self._normalize(text[len(self.header) :]), self._close_cell())
+        )
 
-    def _plain(self, lines: bytes) -> bytes:
-        """The plain text of the next lines; the last quoted cell waits if it is open."""
+    def _normalize(self, lines: bytes) -> bytes:
+        """The plain text of the next lines; a quoted cell that is still open waits."""
         blocks = (lines[at : at + BLOCK] for at in range(0, len(lines), BLOCK))
-        made, rest = [], b""
+        rewritten, waiting = [], b""
         for block in whole_lines(blocks):
-            text, rest = rest + block, b""
-            if not self._has_quotes(text) and not self._inside:
-                made.append(text if self._is_even(text) else self._changed(text))
+            text, waiting = waiting + block, b""
+            if not self._has_quotes(text) and not self._is_open:
+                rewritten.append(text if self._has_plain_lines(text) else self._rewrite(text))
                 continue
-            end = 0 if self._inside else self._well_quoted(text)
+            end = 0 if self._is_open else self._well_quoted_length(text)
             if end:
-                # The next lines may belong to what follows.
-                made.append(text[:end])
-                rest = text[end:]
+                # The last record may continue in the next lines.
+                rewritten.append(text[:end])
+                waiting = text[end:]
                 continue
-            made.append(self._changed(text))
-        if rest:
-            made.append(self._changed(rest))
-        return b"".join(made)
+            rewritten.append(self._rewrite(text))
+        if waiting:
+            rewritten.append(self._rewrite(waiting))
+        return b"".join(rewritten)
 
-    def _closed(self) -> bytes:
-        """The end of the last cell if the text ends within it; that was its end then."""
-        if not self._inside:
+    def _close_cell(self) -> bytes:
+        """The open cell, closed at the end of the text; empty if no cell is open."""
+        if not self._is_open:
             return b""
-        cell, self._open, self._inside, self._dropped = self._open, b"", False, False
+        cell, self._open_cell, self._is_open, self._drops_cell = self._open_cell, b"", False, False
         return self._quote + cell + self._quote
 
     def _has_quotes(self, text: bytes) -> bool:
         return bool(self._quote) and self._quote in text
 
-    def _begins_cells(self, text: bytes) -> bool:
-        """Whether a cell of whole lines behind another line begins with a quote."""
-        return self._has_quotes(text) and any(begun in text for begun in self._begun)
+    def _has_quoted_cells(self, text: bytes) -> bool:
+        """Whether some cell of whole lines, after another line, begins with a quote."""
+        return self._has_quotes(text) and any(begun in text for begun in self._quoted_starts)
 
-    def _is_even(self, text: bytes) -> bool:
-        """Whether each line of whole records ends in LF or CRLF, and is a row."""
+    def _has_plain_lines(self, text: bytes) -> bool:
+        """Whether each line ends in LF or CRLF, and no line is blank unless blank lines stay."""
         if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
             return False
         return self._blank_lines or not (
@@ -211,80 +213,88 @@ class CsvNormalizer:
             or (b"\r" in text and b"\n\r\n" in text)
         )
 
-    def _changed(self, text: bytes) -> bytes:
-        """Any text that begins where a line does, or inside a quoted cell."""
-        if self._multiline and (self._inside or self._has_quotes(text)):
-            return self._requoted(text)
-        made = self._evened(text)
-        if self._has_quotes(made):
-            made = b"\n".join(map(self._line, made.split(b"\n")))
-        return made
+    def _rewrite(self, text: bytes) -> bytes:
+        """The plain text of text that begins with a line, or within a quoted cell."""
+        if self._multiline and (self._is_open or self._has_quotes(text)):
+            return self._requote(text)
+        rewritten = self._normalize_line_ends(text)
+        if self._has_quotes(rewritten):
+            rewritten = b"\n".join(map(self._rewrite_line, rewritten.split(b"\n")))
+        return rewritten
 
-    def _evened(self, ends: bytes, *, first: bool = True) -> bytes:
-        """Some lines with LF at their ends, and without blank ones unless these are rows."""
+    def _normalize_line_ends(self, ends: bytes, *, first: bool = True) -> bytes:
+        """The lines with LF at their ends, without blank lines that are no rows."""
         lines = ends.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if self._blank_rows:
             return lines
         lines = lines.lstrip(b"\n") if first else lines
         return re.sub(rb"\n\n+", b"\n", lines) if b"\n\n" in lines else lines
 
-    def _line(self, line: bytes) -> bytes:
-        made = self._requoted(line) if self._quote in line else line
-        if self._inside:
-            self._closed()
-            made = self._missing
-        return made
+    def _rewrite_line(self, line: bytes) -> bytes:
+        rewritten = self._requote(line) if self._quote in line else line
+        if self._is_open:
+            self._close_cell()
+            rewritten = self._missing
+        return rewritten
 
-    def _requoted(self, text: bytes) -> bytes:
-        """Text whose odd cells are whole quoted cells, up to the last one if that is open."""
+    def _requote(self, text: bytes) -> bytes:
+        """The text with odd cells rewritten as quoted cells; a cell open at the end waits."""
         quote, done = self._quote, 0
-        made: list[bytes] = []
-        if self._dropped:
-            end = self._inner.match(text)
+        rewritten: list[bytes] = []
+        if self._drops_cell:
+            end = self._cell_content.match(text)
             assert end is not None
             if end.end() == len(text):
                 return b""
-            rest = self._tail.match(text, end.end() + len(quote))
-            assert rest is not None
-            text = quote * 2 + text[rest.end() :]
-        elif self._inside:
-            text = quote + self._open + text
-        self._open, self._inside, self._dropped = b"", False, False
-        parts = self._parts if len(text) <= LONGEST_CELL else self._quoted_parts
+            tail = self._cell_tail.match(text, end.end() + len(quote))
+            assert tail is not None
+            text = quote * 2 + text[tail.end() :]
+        elif self._is_open:
+            text = quote + self._open_cell + text
+        self._open_cell, self._is_open, self._drops_cell = b"", False, False
+        parts = self._odd_cells if len(text) <= LONGEST_CELL else self._odd_cells_of_long_text
         for part in parts.finditer(text):
-            inner, tail, bare, ends = part.groups()
+            inner, after, bare, ends = part.groups()
             if bare is not None:
-                made += text[done : part.start(3)], quote, bare.replace(quote, quote * 2), quote
+                rewritten += (
+                    text[done : part.start(3)],
+                    quote,
+                    bare.replace(quote, quote * 2),
+                    quote,
+                )
             elif ends is not None:
-                made += text[done : part.start(4)], self._evened(ends, first=not part.start(4))
+                rewritten += (
+                    text[done : part.start(4)],
+                    self._normalize_line_ends(ends, first=not part.start(4)),
+                )
             else:
-                too_long = len(inner) - inner.count(quote * 2) + len(tail or b"") > LONGEST_CELL
+                too_long = len(inner) - inner.count(quote * 2) + len(after or b"") > LONGEST_CELL
                 inner = b"" if too_long else inner
-                self._inside = tail is None
-                if tail is None:
-                    made.append(text[done : part.start(1) - len(quote)])
-                    self._open, self._dropped = inner, too_long
+                self._is_open = after is None
+                if after is None:
+                    rewritten.append(text[done : part.start(1) - len(quote)])
+                    self._open_cell, self._drops_cell = inner, too_long
                 else:
-                    tail = b"" if too_long else tail.replace(quote, quote * 2)
-                    made += text[done : part.start(1)], inner, tail, quote
+                    after = b"" if too_long else after.replace(quote, quote * 2)
+                    rewritten += text[done : part.start(1)], inner, after, quote
             done = part.end()
-        made.append(text[done:])
-        return b"".join(made)
+        rewritten.append(text[done:])
+        return b"".join(rewritten)
 
 
 def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]:
-    """The same text behind headers, in pieces that end where a line does, the last one perhaps not.
+    """The same text in pieces of whole lines, each after `header`; the last line may have no end.
 
-    Each byte is copied once; the last lines of a block wait.
+    Each byte is copied once. An unfinished line waits for the next block.
     """
     waiting: list[bytes | memoryview] = []
     for block in blocks:
-        # What follows a CR at the end of a block may be the rest of a line end.
+        # A CR at the end of a block may be the first byte of a CRLF.
         end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
-        whole, rest = memoryview(block)[:end], block[end:]
+        whole, unfinished = memoryview(block)[:end], block[end:]
         if end:
             yield b"".join((header, *waiting, whole))
             waiting = []
-        waiting.append(rest)
+        waiting.append(unfinished)
     if any(waiting):
         yield b"".join((header, *waiting))

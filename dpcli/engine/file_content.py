@@ -1,6 +1,6 @@
-"""What a file holds: its format, its text in UTF-8, its first record.
+"""The content of a data file: its format, its text in UTF-8, its first record.
 
-A copy is a private temporary file that has no name. Python's module `csv` says what a record is.
+Copies are private temporary files without a name. A record is what Python's module `csv` reads.
 """
 
 from __future__ import annotations
@@ -26,45 +26,46 @@ from dpcli.errors import DataError
 UTF8_BOM = b"\xef\xbb\xbf"
 
 LINE_END = re.compile("\r\n|\r|\n")
-"""Nothing else ends a line, whatever other readers of text think of form feeds and the like."""
+"""Only these end a line; form feeds and other separators of Unicode do not."""
 
 WINDOWS = (1 << 16, 1 << 20, 1 << 24)
-"""Bytes to look at, ever more, until the first record is certainly whole."""
+"""Bytes to read, in growing steps, until the first record is certainly whole."""
 
 BLOCK = 1 << 18
 """Bytes that are read at a time."""
 
 LARGEST_UNPACKED = 1 << 36
-"""64 GiB: a compressed file that unpacks to more is refused."""
+"""64 GiB: a compressed file with more content is refused."""
 
 
 SIGNATURE_BYTES = 16
 """Bytes by which formats are identified."""
 
 SEALED = b"DPCLI-SEALED\0\n"
-"""How sealed parts begin, and `SEALED_ENDING` how their names end."""
+"""The first bytes of sealed partials."""
 
 SEALED_ENDING = ".sealed"
+"""The end of their names."""
 
-PARQUET = (b"PAR1", b"PARE")
-"""How Parquet files begin, the second kind encrypted."""
+PARQUET_STARTS = (b"PAR1", b"PARE")
+"""The first bytes of Parquet files; those of the second kind are encrypted."""
 
 
-PACKED = (
+COMPRESSED_STARTS = (
     *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
     *(b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7z", b"\x04\x22\x4d\x18"),
 )
-"""How compressed data begin, of which `x^` may begin the name of a column as well."""
+"""The first bytes of compressed data; the name of a column may begin with `x^` too."""
 
 
 def is_parquet(start: bytes) -> bool:
-    """Whether a file begins as Parquet does, and not with a column called PARENT.
+    """Whether these are the first bytes of a Parquet file, and not of a column named PARENT.
 
-    Behind the mark stands a number of Thrift, which is no letter. Nothing past a header line
-    is looked at: the last bytes of a file belong to a record.
+    After its mark, a Parquet file has a number of Thrift, which is no letter. Only the first bytes
+    are read, because the last bytes of a CSV file belong to a record.
     """
-    number = start[len(PARQUET[0]) : len(PARQUET[0]) + 1]
-    return start.startswith(PARQUET) and b"" < number < b" " and number not in b"\t\r\n"
+    number = start[len(PARQUET_STARTS[0]) : len(PARQUET_STARTS[0]) + 1]
+    return start.startswith(PARQUET_STARTS) and b"" < number < b" " and number not in b"\t\r\n"
 
 
 OTHER_FORMATS = {
@@ -76,46 +77,46 @@ OTHER_FORMATS = {
     b"ARROW1": "an Arrow file",
     b"SQLite format 3": "an SQLite database",
 }
-"""How files begin that are certainly no CSV text."""
+"""The first bytes of files that are certainly no CSV text."""
 
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
-    """Refuse what is certainly not CSV text as declared, by its first bytes."""
+    """Raise DataError `not-csv` if the first bytes are certainly not CSV text as declared."""
     if start.startswith(SEALED):
         raise DataError.about("not-csv.sealed", file=name)
-    for mark, found in OTHER_FORMATS.items():
+    for mark, name_of_format in OTHER_FORMATS.items():
         if start.startswith(mark):
-            raise DataError.about("not-csv", file=name, found=found)
+            raise DataError.about("not-csv", file=name, found=name_of_format)
     if start.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
         raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
 
 
 class CountingReader:
-    """A file whose bytes are counted as they are read."""
+    """A file that counts the bytes as they are read."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self.passed = raw, 0
+        self._raw, self.count = raw, 0
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes, at most this number."""
+        """The next bytes, at most `size`."""
         block = self._raw.read(size)
-        self.passed += len(block)
+        self.count += len(block)
         return block
 
     def position(self) -> int:
-        """The bytes that were read."""
-        return self.passed
+        """The number of bytes that were read."""
+        return self.count
 
 
 def read_blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The content of a file by its method `read`, a block at a time."""
+    """The content of a file from its method `read`, one block at a time."""
     return iter(partial(read, BLOCK), b"")
 
 
 def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The bytes of a file, this many at a time, wherever others read it."""
+    """The bytes of a file, `size` at a time; the position of the file is not used."""
     position = 0
     while block := os.pread(file.fileno(), size, position):
         position += len(block)
@@ -123,12 +124,13 @@ def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
-    """The content of gzip data, a block at a time, up to the size limit.
+    """The content of gzip data, one block at a time.
 
-    Members that follow each other are one content. Zeros behind a member are padding, as on
-    tapes; any other bytes there, and a member that is not whole, are damage.
+    Members that follow each other are one content. Zeros after a member are padding, as on tapes.
+    Raises DataError `data-not-gzip` for other bytes there and for a member that is not whole, and
+    `data-too-large` beyond `LARGEST_UNPACKED`.
     """
-    broken = DataError.about("data-not-gzip", file=name)
+    damaged = DataError.about("data-not-gzip", file=name)
     total = 0
     try:
         for block in read_blocks(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read):
@@ -137,14 +139,14 @@ def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
                 raise DataError.about("data-too-large", file=name)
             yield block
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise broken from None
-    if not packed.passed:
-        raise broken
+        raise damaged from None
+    if not packed.count:
+        raise damaged
 
 
 def with_header_line(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
-    """The same text in UTF-8, with a header line that stands for declared names."""
-    text = decoded(blocks, dialect.encoding, marked=not dialect.names)
+    """The text in UTF-8; if the spec declares names, with a placeholder header line."""
+    text = to_utf8(blocks, dialect.encoding, has_header=not dialect.names)
     if not dialect.names:
         return text
     start, rest = split_start(text, len(UTF8_BOM))
@@ -153,30 +155,30 @@ def with_header_line(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[byte
     return chain((header, start.removeprefix(UTF8_BOM)), rest)
 
 
-def decoded(blocks: Iterable[bytes], encoding: str, *, marked: bool) -> Iterator[bytes]:
-    """The same text in UTF-8; what cannot be decoded becomes the replacement character.
+def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iterator[bytes]:
+    """The text in UTF-8; bytes that cannot be decoded become the replacement character.
 
-    Nothing that a text holds decides how it is read, but for the mark of UTF-16 at the start
-    of a header line, if it is `marked`; without one, the lesser byte comes first.
+    No record decides how a text is decoded. Only in a text that has a header line does the mark of
+    UTF-16 at its start choose the order of bytes; without the mark it is little-endian.
     """
     codec = ENCODINGS[encoding]
     start, rest = split_start(blocks, 2)
-    if marked and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
+    if has_header and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
         codec = "utf_16_be"
     return (text.encode("utf-8", "replace") for text in codecs.iterdecode(rest, codec, "replace"))
 
 
-def split_start(blocks: Iterable[bytes], least: int) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes, at least this number if there are, and the blocks from the start."""
+def split_start(blocks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
+    """At least `size` first bytes, or all if there are fewer, and all blocks from the start."""
     upcoming = iter(blocks)
     start = b""
-    while len(start) < least and (block := next(upcoming, None)) is not None:
+    while len(start) < size and (block := next(upcoming, None)) is not None:
         start += block
     return start, chain((start,), upcoming)
 
 
 def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
-    """The content in a private temporary file that has no name."""
+    """A private temporary file without a name that holds the content, at its start."""
     with ExitStack() as opened:
         copy = opened.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
         copy.writelines(blocks)
@@ -186,7 +188,7 @@ def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
 
 
 def _records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
-    """All records, from lines with their ends; a blank line is one without cells."""
+    """All records, from lines with their ends; a blank line is a record without cells."""
     csv.field_size_limit(sys.maxsize)
     if dialect.quote is None:
         return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
@@ -194,29 +196,28 @@ def _records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
 
 
 def parse_line(line: str, dialect: Dialect) -> list[str] | None:
-    """The cells of one line without its end; None if a quoted cell is not closed in it."""
-    # Behind an open quote the second line is part of the first record.
+    """The cells of one line without its end; None if the line does not close a quoted cell."""
+    # After an open quote, the second line is part of the first record.
     cells, *others = _records((f"{line}\n", "\n"), dialect)
     return cells if others else None
 
 
 def placeholder_header(delimiter: str, width: int) -> str:
-    """A header line that stands for names: `c0`, `c1` and so on.
+    """A header line of invented names: `c0`, `c1` and so on.
 
-    Native readers look at the first bytes for compression and the like: these must never be
-    those of a record.
+    Native readers look for compression in the first bytes, so these must not belong to a record.
     """
     return delimiter.join(f"c{place}" for place in range(width)) + "\n"
 
 
 def is_separator_mark(header: Sequence[str]) -> bool:
-    """Whether a first line is the mark by which spreadsheets state what is between cells."""
-    rest = "".join(header)
-    return rest[:4].lower() == "sep=" and len(rest) <= 5
+    """Whether a first line is `sep=;` or the like, in which spreadsheets state the delimiter."""
+    line = "".join(header)
+    return line[:4].lower() == "sep=" and len(line) <= 5
 
 
 def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
-    """The names in the first record that is not blank."""
+    """The names in the first record that is not blank. Raises DataError `no-header`."""
     names = read_first_record(file, size, dialect)
     if names:
         return tuple(names)
@@ -226,9 +227,9 @@ def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple
 def read_first_record(
     file: BinaryIO, size: int, dialect: Dialect, start: int = 0
 ) -> list[str] | None:
-    """The cells of the first record from `start` on that is not blank, if there is a whole one.
+    """The cells of the first record from `start` on that is not blank.
 
-    None at all if a quote is not closed in the line that should hold it.
+    None if there is no whole record, and no cells if the line does not close a quote.
     """
     for window in WINDOWS:
         content = os.pread(file.fileno(), window, start)
@@ -238,9 +239,9 @@ def read_first_record(
             if line and (others or start + len(content) >= size):
                 return parse_line(line, dialect) or []
             continue
-        found = (row for row in _records(io.StringIO(text, newline=""), dialect) if row)
-        cells = next(found, None)
-        # A record is known to be whole when another one follows it.
-        if cells and (start + len(content) >= size or next(found, None) is not None):
+        rows = (row for row in _records(io.StringIO(text, newline=""), dialect) if row)
+        cells = next(rows, None)
+        # A record is certainly whole if another record follows it.
+        if cells and (start + len(content) >= size or next(rows, None) is not None):
             return cells
     return None

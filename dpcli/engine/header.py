@@ -1,7 +1,7 @@
-"""Whether the first line of a file names columns, and those of the spec.
+"""Whether the first line of a file is a header, and has the columns of the spec.
 
-A file without a header line begins with a record, so that nothing of a doubtful first line is
-copied, shown or counted. A message names the kind of doubt and the option that decides it.
+A file without a header line begins with a record. So nothing of a doubtful first line is copied,
+shown or counted: a message names the kind of doubt and the option that resolves it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpcli.errors import DataError, Problem, make_problem
 from dpcli.messages import quote
 
 SEPARATORS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
-"""What probably stands between names where a first line seems to be a single one."""
+"""Probable delimiters of a first line that seems to be a single name."""
 
 VALUE = (
     r"[+-]?(inf|infinity|nan)|0x[0-9a-f]+|[+-]?[0-9.,]+e[+-]?[0-9]+"
@@ -29,23 +29,23 @@ VALUE = (
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[t ].*"
     r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-"""Cells with letters that are no names: numbers, missing marks, addresses, instants, UUIDs."""
+"""Cells with letters that are not names: numbers, missing marks, addresses, times, UUIDs."""
 
 MONTH = (
     r"(?<![a-z])(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?"
     r"|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)(?![a-z])"
 )
-"""The only letters of a date such as 7 March 2021."""
+"""The letters in a date such as 7 March 2021."""
 
 LONGEST_DATE = 20
-"""Characters of a cell that may be a date with the name of a month."""
+"""Characters of the longest cell that may be a date with the name of a month."""
 
 
 def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
-    """Raise DataError, naming every declared column that is absent or ambiguous in a file.
+    """Raise DataError with every declared column that is missing or ambiguous in a file.
 
-    Names must match exactly. Only names from the spec appear in messages, and of a
-    Parquet file the types of its columns.
+    Names must match exactly. Messages show only names from the spec, and the types of columns of
+    a Parquet file.
     """
     problems = [problem for source in dataset.sources for problem in _problems(source, columns)]
     if problems:
@@ -53,9 +53,11 @@ def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
 
 
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
-    composed = Counter(unicodedata.normalize("NFC", name) for name in source.header)
-    counts = {column: composed[unicodedata.normalize("NFC", column.name)] for column in columns}
-    file, hint, mark = source.name, "missing-column", _separator_within(source)
+    count_by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
+    counts = {
+        column: count_by_name[unicodedata.normalize("NFC", column.name)] for column in columns
+    }
+    file, hint, mark = source.name, "missing-column", _separator_in(source)
     if is_separator_mark(source.header):
         hint = "missing-column.mark"
     elif mark is not None:
@@ -75,15 +77,15 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
         elif name in source.odd:
             yield make_problem("column-type", file=file, column=name, type=source.odd[name])
         elif isinstance(column, IdColumn) and name in source.unfit_ids:
-            # As texts, 7.0 here and 7 in another file would be two people, and one
-            # instant in two time zones as well.
+            # As texts, 7.0 and 7 in another file would be two people, and so would one time
+            # in two time zones.
             yield make_problem(
                 "column-type.id", file=file, column=name, type=source.unfit_ids[name]
             )
 
 
-def _separator_within(source: Source) -> str | None:
-    """What probably separates names in a header that seems to be a single one."""
+def _separator_in(source: Source) -> str | None:
+    """The probable delimiter of a header that seems to be a single name."""
     if len(source.header) != 1 or source.dialect is None:
         return None
     others = (mark for mark in SEPARATORS if mark != source.dialect.delimiter)
@@ -91,10 +93,10 @@ def _separator_within(source: Source) -> str | None:
 
 
 def require_names(source: Source, *, asserted: bool) -> None:
-    """Raise DataError if the first line is no text, or reads as a record.
+    """Raise DataError if the first line is not text, or looks like a record.
 
-    With `asserted`, the caller states that it names the columns, and only what cannot be
-    read as text is refused. A Parquet file names its columns apart from its records.
+    With `asserted`, the caller states that it is a header, and only a line that cannot be read as
+    text is refused. A Parquet file needs no check.
     """
     if source.dialect is None:
         return
@@ -102,15 +104,17 @@ def require_names(source: Source, *, asserted: bool) -> None:
     start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
     line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     if b"\0" in line:
-        # Letters of the Latin alphabet have a zero byte before or after them in UTF-16.
-        big = line[::2].count(0) > line[1::2].count(0)
-        raise DataError.about("not-text.zeros", file=file, other="utf-16be" if big else "utf-16")
+        # In UTF-16 a Latin letter has a zero byte before or after it.
+        is_big_endian = line[::2].count(0) > line[1::2].count(0)
+        raise DataError.about(
+            "not-text.zeros", file=file, other="utf-16be" if is_big_endian else "utf-16"
+        )
     if any("\ufffd" in name for name in source.header):
         other = "windows-1252" if encoding == UTF8 else UTF8
         raise DataError.about("not-text", file=file, encoding=encoding, other=other)
     doubt = None if asserted else _doubt(source)
     if doubt == "delimiter":
-        mark = _separator_within(source) or ""
+        mark = _separator_in(source) or ""
         facts = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
         raise DataError.about("not-column-names.delimiter", file=file, **facts)
     if doubt is not None:
@@ -118,25 +122,26 @@ def require_names(source: Source, *, asserted: bool) -> None:
 
 
 def _doubt(source: Source) -> str | None:
-    """Why a header may not be one."""
+    """The reason why a header may be a record, if there is one."""
     names = [unicodedata.normalize("NFC", name).strip() for name in source.header]
     doubts = {
         "mark": is_separator_mark(source.header),
-        "delimiter": _separator_within(source) is not None,
+        "delimiter": _separator_in(source) is not None,
         "empty": not all(names),
         "twice": len(set(names)) < len(names),
         "value": any(map(_is_value, names)),
     }
-    return next((doubt for doubt, found in doubts.items() if found), None)
+    return next((doubt for doubt, applies in doubts.items() if applies), None)
 
 
 def columns_without_names(source: Source) -> int:
-    """How many cells the first record has, in a file that is read without a header line.
+    """The number of cells in the first record of a file that is read without a header line.
 
-    Only the number of cells leaves this function, which is the number of columns.
+    Only this number, which is the number of columns, leaves the function. Raises DataError
+    `no-header.empty` if there is no record.
     """
     assert source.dialect is not None
-    # A line in the place of a header precedes the records of such a file.
+    # A placeholder header line precedes the records of such a file.
     start = os.pread(source.file.fileno(), WINDOWS[0], 0).find(b"\n") + 1
     cells = read_first_record(source.file, source.size, source.dialect, start)
     if not cells:
@@ -148,5 +153,5 @@ def _is_value(cell: str) -> bool:
     """Whether a cell is more likely a value than a name."""
     if re.fullmatch(VALUE, cell, re.IGNORECASE):
         return True
-    rest = re.sub(MONTH, "", cell, flags=re.IGNORECASE) if len(cell) <= LONGEST_DATE else cell
-    return any(letter.isnumeric() for letter in cell) and not any(map(str.isalpha, rest))
+    other = re.sub(MONTH, "", cell, flags=re.IGNORECASE) if len(cell) <= LONGEST_DATE else cell
+    return any(letter.isnumeric() for letter in cell) and not any(map(str.isalpha, other))

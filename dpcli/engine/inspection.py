@@ -1,4 +1,4 @@
-"""A look at files that are taken for plain text."""
+"""Inspection of files that are read in place, as if they were plain text."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from dpcli.engine.file_content import pread_blocks
 
 
 class Inspection:
-    """A look at every byte of a file, on a thread of its own, while others read it as plain text.
+    """Inspects every byte of a file on a separate thread, while others read it as plain text.
 
-    Blank lines are not looked for here, but by `has_blank_lines`.
+    It does not search for blank lines; `has_blank_lines` does.
     """
 
-    def __init__(self, text: CsvNormalizer, blocks: Iterable[bytes]) -> None:
-        self._text, self._blocks, self._plain = text, blocks, False
-        self._thread = threading.Thread(target=self._look, daemon=True)
+    def __init__(self, normalizer: CsvNormalizer, blocks: Iterable[bytes]) -> None:
+        self._normalizer, self._blocks, self._is_plain = normalizer, blocks, False
+        self._thread = threading.Thread(target=self._inspect, daemon=True)
         self._thread.start()
 
     def is_plain(self) -> bool:
-        """Whether quotes mean nothing in the file, and all line ends are those of plain text."""
+        """Whether no cell is quoted and all line ends are plain; waits until all bytes are read."""
         self._thread.join()
-        return self._plain
+        return self._is_plain
 
-    def _look(self) -> None:
-        # What cannot be seen to its end is not plain: to read it again fails with a message.
+    def _inspect(self) -> None:
+        # A file that cannot be read to its end is not plain. To read it again fails with a message.
         with suppress(BaseException):
-            self._plain = all(map(self._text.is_plain, whole_lines(self._blocks, b"\n")))
+            self._is_plain = all(map(self._normalizer.is_plain, whole_lines(self._blocks, b"\n")))
 
 
 def has_blank_lines(file: BinaryIO) -> bool:
-    """Whether some line holds nothing at all."""
+    """Whether some line is empty."""
     end = b""
     for block in pread_blocks(file, BLOCK):
         text = end + block

@@ -1,7 +1,7 @@
-"""Tables in memory as data: written as Parquet, so that one rule reads all rows.
+"""Tables in memory as data, written to a Parquet file.
 
-The file has no name, and nobody else can open it. Types that Parquet files refuse are refused
-with the same codes.
+So the same code reads all rows. The file has no name, so no other process can open it by a name.
+Types that are refused in Parquet files are refused here with the same codes.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTable:
-    """A table in memory, which messages call by its `name`.
+    """A table in memory; messages use its `name`.
 
-    Its `rows` are a DataFrame or LazyFrame of polars, or whatever offers its columns as an Arrow
-    stream, as tables of pandas and Arrow do.
+    `rows` is a DataFrame or LazyFrame of polars, or an object with an Arrow stream, such as a table
+    of pandas or Arrow.
     """
 
     rows: Any = field(repr=False)
     name: str = "table.parquet"
 
-    def opened(self) -> BinaryIO:
-        """Its rows as a file without a name; DataError `data-unreadable`, which quotes no cell."""
-        with ExitStack() as opened:
-            file = opened.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
+    def open(self) -> BinaryIO:
+        """Its rows as a file without a name. Raises DataError `data-unreadable`, without a cell."""
+        with ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
             try:
                 with silenced_stderr():
                     self._lazy().sink_parquet(file, compression="uncompressed", statistics=False)
             except (KeyboardInterrupt, SystemExit, StoppedBySignal):
                 raise
             except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
-                # The message of a writer may quote a cell, so no part of it may pass.
+                # The message of a writer may quote a cell, so no part of it is passed on.
                 raise DataError.about("data-unreadable.table") from None
-            opened.pop_all()
+            stack.pop_all()
         return cast("BinaryIO", file)
 
     def _lazy(self) -> pl.LazyFrame:
-        # A command that reads files only, or none, should not load polars for this.
+        # A command without tables in memory must not load polars for this.
         import polars as pl
 
         if isinstance(self.rows, pl.LazyFrame):
             return self.rows
         frame = self.rows if isinstance(self.rows, pl.DataFrame) else pl.DataFrame(self.rows)
-        # A column of Python objects cannot be written; as bytes it is refused if it is declared.
+        # A column of Python objects cannot be written. As bytes it is refused if it is declared.
         objects = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
         return frame.with_columns(pl.lit(None, pl.Binary).alias(name) for name in objects).lazy()

@@ -1,4 +1,4 @@
-"""Tables in Parquet: their columns, and every cell as CSV would write it.
+"""Parquet files: their columns, and every cell as CSV would write it.
 
     integer, decimal   all digits, as many decimals as the type has
     float              the shortest text that reads back as the same number; nan, inf
@@ -8,9 +8,9 @@
     text, category     as it is
     null               a blank cell, which is missing
 
-Whole numbers on a grid of ones, and days, go without a text: what stands in them is the same.
-Days outside the years 1 to 9999 are blank, as no CSV can write them. The types are the
-header of such a file, and decide by themselves what is refused.
+Whole numbers with step 1, and days, are read without a text; the values are the same. Days outside
+the years 1 to 9999 are blank, because no CSV can write them. The types are part of the header of a
+Parquet file, and only they decide which columns are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dpcli.errors import DataError, StoppedBySignal
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
 
 WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
-"""Types of numbers that may need more than a machine word."""
+"""Types of numbers that may not fit a signed machine word."""
 
 FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
 EPOCH = datetime.date(1970, 1, 1)
@@ -42,20 +42,20 @@ UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 DAY = 86_400
 
 MARK = b"PAR1"
-"""How a Parquet file begins and ends."""
+"""The first and the last bytes of a Parquet file."""
 
 TAIL = 8
 """Bytes at its end: the length of the footer, and the mark."""
 
-ROW = 16
-"""Bytes that a row takes at least where rows are brought together."""
+LEAST_ROW_BYTES = 16
+"""Bytes that a row takes at least in a shard of users."""
 
 
 def parquet_source(name: str, file: BinaryIO) -> Source:
-    """A file with the names and types of its columns. DataError `not-parquet` in one sentence.
+    """A Parquet file with the names and types of its columns. Raises DataError `not-parquet`.
 
-    Columns that hold no texts are `odd`; `unfit_ids` may write one id in two ways, or two in
-    one. The size is at least the number of rows, and some measure of what they need in memory.
+    `odd` columns cannot be read as texts. A type in `unfit_ids` may write one id as two texts, or
+    two ids as one. The size is at least the number of rows, and a rough measure of their memory.
     """
     try:
         with silenced_stderr():
@@ -68,7 +68,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
         raise DataError.about("not-parquet", file=name) from None
     if not schema:
         raise DataError.about("no-header.parquet", file=name)
-    # A nested type may list categories, so that its own name alone is shown.
+    # A nested type may list categories, so only the name of the outer type is shown.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
     odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
     unfit_ids = {
@@ -78,7 +78,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
         or schema[name].is_decimal()
         or isinstance(schema[name], pl.Datetime)
     }
-    size = max(os.fstat(file.fileno()).st_size, rows * ROW)
+    size = max(os.fstat(file.fileno()).st_size, rows * LEAST_ROW_BYTES)
     return Source(name, file, size, tuple(schema), dialect=None, odd=odd, unfit_ids=unfit_ids)
 
 
@@ -87,9 +87,9 @@ def _is_readable(dtype: pl.DataType) -> bool:
 
 
 def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
-    """The table itself.
+    """The table in a Parquet file.
 
-    With its schema given, the file is never mapped into memory: to touch a page of a mapped
+    The schema is given, so that the file is never mapped into memory: to touch a page of a mapped
     file that was cut off would end the process.
     """
     schema = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False).collect_schema()
@@ -98,14 +98,14 @@ def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
     )
 
 
-def rows_of(file: BinaryIO) -> int:
-    """The number of rows, which the end of the file states."""
+def row_count(file: BinaryIO) -> int:
+    """The number of rows, from the end of the file."""
     rows: int = scan_parquet_file(file).select(pl.len()).collect().item()
     return rows
 
 
 def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
-    """The wanted columns of a Parquet file; an empty row of it is a row."""
+    """The wanted columns as `t0` and so on; `odd_blank` is false, because a blank row is a row."""
     table = scan_parquet_file(source.file)
     types = table.collect_schema().dtypes()
     texts = []
@@ -113,17 +113,17 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
         place = source.header.index(column.name)
         cell = _whole(place, types[place], column)
         if cell is None:
-            cell = swap_decimal_mark(text_of(place, types[place], decimal), column, decimal)
+            cell = swap_decimal_mark(column_text(place, types[place], decimal), column, decimal)
         texts.append(cell.alias(f"t{at}"))
     if texts:
         return table.select(*texts, pl.lit(value=False).alias("odd_blank"))
-    # A literal alone would be one row: some column has to state how many there are.
+    # A literal alone would be one row, so a column must give the number of rows.
     readable = [at for at, name in enumerate(source.header) if name not in source.odd]
     return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("odd_blank"))
 
 
 def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
-    """Whole numbers and days as they are; None where a cell has to be read as a text."""
+    """Whole numbers and days as Int64; None for a column that must be read as texts."""
     if not isinstance(column, NumericColumn):
         return None
     if column.kind == "date":
@@ -137,7 +137,7 @@ def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:
-    """A Parquet file without its rows: what stands at the end about its columns."""
+    """A Parquet file without its rows: only the footer, which describes the columns."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(os.pread(file.fileno(), TAIL, max(0, size - TAIL))[:4], "little")
     if not 0 < length <= size - TAIL - len(MARK):
@@ -145,8 +145,8 @@ def _footer(file: BinaryIO) -> io.BytesIO:
     return io.BytesIO(MARK + os.pread(file.fileno(), length + TAIL, size - TAIL - length))
 
 
-def text_of(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
-    """The column at a place as texts, with this mark before decimals."""
+def column_text(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
+    """The column at a place as texts, with `decimal` as decimal mark."""
     column = pl.nth(place)
     if isinstance(dtype, pl.Date):
         return _days(column, dtype, 1).dt.to_string("%Y-%m-%d")
@@ -160,8 +160,8 @@ def text_of(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
 
 
 def _days(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
-    """Days or times of the calendar, null outside it, where writing one would fail."""
-    # Nanoseconds fill their type before the calendar ends.
+    """Days or times, null outside the years 1 to 9999, where formatting would fail."""
+    # In nanoseconds, the type ends before the calendar does.
     first = max((FIRST - EPOCH).days * day, -(1 << 63))
     last = min(((LAST - EPOCH).days + 1) * day, 1 << 63) - 1
     number = column.to_physical().cast(pl.Int64)

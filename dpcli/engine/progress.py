@@ -1,8 +1,8 @@
-"""How far the work on data files is, and native code: silent and interruptible.
+"""Progress of the work on data files; native code made silent and interruptible.
 
-Phases are named by the names of files and by what the spec declares of them, and sizes are
-those of the files as they were named: what is found in a record (a quote, a letter that
-takes two bytes, a cell for which a piece is read again) changes no word and no total.
+Phases depend on the names of files and on the spec, and totals on the sizes of the named files.
+Nothing in a record changes a word or a total: no quote, no letter of two bytes, no cell for which
+a piece is read again.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import TypeVar
 T = TypeVar("T")
 
 READING = "reading"
-"""The phase in which files are looked at and summed, by way of copies or not."""
+"""The phase in which files, or copies of them, are read and summed."""
 
 Position = Callable[[], int | None]
 
 
 class Progress:
-    """The phase of the work, and the bytes of the files that are done.
+    """The phase of the work, and the number of bytes that are done.
 
-    Written by the one thread that works, read by the one that shows. What is shown is a
-    function of the sizes of files and of the clock: never a number of rows.
+    One thread writes it, and another thread shows it. What is shown depends on the sizes of files
+    and on the clock, never on the number of rows.
     """
 
     def __init__(self) -> None:
@@ -36,15 +36,15 @@ class Progress:
         self.position: Position = lambda: None
 
     def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
-        """A new phase: bytes there are in all, where known, and how to ask how many are done."""
+        """Begin a phase: its total bytes, if known, and a function for the bytes that are done."""
         self.phase, self.total, self.position = phase, total, position
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """The result of `work`, which may be native code for long, on a thread of its own.
+    """The result of `work`, run on a separate thread because it may be long native code.
 
-    The main thread waits, so that it can receive signals; they leave the work behind. Raises
-    what `work` raises.
+    The main thread waits, so that it can receive signals. A signal abandons the work. Raises the
+    errors of `work`.
     """
     result: Future[T] = Future()
 
@@ -90,9 +90,9 @@ _silence = _Silence()
 
 @contextmanager
 def silenced_stderr() -> Iterator[None]:
-    """Send what native code prints, and every warning, to nowhere.
+    """Discard what native code prints to standard error, and every warning.
 
-    The environment may turn warnings into errors, and a cell may cause one.
+    A cell may cause a warning, and the environment may turn warnings into errors.
     """
     with _silence:
         yield

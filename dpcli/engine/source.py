@@ -1,9 +1,9 @@
-"""The data files: opened once, by us, and held open until the last row is read.
+"""The data files: each is opened once, and stays open until the last row is read.
 
-No globbing, no URLs, no guessing: a name means one file, `-` is standard input.
-Pipes, files named `.gz`, text that is not UTF-8 and files without a header line are first
-copied to a private temporary file that is deleted at once, so that whatever is read is one
-regular file, in UTF-8, whose first line is public.
+A name means one file, and `-` is standard input; patterns and URLs are not expanded. Pipes, files
+named `.gz`, text that is not UTF-8 and files without a header line are first copied to a private
+temporary file that is deleted at once. So the engine always reads a regular file in UTF-8 whose
+first line is public.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from dpcli.errors import (
 STDIN = "-"
 
 PARQUET_ENDINGS = (".parquet", ".pq")
-"""How the names of Parquet files end, of data and of tables."""
+"""Endings of the names of Parquet files, both data and tables."""
 
 
 State = tuple[int, int]
-"""The size of a file, and when it was last changed."""
+"""The size of a file, and the time of its last change in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """One open regular file, and the names of its columns.
 
-    `size` is at least the number of its rows: the bytes, for CSV. `bytes` is the size of the
-    file as it was named, packed or in another encoding. `dialect` is how its
-    text is written, by now in UTF-8; without one it is a Parquet file, in which `odd` are
-    columns of types that hold no texts, and `unfit_ids` those that are no good as ids. `state` is
-    that of a named file when it was opened, if it is read where it is.
+    `size` is at least the number of its rows: for CSV the bytes. `bytes` is the size of the named
+    file, which may be compressed or in another encoding. `dialect` describes the text, which is
+    UTF-8 by now; it is None for Parquet. In a Parquet file, `odd` maps the columns that cannot be
+    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is the state of a
+    file when it was opened, if it is read without a copy.
     """
 
     name: str
@@ -76,27 +76,27 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Files that are read one after the other as if they were one."""
+    """Files that are read one after the other, as one."""
 
     sources: tuple[Source, ...]
     dialect: Dialect = STANDARD_DIALECT
 
     @property
     def size(self) -> int:
-        """At least the number of rows."""
+        """An upper bound on the number of rows."""
         return sum(source.size for source in self.sources)
 
     @property
     def bytes(self) -> int:
-        """The bytes of all files, as they were named."""
+        """The bytes of all named files."""
         return sum(source.bytes for source in self.sources)
 
     @contextmanager
     def redacted_errors(self) -> Iterator[None]:
-        """Records may be read within; whatever fails is reported in one fixed sentence.
+        """Replace errors of the body, which may quote a record, by one fixed sentence.
 
-        DataError `data-unreadable`, or `data-changed` for files that are not what they were when
-        they were opened. Our own failures, which quote no record, pass.
+        Raises DataError `data-unreadable`, or `data-changed` if a file changed after it was opened.
+        A DpcliError passes, because it quotes no record.
         """
         try:
             with silenced_stderr():
@@ -110,7 +110,7 @@ class Dataset:
             raise DataError.about("data-unreadable") from None
 
     def _require_unchanged(self) -> None:
-        """What was read of changed files is no version; only sizes and times are compared."""
+        """Raise DataError `data-changed` if the size or time of a file is no longer the same."""
         changed = [
             make_problem("data-changed", file=source.name)
             for source in self.sources
@@ -123,7 +123,7 @@ class Dataset:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the files; temporary copies vanish with it."""
+        """Close the files, which deletes temporary copies."""
         for source in self.sources:
             source.file.close()
 
@@ -137,21 +137,21 @@ def open_dataset(
 ) -> Dataset:
     """Open the data files, or standard input for `-`, and read their headers.
 
-    Raises DataError with the problems of all files: missing, unreadable, named twice, of
-    another format, without a header; never because of anything after the first record.
+    Raises DataError with the problems of all files: missing, unreadable, named twice, of another
+    format, or without a header. Nothing after the first record can cause an error.
     """
     problems: list[Problem] = []
     progress = progress or Progress()
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
-        for one in inputs:
+        for data in inputs:
             with collect_problems(problems):
-                raw = _opened(one)
+                raw = _open_input(data)
                 opened.callback(raw.close)
-                raws.append((one.name if isinstance(one, MemoryTable) else one, raw))
-        problems += _twice(raws)
+                raws.append((data.name if isinstance(data, MemoryTable) else data, raw))
+        problems += _duplicates(raws)
         sources = []
-        # Nothing is copied, which may take long, for a command that is wrong.
+        # To copy may take long, so nothing is copied for a command with a problem.
         for name, raw in () if problems else raws:
             with collect_problems(problems):
                 source = open_source(name, raw, dialect, progress)
@@ -165,15 +165,15 @@ def open_dataset(
 
 @contextmanager
 def collect_problems(problems: list[Problem]) -> Iterator[None]:
-    """Keep the problems of one file, and go on to the next."""
+    """Add the problems of one file to the list instead of raising them."""
     try:
         yield
     except DataError as failure:
         problems += failure.problems
 
 
-def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
-    """A problem for every file that was opened before, by whatever name."""
+def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
+    """A problem for each file that is opened twice, also under different names."""
     seen: dict[tuple[int, int], str] = {}
     for name, raw in raws:
         status = os.fstat(raw.fileno())
@@ -184,10 +184,10 @@ def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
         seen.setdefault(place, name)
 
 
-def _opened(one: Input) -> BinaryIO:
-    if isinstance(one, MemoryTable):
-        return one.opened()
-    return _standard_input() if one == STDIN else open_file(one)
+def _open_input(data: Input) -> BinaryIO:
+    if isinstance(data, MemoryTable):
+        return data.open()
+    return _standard_input() if data == STDIN else open_file(data)
 
 
 def _standard_input() -> BinaryIO:
@@ -197,10 +197,10 @@ def _standard_input() -> BinaryIO:
 
 
 def drain_stdin(names: Sequence[str]) -> None:
-    """Read standard input to its end if it is one of the files, and drop it.
+    """Read standard input to its end and discard it, if it is one of the files.
 
-    For a command that needs no data after all: a program that still writes into the pipe would
-    be stopped by a signal, and a shell with `pipefail` would call that a failure.
+    For a command that needs no data after all: otherwise a signal would stop the program that
+    writes into the pipe, and a shell with `pipefail` would report a failure.
     """
     if STDIN not in names or sys.stdin is None or sys.stdin.isatty():
         return
@@ -209,7 +209,7 @@ def drain_stdin(names: Sequence[str]) -> None:
 
 
 def open_file(name: str) -> BinaryIO:
-    """The named file; links are followed, patterns and addresses are not."""
+    """Open the named file; links are followed, patterns and URLs are not. Raises DataError."""
     try:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
     except IsADirectoryError:
@@ -228,65 +228,66 @@ def open_file(name: str) -> BinaryIO:
 def open_source(
     name: str, raw: BinaryIO, dialect: Dialect, progress: Progress | None = None
 ) -> Source:
-    """A file or a copy of it with its header; `raw` is closed if it is not used."""
+    """The file, or a copy of it, with its header. `raw` is closed if it is not used."""
     dialect = dialect.of_file(name)
-    file, is_table, whole = _regular(name, raw, dialect, progress or Progress())
+    file, is_table, named_bytes = _regular_file(name, raw, dialect, progress or Progress())
     state = _state(file) if file is raw else None
     try:
         if is_table:
-            # Only a file of this kind needs native code to read its header.
+            # Only the header of a Parquet file needs native code.
             from dpcli.engine.parquet import parquet_source
 
-            return replace(parquet_source(name, file), bytes=whole, state=state)
+            return replace(parquet_source(name, file), bytes=named_bytes, state=state)
         size = os.fstat(file.fileno()).st_size
         header = dialect.names or read_header(file, name, size, dialect)
-        return Source(name, file, size, header, whole, replace(dialect, names=()), state=state)
+        return Source(
+            name, file, size, header, named_bytes, replace(dialect, names=()), state=state
+        )
     except BaseException:
         file.close()
         raise
 
 
-def _regular(
+def _regular_file(
     name: str, raw: BinaryIO, dialect: Dialect, progress: Progress
 ) -> tuple[BinaryIO, bool, int]:
-    """A regular file at its start, whether it is Parquet, and the bytes that it had.
+    """A regular file at its start, whether it is Parquet, and the size of the named file.
 
-    The file is `raw` itself or a copy. Where a header line is to be expected, the first
-    bytes identify a Parquet file; in a file without one they belong to a record, and its name
-    alone decides.
+    The file is `raw` itself or a copy. If a header line is expected, the first bytes identify a
+    Parquet file. In a file without one they belong to a record, so only the name decides.
     """
-    packed = name.lower().endswith(".gz")
-    by_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
+    is_compressed = name.lower().endswith(".gz")
+    has_parquet_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
     status = os.fstat(raw.fileno())
     is_file = stat.S_ISREG(status.st_mode)
 
     if name.lower().endswith(SEALED_ENDING):
         raise DataError.about("not-csv.sealed", file=name)
 
-    def parquet(start: bytes) -> bool:
-        if by_name or dialect.names:
-            return by_name
+    def is_table(start: bytes) -> bool:
+        if has_parquet_name or dialect.names:
+            return has_parquet_name
         refuse_other_formats(start, name, dialect.encoding)
         return is_parquet(start)
 
-    if is_file and not packed and not (name == STDIN and raw.tell()):
-        found = parquet(os.pread(raw.fileno(), SIGNATURE_BYTES, 0))
-        if found or (dialect.encoding == UTF8 and not dialect.names):
-            return raw, found, status.st_size
+    if is_file and not is_compressed and not (name == STDIN and raw.tell()):
+        table = is_table(os.pread(raw.fileno(), SIGNATURE_BYTES, 0))
+        if table or (dialect.encoding == UTF8 and not dialect.names):
+            return raw, table, status.st_size
     counted = CountingReader(raw)
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
-        blocks = decompress(counted, name) if packed else read_blocks(counted.read)
+        blocks = decompress(counted, name) if is_compressed else read_blocks(counted.read)
         start, content = split_start(blocks, SIGNATURE_BYTES)
-        found = parquet(start)
+        table = is_table(start)
         try:
-            copy = copy_to_temporary(content if found else with_header_line(content, dialect))
+            copy = copy_to_temporary(content if table else with_header_line(content, dialect))
         except OSError:
             raise DataError.about("no-space") from None
         if is_file and _state(raw) != (status.st_size, status.st_mtime_ns):
             copy.close()
             raise DataError.about("data-changed", file=name)
-    return copy, found, counted.passed
+    return copy, table, counted.count
 
 
 def _state(file: BinaryIO) -> State:

@@ -83,7 +83,7 @@ def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
         require_columns(dataset, columns)
         with dataset.redacted_errors():
             for frame in read_texts(dataset, columns):
-                places = decoder.decoded(frame).cast(pl.Int64).rename(names)
+                places = decoder.decode(frame).cast(pl.Int64).rename(names)
                 cells = places.with_columns(frame.select(numbers))
                 for one in found:
                     one.add(cells)

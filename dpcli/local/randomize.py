@@ -156,7 +156,7 @@ def responses(
     frames = (
         part for frame in read_texts(dataset, columns, progress) for part in frame.iter_slices(most)
     )
-    for cells in prefetch(map(decoder.decoded, frames)):
+    for cells in prefetch(map(decoder.decode, frames)):
         collected: dict[str, pl.Series] = {}
         for one, series in zip(spec.collected_columns, cells.get_columns(), strict=True):
             if isinstance(one, Response):

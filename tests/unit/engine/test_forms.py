@@ -360,7 +360,7 @@ def by_rows(
     decoder = Decoder(columns)
     with open_dataset(tuple(map(str, paths)), dialect) as dataset, dataset.redacted_errors():
         return [
-            row for frame in read_texts(dataset, columns) for row in decoder.decoded(frame).rows()
+            row for frame in read_texts(dataset, columns) for row in decoder.decode(frame).rows()
         ]
 
 
@@ -376,7 +376,7 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
             continue
         for size in (1, 2, 3, 7, 1000):
             blocks = (raw[at : at + size] for at in range(0, len(raw), size))
-            found = b"".join(file_content.decoded(blocks, encoding, marked=True))
+            found = b"".join(file_content.to_utf8(blocks, encoding, has_header=True))
             assert found.decode("utf-8", "replace") == whole
 
 

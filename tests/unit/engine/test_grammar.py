@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine import decode
 from dpcli.engine.decode import Decoder, swap_decimal_mark
+from dpcli.engine.decode_numbers import parse_number
 from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
@@ -43,7 +43,7 @@ FAMOUS = [
 def decoded(column: Column, texts: list[str]) -> list[int | None]:
     """What each text stands for, by the fastest expressions that decide all of them."""
     frame = pl.DataFrame({"t0": texts}, schema={"t0": pl.String()})
-    return Decoder([column]).decoded(frame)["t0"].to_list()
+    return Decoder([column]).decode(frame)["t0"].to_list()
 
 
 def odd_texts(column: Column, count: int) -> list[str]:
@@ -97,7 +97,7 @@ def test_a_decimal_comma_is_read_by_the_oracle_alike(
 def test_the_written_rule_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
     """The exact rules by themselves give the oracle's integers."""
     for text in odd_texts(column, 2000):
-        found = decode.number(text, column)
+        found = parse_number(text, column)
         expected = value(column, text)
         assert (found if found is not None else column.missing) == expected, text
 

@@ -148,7 +148,7 @@ def test_quotes_within_cells_are_left_as_they_are(
     path.write_bytes(whole)
     assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
     with open_dataset([str(path)]) as dataset:
-        found = read_pieces(dataset, [PrivatePartitionColumn("a")], Progress(), whole=True)
+        found = read_pieces(dataset, [PrivatePartitionColumn("a")], Progress(), in_place=True)
         assert not any(piece.quoted for piece in found)
 
     # A cell that begins with one, wherever it is, makes the others odd.

@@ -17,7 +17,7 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
-from dpcli.engine.parquet import parquet_source, scan_parquet_file, text_of
+from dpcli.engine.parquet import column_text, parquet_source, scan_parquet_file
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import PersonUnit, RowUnit
@@ -35,7 +35,7 @@ def texts(series: pl.Series, decimal: str = ".") -> list[str | None]:
         file.seek(0)
         frame = scan_parquet_file(file)
         (dtype,) = frame.collect_schema().dtypes()
-        return frame.select(text_of(0, dtype, decimal)).collect().to_series().to_list()
+        return frame.select(column_text(0, dtype, decimal)).collect().to_series().to_list()
 
 
 WORDS: tuple[tuple[pl.Series, list[str | None]], ...] = (

@@ -21,7 +21,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     rows: list[tuple[int | None, ...]] = []
     with open_dataset((str(path),)) as dataset, dataset.redacted_errors():
         for frame in read_texts(dataset, columns):
-            rows += decoder.decoded(frame).rows()
+            rows += decoder.decode(frame).rows()
     return rows
 
 
