@@ -1,4 +1,4 @@
-"""The files that Spark reads, by paths or addresses, and their headers."""
+"""The files that Spark reads, from paths or URLs, and their headers."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from dpcli.engine.source import PARQUET_ENDINGS, Dataset, Source, collect_proble
 from dpcli.engine.spark_tasks import File
 from dpcli.errors import DataError, Problem
 
-PACKED = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
-"""Endings by which Spark unpacks text; what they hold the local engine decides."""
+COMPRESSED_ENDINGS = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
+"""Endings of names of files that Spark decompresses; the local engine reads them instead."""
 
 HIDDEN = ("_", ".")
-"""How the names of files begin that Spark leaves out without a word."""
+"""First characters of the names of files that Spark skips silently."""
 
 LARGEST = 1 << 30
-"""Bytes of a file that is read whole: it passes through the memory of Java as one value."""
+"""Bytes of the largest file that one task reads: Java holds it in memory as one value."""
 
 LOCAL = "file:"
-"""How the addresses of files of this machine begin."""
+"""The start of URLs of files on this machine."""
 
 
-def files_of(
+def open_files(
     spark: SparkSession, names: Sequence[str], dialect: Dialect, columns: Sequence[Column]
 ) -> list[File]:
-    """The named files, and those in named folders. DataError with the problems of all."""
+    """The named files, and the files in named folders. Raises DataError with all problems."""
     problems: list[Problem] = []
     files: dict[str, File] = {}
     for name in names:
@@ -61,32 +61,32 @@ def files_of(
 def _named(
     spark: SparkSession, name: str, dialect: Dialect, columns: Sequence[Column]
 ) -> Iterator[File]:
-    """The file of a name, or all in the folder of that name but those that Spark hides."""
+    """The file with this name, or all files in the folder that Spark does not skip."""
     try:
-        system, status = place_of(spark, name)
+        system, status = _find(spark, name)
         if not status.isDirectory():
             yield _file(name, system, status, dialect, columns)
             return
-        inner = [one for one in system.listStatus(status.getPath()) if not _is_hidden(one)]
-        if not inner or any(one.isDirectory() for one in inner):
+        entries = [entry for entry in system.listStatus(status.getPath()) if not _is_hidden(entry)]
+        if not entries or any(entry.isDirectory() for entry in entries):
             raise DataError.about("data-unreadable.folder", file=name)
-        for one in sorted(inner, key=lambda one: str(one.getPath().getName())):
-            yield _file(one.getPath().toString(), system, one, dialect, columns)
+        for entry in sorted(entries, key=lambda entry: str(entry.getPath().getName())):
+            yield _file(entry.getPath().toString(), system, entry, dialect, columns)
     except (Py4JJavaError, PySparkException) as error:
-        missing = "FileNotFoundException" in str(error)
-        code = "data-missing" if missing else "data-unreadable.spark"
+        is_missing = "FileNotFoundException" in str(error)
+        code = "data-missing" if is_missing else "data-unreadable.spark"
         raise DataError.about(code, file=name) from None
 
 
-def place_of(spark: SparkSession, name: str) -> tuple[Any, Any]:
-    """The file system of a name and what it says of the file; no pattern is expanded."""
+def _find(spark: SparkSession, name: str) -> tuple[Any, Any]:
+    """The file system of a name, and the status of the file; no pattern is expanded."""
     path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(name)  # noqa: SLF001 - no other way
     system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001
     return system, system.getFileStatus(path)
 
 
 def _identity(address: str) -> str:
-    """What is the same for all names of a file of this machine, links among them."""
+    """A text that is the same for all names of a local file, including links."""
     path = address.removeprefix(LOCAL)
     if path == address:
         return address
@@ -98,14 +98,18 @@ def _is_hidden(status: Any) -> bool:
     return str(status.getPath().getName()).startswith(HIDDEN)
 
 
-def state_of(status: Any) -> tuple[int, int]:
-    """The size of a file, and when it was last changed."""
+def file_state(spark: SparkSession, address: str) -> tuple[int, int]:
+    """The size of a file, and the time of its last change."""
+    return _state(_find(spark, address)[1])
+
+
+def _state(status: Any) -> tuple[int, int]:
     return int(status.getLen()), int(status.getModificationTime())
 
 
 def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequence[Column]) -> File:
-    """A file whose header is known and has all columns, or which a task reads whole."""
-    file, lower = File(name, status.getPath().toString(), state_of(status), None), name.lower()
+    """A file with a header that has all columns, or a file that one task must read."""
+    file, lower = File(name, status.getPath().toString(), _state(status), None), name.lower()
     size = file.state[0]
     if _is_hidden(status) or lower.endswith("._copying_"):
         raise DataError.about("data-unreadable.spark", file=name)
@@ -113,27 +117,28 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
         raise DataError.about("not-csv.sealed", file=name)
     if not size:
         raise DataError.about("no-header", file=name)
-    packed = lower.endswith(PACKED) or dialect.encoding != UTF8
+    is_whole = lower.endswith(COMPRESSED_ENDINGS) or dialect.encoding != UTF8
     for window in WINDOWS[::2]:
         start = _read(system, status, 0, window)
-        if not dialect.names and not packed:
+        if not dialect.names and not is_whole:
             refuse_other_formats(start[:SIGNATURE_BYTES], name, dialect.encoding)
-            packed = is_parquet(start)
-        if packed or lower.endswith(PARQUET_ENDINGS):
+            is_whole = is_parquet(start)
+        if is_whole or lower.endswith(PARQUET_ENDINGS):
             if size > LARGEST:
                 raise DataError.about("data-too-large.spark", file=name)
             return file
         with TemporaryFile() as copy:
             copy.write(start)
             copy.flush()
-            own = dialect.of_file(name)
+            file_dialect = dialect.of_file(name)
             try:
-                header = own.names or read_header(copy, name, size, own)
+                header = file_dialect.names or read_header(copy, name, size, file_dialect)
             except DataError:
                 if window < min(size, WINDOWS[-1]):
                     continue
                 raise
-            require_columns(Dataset((Source(name, copy, size, header, dialect=own),)), columns)
+            source = Source(name, copy, size, header, dialect=file_dialect)
+            require_columns(Dataset((source,)), columns)
             return replace(file, header=header, ended=_read(system, status, size - 1, 1) == b"\n")
     raise AssertionError
 
@@ -141,6 +146,6 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
 def _read(system: Any, status: Any, start: int, most: int) -> bytes:
     stream = system.open(status.getPath())
     stream.seek(start)
-    found = bytes(stream.readNBytes(most))
+    content = bytes(stream.readNBytes(most))
     stream.close()
-    return found
+    return content

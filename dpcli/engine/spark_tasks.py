@@ -1,4 +1,7 @@
-"""What a task of Spark does: the local engine, on bytes and rows that it gets."""
+"""The work of a Spark task: the local engine, on bytes and rows from Spark.
+
+Types and names here are those of `pyarrow`: tasks get and return iterators of record batches.
+"""
 
 from __future__ import annotations
 
@@ -34,20 +37,21 @@ from dpcli.queries import Query
 Batches = Iterator[pa.RecordBatch]
 
 LINES = 1 << 16
-"""Lines or rows that pass between Spark and a task at a time."""
+"""Lines or rows that Spark and a task exchange at a time."""
 
 RESULT = pa.schema([("note", pa.string()), ("content", pa.binary())])
-"""Notes on stretches of files, and partials."""
+"""Reports on stretches of files, and partials."""
 
 ROWS_OF_TASK = 1 << 40
-"""The places of rows of one task before the shuffle lie below it."""
+"""More rows than one task has before the shuffle."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that Spark reads, with its size and time; without a `header` a task reads all of it.
+    """A file that Spark reads; `state` is its size and time.
 
-    With `whole`, one task gets all lines; `ended` is whether the last one ends in a line feed.
+    Without a `header`, one task reads the whole file as bytes. With `whole`, one task gets all its
+    lines. `ended` states that the last line ends in a line feed.
     """
 
     name: str
@@ -60,10 +64,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """What is asked of the rows of files, and how these are written; `key` is that of a shuffle.
+    """The queries, the format of the files, and the random `key` of the shuffle.
 
-    A task has a stretch of one file, and begins with a note in JSON: which file, how many bytes
-    there were, whether the stretch is `cut` in a quoted cell, and problems, which quote no record.
+    A task has a stretch of one file. Its first result is a report in JSON: the file, the number of
+    bytes, whether the stretch is `cut` within a quoted cell, and problems, which quote no record.
     """
 
     queries: Sequence[Query]
@@ -74,25 +78,25 @@ class Tasks:
 
     @property
     def aggregation(self) -> Aggregation:
-        """What is asked of the rows."""
+        """The aggregation of the queries."""
         return Aggregation(self.queries, self.unit)
 
     @property
     def _texts(self) -> tuple[IdColumn, ...]:
-        """The columns that are read, as texts that nothing is done to."""
+        """The columns of all queries, as texts that are not decoded."""
         names = dict.fromkeys(column.name for column in self.aggregation.columns)
         return tuple(map(IdColumn, names))
 
     @property
     def rows_schema(self) -> pa.Schema:
-        """Rows on their way to their users: whose and where they are, notes, and texts."""
+        """Rows of the shuffle: shard of the user, order of the row, report, and texts."""
         texts = [(f"t{place}", pa.string()) for place in range(len(self._texts))]
         return pa.schema(
             [("shard", pa.int64()), ("row", pa.int64()), ("note", pa.string()), *texts]
         )
 
     def partial(self, place: int, file: File, batches: Batches) -> Batches:
-        """The partial of a stretch of a file."""
+        """The report and the partial of a stretch of a file."""
 
         def work(dataset: Dataset) -> pa.Table:
             frames = self.aggregation.partial(dataset, Progress())
@@ -101,27 +105,27 @@ class Tasks:
         yield from self._reported(place, file, batches, work, RESULT)
 
     def rows(self, place: int, file: File, batches: Batches) -> Batches:
-        """The rows of a stretch of a file, as texts."""
+        """The report and the rows of a stretch of a file, as texts."""
         assert isinstance(self.unit, PersonUnit)
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
         user = strip_blanks(pl.col(f"t{columns.index(IdColumn(self.unit.column))}"))
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
-        # Rows without an id need not meet.
+        # Rows without an id need not meet in one task.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
 
         def work(dataset: Dataset) -> pa.Table:
-            found = pl.concat(read_texts(dataset, columns))
+            texts = pl.concat(read_texts(dataset, columns))
             none = pl.lit(None, pl.String).alias("note")
-            made = found.select(
+            rows = texts.select(
                 shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
                 pl.col(r"^t\d+$"),
             )  # fmt: skip
-            return made.to_arrow().cast(schema)
+            return rows.to_arrow().cast(schema)
 
         yield from self._reported(place, file, batches, work, schema)
 
     def users(self, batches: Batches) -> Batches:
-        """The partial of all rows of some users, and the notes that came with them."""
+        """The partial of all rows of some users, and the reports among the rows."""
         with TemporaryFile(prefix="dpcli-") as copy:
             with parquet.ParquetWriter(copy, self.rows_schema, compression="none") as writer:
                 for batch in batches:
@@ -146,9 +150,9 @@ class Tasks:
         work: Callable[[Dataset], pa.Table],
         schema: pa.Schema,
     ) -> Batches:
-        """A note on a stretch, and what is made of it if it is not cut."""
+        """The report on a stretch, and the result of `work` on it if it is not cut."""
         report: dict[str, Any] = {"file": place, "cut": False, "problems": []}
-        made = schema.empty_table()
+        result = schema.empty_table()
         with TemporaryFile(prefix="dpcli-") as copy:
             report["read"], begin = self._copied(file, batches, copy)
             try:
@@ -158,21 +162,23 @@ class Tasks:
                         or _is_cut(dataset.sources[0])
                     )
                     if not report["cut"]:
-                        made = work(dataset)
+                        result = work(dataset)
             except DpcliError as failure:
-                report["problems"] = [(one.code, one.message, one.hint) for one in failure.problems]
+                report["problems"] = [
+                    (problem.code, problem.message, problem.hint) for problem in failure.problems
+                ]
         yield pa.RecordBatch.from_pylist([{"note": json.dumps(report)}], schema)
-        yield from made.to_batches(LINES)
+        yield from result.to_batches(LINES)
 
     def _has_header(self, source: Source, begin: int | None) -> bool:
-        """Whether the header is in the stretch that should begin with it, behind blank lines."""
+        """Whether a stretch at the start of a file begins with the header, after blank lines."""
         if source.dialect is None or begin != 0 or self.dialect.names:
             return True
-        found = read_first_record(source.file, source.size, source.dialect)
-        return found is not None and tuple(found) == source.header
+        record = read_first_record(source.file, source.size, source.dialect)
+        return record is not None and tuple(record) == source.header
 
     def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
-        """Copy the bytes of a stretch, behind a header line; how many, and where it begins."""
+        """Copy a stretch after a header line; the number of bytes, and where it begins."""
         read, first = 0, None
         for batch in batches:
             content, begin = batch.columns
@@ -181,28 +187,28 @@ class Tasks:
                 continue
             if first is None:
                 first = begin[0].as_py()
-                self._head(file, copy, first)
+                self._write_header(file, copy, first)
             if not pc.all(pc.equal(begin, first)).as_py():
                 raise ValueError("a task has one stretch of a file")
             lines = pa.ListArray.from_arrays([0, len(content)], content)
             read += copy.write(pc.binary_join(lines, b"\n")[0].as_buffer()) + copy.write(b"\n")
         if first is None:
-            self._head(file, copy, None)
+            self._write_header(file, copy, None)
         copy.flush()
         if file.whole and not file.ended and first is not None:
-            # Within an open quote a line feed would be part of the last cell.
+            # After an open quote, a line feed would be part of the last cell.
             copy.truncate(copy.tell() - 1)
         copy.seek(0)
         return read, first
 
-    def _head(self, file: File, copy: BinaryIO, first: int | None) -> None:
-        """A line in the place of a header, unless the stretch begins with one."""
+    def _write_header(self, file: File, copy: BinaryIO, first: int | None) -> None:
+        """Write a placeholder header line, unless the stretch begins with the header."""
         if file.header is not None and (first != 0 or self.dialect.names):
             mark = self.dialect.of_file(file.name).delimiter
             copy.write(placeholder_header(mark, len(file.header)).encode())
 
     def _dataset(self, file: File, copy: BinaryIO) -> Dataset:
-        """A stretch of a file, as the local engine has files."""
+        """A stretch of a file as a data set of the local engine."""
         if file.header is None:
             dataset = Dataset((open_source(file.name, copy, self.dialect),), self.dialect)
             require_columns(dataset, self.columns)

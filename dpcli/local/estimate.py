@@ -1,7 +1,8 @@
-"""From collected responses to frequencies and means of groups, and their errors.
+"""Estimates frequencies and means of groups from collected responses.
 
-Responses are counted in one pass over their file. All of this is post-processing of what was
-collected: it reveals nothing more.
+Responses are counted in one pass over their file.
+
+Privacy: all of this is post-processing of the collected responses, so it reveals nothing more.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from dpcli.specification.model import Response, Spec
 class CollectedCounts:
     """The counts of one response, for each group of its public columns in their order.
 
-    `unread` counts records whose response or group is none that the spec knows.
+    `records` has the shape (groups,), `counts` (groups, outputs), both Int64; `totals` are the sums
+    of numbers. `unread` counts records with a response or group that the spec does not declare.
     """
 
     def __init__(self, response: Response) -> None:
@@ -40,17 +42,17 @@ class CollectedCounts:
         self.totals = [Fraction(0)] * groups
 
     def add(self, cells: pl.DataFrame) -> None:
-        """More records: places of labels, and numbers; null where they are neither."""
+        """Add records: places of labels, and numbers; null for a cell that is neither."""
         response, form = self.response, self.response.randomizer.form
-        known = cells.drop_nulls([*response.names, *(column.name for column in response.by)])
-        self.unread += len(cells) - len(known)
-        groups = np.zeros(len(known), np.int64)
+        readable = cells.drop_nulls([*response.names, *(column.name for column in response.by)])
+        self.unread += len(cells) - len(readable)
+        groups = np.zeros(len(readable), np.int64)
         for column in response.by:
-            groups = groups * len(column.labels) + known[column.name].to_numpy()
+            groups = groups * len(column.labels) + readable[column.name].to_numpy()
         size, outputs = self.counts.shape
         self.records += np.bincount(groups, minlength=size)
         for place, name in enumerate(response.names):
-            values = known[name].to_numpy()
+            values = readable[name].to_numpy()
             if form == "number":
                 sums = np.bincount(groups, values, minlength=size)
                 self.totals = [
@@ -60,20 +62,20 @@ class CollectedCounts:
             elif form == "bits":
                 self.counts[:, place] += np.bincount(groups[values == 1], minlength=size)
             else:
-                found = np.bincount(groups * outputs + values, minlength=size * outputs)
-                self.counts += found.reshape(size, outputs)
+                joint = np.bincount(groups * outputs + values, minlength=size * outputs)
+                self.counts += joint.reshape(size, outputs)
 
 
 def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
-    """The counts of every response in a file of collected ones, read once.
+    """The counts of every response in a file of collected responses, from one pass.
 
     Raises DataError if the file cannot be read, lacks a column, or holds no responses.
     """
-    found = [CollectedCounts(response) for response in spec.responses]
+    collected = [CollectedCounts(response) for response in spec.responses]
     columns = _columns(spec)
     decoder = Decoder(columns)
     names = {text: column.name for column, text in decoder.columns.items()}
-    limits = {one.column.name: one.randomizer.limits for one in spec.responses}
+    limits = {response.column.name: response.randomizer.limits for response in spec.responses}
     numbers = []
     for text, column in names.items():
         if (ends := limits.get(column)) is not None:
@@ -85,35 +87,38 @@ def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
             for frame in read_texts(dataset, columns):
                 places = decoder.decode(frame).cast(pl.Int64).rename(names)
                 cells = places.with_columns(frame.select(numbers))
-                for one in found:
-                    one.add(cells)
-    raw = [one.response.column.name for one in found if one.unread and not one.records.any()]
-    if raw:
-        raise DataError.about("not-responses", file=name, columns=raw)
-    return found
+                for response_counts in collected:
+                    response_counts.add(cells)
+    unreadable = [
+        counts.response.column.name
+        for counts in collected
+        if counts.unread and not counts.records.any()
+    ]
+    if unreadable:
+        raise DataError.about("not-responses", file=name, columns=unreadable)
+    return collected
 
 
 def _columns(spec: Spec) -> list[CategoryColumn]:
-    """The collected columns, as columns of labels; of numbers it is only the name."""
+    """The collected columns as columns of labels; a column of numbers has no labels here."""
     labels: dict[str, Sequence[str]] = {}
     for response in spec.responses:
         outputs = ("0", "1") if response.randomizer.form == "bits" else response.outputs
         labels |= dict.fromkeys(response.names, outputs)
         labels |= {column.name: column.labels for column in response.by}
     return [
-        CategoryColumn(name, "category", tuple((label, label) for label in given))
-        for name, given in labels.items()
+        CategoryColumn(name, "category", tuple((label, label) for label in column_labels))
+        for name, column_labels in labels.items()
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupEstimate:
-    """One number about one group; without records there is none.
+    """The estimate of one frequency or mean of one group; `value` is None without records.
 
-    `item` is the label whose frequency it is, empty for a mean. `lower` and `upper` hold
-    the frequency or mean among the records themselves, before they were randomized, with
-    the confidence that was asked for; by the normal approximation, for groups of some
-    dozens of records or more.
+    `item` is the label of the frequency, or empty for a mean. `lower` and `upper` contain the
+    frequency or mean of the records before randomization, with the requested confidence. They use
+    the normal approximation, which needs some dozens of records per group.
     """
 
     column: str
@@ -129,31 +134,32 @@ class GroupEstimate:
 def estimate_groups(
     collected: Sequence[CollectedCounts], confidence: Fraction
 ) -> Iterator[GroupEstimate]:
-    """Every estimate, response by response, group by group, of what can be estimated."""
-    reach = normal_quantile(float(1 - confidence))
-    for one in collected:
-        response = one.response
+    """The estimates of all responses that can be estimated, group by group."""
+    quantile = normal_quantile(float(1 - confidence))
+    for counted in collected:
+        response = counted.response
         if not response.randomizer.estimable:
             continue
         groups = product(*([(by.name, label) for label in by.labels] for by in response.by))
-        found = zip(groups, one.records.tolist(), one.counts.tolist(), one.totals, strict=True)
-        for group, records, counts, total in found:
-            tally = ResponseCounts(records, tuple(counts), total)
-            yield from _group(response, group, tally, reach)
+        records, counts = counted.records.tolist(), counted.counts.tolist()
+        by_group = zip(groups, records, counts, counted.totals, strict=True)
+        for group, group_records, group_counts, total in by_group:
+            response_counts = ResponseCounts(group_records, tuple(group_counts), total)
+            yield from _estimate(response, group, response_counts, quantile)
 
 
-def _group(
-    response: Response, group: tuple[tuple[str, str], ...], tally: ResponseCounts, reach: float
+def _estimate(
+    response: Response, group: tuple[tuple[str, str], ...], counts: ResponseCounts, quantile: float
 ) -> Iterator[GroupEstimate]:
     column, randomizer = response.column, response.randomizer
     items = column.labels if isinstance(column, CategoryColumn) else ("",)
-    if not tally.records:
+    if not counts.records:
         for item in items:
             yield GroupEstimate(column.name, group, item, 0)
         return
-    raw = randomizer.estimates(tally)
-    likely = [min(max(float(value), 0.0), 1.0) for value in raw]
-    variances = randomizer.variances(likely)
+    raw = randomizer.estimates(counts)
+    probabilities = [min(max(float(value), 0.0), 1.0) for value in raw]
+    variances = randomizer.variances(probabilities)
     values, limits = raw, None
     if "simplex" in response.steps:
         values, limits = on_simplex(raw), (Fraction(0), Fraction(1))
@@ -161,22 +167,22 @@ def _group(
         assert isinstance(column, NumericColumn)
         limits = (column.lower * column.step, column.upper * column.step)
         values = tuple(min(max(value, limits[0]), limits[1]) for value in raw)
-    for item, first, value, variance in zip(items, raw, values, variances, strict=True):
-        error = sqrt(max(variance, 0.0) / tally.records)
-        width = Fraction(reach * error)
-        lower, upper = first - width, first + width
+    for item, estimate, value, variance in zip(items, raw, values, variances, strict=True):
+        error = sqrt(max(variance, 0.0) / counts.records)
+        width = Fraction(quantile * error)
+        lower, upper = estimate - width, estimate + width
         if limits is not None:
-            # The true value lies within the limits, and so does the published one.
+            # The exact value lies within the limits, and so does the published one.
             lower = max(min(lower, value), limits[0])
             upper = min(max(upper, value), limits[1])
-        yield GroupEstimate(column.name, group, item, tally.records, value, error, lower, upper)
+        yield GroupEstimate(column.name, group, item, counts.records, value, error, lower, upper)
 
 
 def on_simplex(values: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """The frequencies nearest to these that are not negative and sum to one.
+    """The nearest frequencies that are not negative and sum to one.
 
-    All are moved by the same amount, and those that would be negative are zero (the
-    Euclidean projection: Wang, Lopuhaa-Zwakenberg, Li, Skoric and Li 2020, Norm-Sub).
+    All values are shifted by the same amount, and negative results become zero (the Euclidean
+    projection: Wang, Lopuhaa-Zwakenberg, Li, Skoric and Li 2020, Norm-Sub).
     """
     total, moved = Fraction(0), Fraction(0)
     for count, value in enumerate(sorted(values, reverse=True), 1):

@@ -1,8 +1,8 @@
-"""Responses on disk that are not published yet: named when they are charged for.
+"""The outbox: responses on disk that are charged, or about to be charged.
 
-Until then the file has no name, so that nothing is left of an attempt that dies. The
-ledger keeps only their digest: the bytes of a charged release that are found under their
-waiting name can be published; they cannot be made again.
+Before the charge the file has no name, so that an attempt that dies leaves nothing behind. The
+ledger stores only the digest of the responses. The file of a charged release is the only copy of
+its responses: it can be published, but not generated again.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ ENDING = ".responses"
 
 
 def waiting_path(ledger: Path, release_id: str) -> Path:
-    """Where the charged responses of a release wait: next to the ledger that charged them."""
-    book = ledger.resolve()
-    short = hashlib.sha256(release_id.encode()).hexdigest()[:24]
-    return book.with_name(f".{book.name}-{short}{ENDING}")
+    """The path at which the charged responses of a release wait, next to their ledger."""
+    ledger = ledger.resolve()
+    digest = hashlib.sha256(release_id.encode()).hexdigest()[:24]
+    return ledger.with_name(f".{ledger.name}-{digest}{ENDING}")
 
 
 def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
-    """Remove what waits for no release that was charged; while no other process can charge."""
-    book = ledger.resolve()
+    """Remove waiting files that belong to no charged release, as far as the system allows it.
+
+    The caller holds the write lock of the ledger, so that no other process can charge.
+    """
+    ledger = ledger.resolve()
     kept = {waiting_path(ledger, release_id) for release_id in charged}
     with contextlib.suppress(OSError):
-        for path in book.parent.iterdir():
-            ours = path.name.startswith(f".{book.name}-") and path.name.endswith(ENDING)
-            if ours and path not in kept:
+        for path in ledger.parent.iterdir():
+            is_waiting = path.name.startswith(f".{ledger.name}-") and path.name.endswith(ENDING)
+            if is_waiting and path not in kept:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
@@ -42,15 +45,15 @@ def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
 class Outbox:
     """A file of responses without a name, in the folder where they will wait.
 
-    Only its owner may read it. Where files cannot be without a name, it has a temporary one
-    and is removed at the end.
+    Only its owner may read it. If the file system requires names, the file has a temporary name
+    and is removed at the end. Raises OutputError if the file cannot be created.
     """
 
     def __init__(self, waiting: Path) -> None:
         self.waiting = waiting
         self._digest = hashlib.sha256()
         self._is_named = False
-        with _reported(waiting.parent):
+        with _output_errors(waiting.parent):
             descriptor = _nameless(waiting.parent)
             self._temporary: Path | None = None
             if descriptor is None:
@@ -71,35 +74,35 @@ class Outbox:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what was written."""
+        """The SHA-256 of the bytes so far."""
         return self._digest.hexdigest()
 
     def write(self, content: bytes) -> None:
-        """More of the responses. Raises OutputError."""
+        """Append bytes of responses. Raises OutputError."""
         self._digest.update(content)
-        with _reported(self.waiting.parent):
+        with _output_errors(self.waiting.parent):
             self._file.write(content)
 
     def sync(self) -> None:
-        """Have all of it on disk. Raises OutputError."""
-        with _reported(self.waiting.parent):
+        """Flush all bytes to the disk. Raises OutputError."""
+        with _output_errors(self.waiting.parent):
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def name(self) -> None:
         """Give the file its waiting name. Raises OutputError.
 
-        To be called while no other process can charge for this release: a file that has the
-        name already was never charged for, and is removed.
+        Call it while no other process can charge for this release. Another file with this name
+        was then never charged for, and is removed.
         """
-        with _reported(self.waiting.parent):
+        with _output_errors(self.waiting.parent):
             self.waiting.unlink(missing_ok=True)
             folder = os.open(self.waiting.parent, os.O_RDONLY)
             try:
                 if self._temporary is None:
-                    # With a folder given, the link is followed to the file itself.
-                    opened = _opened(self._file.fileno())
-                    os.link(opened, self.waiting.name, dst_dir_fd=folder)
+                    # With a folder descriptor, the link is followed to the file itself.
+                    source = _descriptor_path(self._file.fileno())
+                    os.link(source, self.waiting.name, dst_dir_fd=folder)
                 else:
                     self._temporary.rename(self.waiting)
                     self._temporary = None
@@ -110,7 +113,7 @@ class Outbox:
                 os.close(folder)
 
     def unname(self) -> None:
-        """Take the waiting name away again, if it is this file that has it."""
+        """Remove the waiting name, if it still belongs to this file."""
         if self._is_named:
             with contextlib.suppress(OSError):
                 if os.path.samestat(self.waiting.lstat(), os.fstat(self._file.fileno())):
@@ -118,25 +121,25 @@ class Outbox:
 
 
 def _nameless(folder: Path) -> int | None:
-    """A new file without a name that can be given one; None where that is not possible."""
+    """A new file without a name that can be linked later; None if this is not possible."""
     if not hasattr(os, "O_TMPFILE"):
         return None
     try:
         descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o600)
     except OSError:
         return None
-    if Path(_opened(descriptor)).exists():
+    if Path(_descriptor_path(descriptor)).exists():
         return descriptor
     os.close(descriptor)
     return None
 
 
-def _opened(descriptor: int) -> str:
+def _descriptor_path(descriptor: int) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
 def digest_of(path: Path) -> str | None:
-    """SHA-256 of a regular file; None if it is none or cannot be read."""
+    """The SHA-256 of a regular file; None for other files and for one that cannot be read."""
     try:
         if path.is_file():
             with path.open("rb") as file:
@@ -147,7 +150,7 @@ def digest_of(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _reported(folder: Path) -> Iterator[None]:
+def _output_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

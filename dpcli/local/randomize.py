@@ -1,6 +1,6 @@
-"""The local model: each record is randomized by itself, and charged for.
+"""Randomizes each record by itself, and charges for the responses.
 
-Responses can be put in a random order, every order equally likely, in bounded memory.
+Responses can be shuffled in bounded memory, with every order equally likely.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.specification.model import Response, Spec, ValuedColumn
 
 CELLS = 1 << 22
-"""Cells of responses that are made at a time; memory grows with this, not with the file."""
+"""Cells of responses that are generated at a time; memory grows with it, not with the file."""
 
 BUCKET = 1 << 25
-"""Bytes of the data file for each bucket: about as much is in memory at a time."""
+"""Bytes of the data file per bucket: about as many are in memory at a time."""
 
 MOST_BUCKETS = 200
-"""Files that are open at a time; for very large data, buckets grow instead."""
+"""Files that are open at a time; for larger data, buckets grow instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class RandomizedCollection:
-    """What may be published about a collection: plan, name, digest, and place in the ledger."""
+    """What may be published about a collection: plan, release id, digest, and receipt."""
 
     plan: Plan
     release_id: str
@@ -65,14 +65,13 @@ def randomize_records(
     shuffle: bool,
     progress: Progress | None = None,
 ) -> StoredRelease:
-    """Randomize every record, charge for it, and leave the responses waiting next to the ledger.
+    """Randomize every record, charge for it, and keep the responses in the outbox of the ledger.
 
-    A release of that name and spec that was made before is returned as it is, and
-    nothing is read. The budget is checked before a data file is opened, and again when
-    it is charged; by then all responses are on disk, so that every charge has its responses.
-    Raises BudgetError, DataError, LedgerError or OutputError.
+    If the release is stored already, it is returned and nothing is read. The budget is checked
+    before a data file is opened, and again at the charge. By then all responses are on disk, so
+    that every charge has its responses. Raises BudgetError, DataError, LedgerError or OutputError.
     """
-    assert plan.is_local, "without responses nothing would be collected"
+    assert plan.is_local, "only a local plan has responses"
     if open_charge.stored is not None:
         return open_charge.stored
     require_plan_fits(plan)
@@ -80,12 +79,12 @@ def randomize_records(
     ledger, charge = open_charge.ledger, open_charge.charge
     with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:
 
-        def rendered(receipt: Receipt) -> Mapping[str, bytes]:
+        def outputs_of(receipt: Receipt) -> Mapping[str, bytes]:
             collection = RandomizedCollection(
                 plan, charge.release_id, charge.created, outbox.digest, receipt, shuffle
             )
             outputs = {RESPONSES: outbox.digest.encode(), **render(collection)}
-            # Within the transaction: no other process charges for anything now.
+            # Within the transaction, in which no other process can charge.
             remove_uncharged(ledger.path, ledger.release_ids())
             outbox.name()
             return outputs
@@ -93,14 +92,14 @@ def randomize_records(
         try:
             open_charge.draw_noise()
             write_responses(plan, data, outbox, shuffle=shuffle, progress=progress)
-            return open_charge.commit(rendered)
+            return open_charge.commit(outputs_of)
         except BaseException:
-            _forget(outbox, ledger, charge.release_id)
+            _unname_uncharged(outbox, ledger, charge.release_id)
             raise
 
 
-def _forget(outbox: Outbox, ledger: Ledger, release_id: str) -> None:
-    """Take the name from responses that were certainly not charged for."""
+def _unname_uncharged(outbox: Outbox, ledger: Ledger, release_id: str) -> None:
+    """Remove the name of responses that were certainly not charged for."""
     try:
         charged = ledger.stored(release_id) is not None
     except LedgerError as failure:
@@ -117,25 +116,28 @@ def write_responses(
     shuffle: bool,
     progress: Progress | None = None,
 ) -> None:
-    """Read the data once and write one row of responses for each record."""
+    """Read the data once, and write one row of responses for each record. Raises DataError."""
     spec = plan.spec
     with open_dataset(data, spec.dialect, progress) as dataset:
         require_columns(dataset, _columns(spec))
         with dataset.redacted_errors():
-            outbox.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
+            outbox.write(_csv_bytes(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)
             ordered = in_random_order(frames, dataset.size) if shuffle else frames
-            for rows in prefetch(_csv(frame) for frame in ordered):
+            for rows in prefetch(_csv_bytes(frame) for frame in ordered):
                 outbox.write(rows)
     outbox.sync()
 
 
 def _columns(spec: Spec) -> list[ValuedColumn]:
-    """The columns of the data file that are read, in the order of what is collected."""
-    return [one.column if isinstance(one, Response) else one for one in spec.collected_columns]
+    """The columns of the data file that are read, in the order of the output."""
+    return [
+        output.column if isinstance(output, Response) else output
+        for output in spec.collected_columns
+    ]
 
 
-def _csv(frame: pl.DataFrame, *, header: bool = False) -> bytes:
+def _csv_bytes(frame: pl.DataFrame, *, header: bool = False) -> bytes:
     buffer = io.BytesIO()
     frame.write_csv(buffer, include_header=header, quote_style="necessary")
     return buffer.getvalue()
@@ -144,43 +146,45 @@ def _csv(frame: pl.DataFrame, *, header: bool = False) -> bytes:
 def responses(
     spec: Spec, dataset: Dataset, progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
-    """What is collected of each record, some thousands at a time, in the order of the files.
+    """The output row of each record, some thousands at a time, in the order of the files.
 
-    Every cell that is randomized is sealed as soon as it is a whole number, and only its
-    channel opens it. The files must have the columns.
+    The files must have the columns. A cell that is to be randomized is sealed as soon as it is a
+    whole number, and only its randomizer opens it.
     """
     columns = _columns(spec)
     decoder = Decoder(columns)
-    # A block of short rows has many of them, and a response may have many columns.
-    most = max(1, CELLS // len(spec.header))
+    # A block may have many short rows, and a response may have many columns.
+    row_limit = max(1, CELLS // len(spec.header))
     frames = (
-        part for frame in read_texts(dataset, columns, progress) for part in frame.iter_slices(most)
+        rows
+        for frame in read_texts(dataset, columns, progress)
+        for rows in frame.iter_slices(row_limit)
     )
     for cells in prefetch(map(decoder.decode, frames)):
         collected: dict[str, pl.Series] = {}
-        for one, series in zip(spec.collected_columns, cells.get_columns(), strict=True):
-            if isinstance(one, Response):
-                sealed = Confidential(series.cast(pl.Int64).to_numpy(), one.randomizer)
-                collected |= _written(one, sealed)
+        for column, series in zip(spec.collected_columns, cells.get_columns(), strict=True):
+            if isinstance(column, Response):
+                sealed = Confidential(series.cast(pl.Int64).to_numpy(), column.randomizer)
+                collected |= _respond(column, sealed)
             else:
-                collected[one.name] = _texts(one, series)
+                collected[column.name] = _public_texts(column, series)
         yield pl.DataFrame(collected)
 
 
-def _written(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Series]:
-    drawn = response.randomizer.respond(cells).value
+def _respond(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Series]:
+    answers = response.randomizer.respond(cells).value
     if response.randomizer.form == "number":
         assert isinstance(response.column, NumericColumn)
-        written = [_decimals(response.column, drawn[0])]
+        columns = [_decimals(response.column, answers[0])]
     elif response.randomizer.form == "bits":
-        written = [pl.Series(bits) for bits in drawn]
+        columns = [pl.Series(bits) for bits in answers]
     else:
-        written = [_labels(response.outputs, pl.Series(drawn[0]))]
-    return dict(zip(response.names, written, strict=True))
+        columns = [_labels(response.outputs, pl.Series(answers[0]))]
+    return dict(zip(response.names, columns, strict=True))
 
 
-def _texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
-    """Public cells, as they are written: labels and numbers, nothing where they are missing."""
+def _public_texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
+    """Public cells as labels, dates and decimals; null for a missing cell."""
     if isinstance(column, CategoryColumn):
         return _labels(column.labels, cells)
     if column.kind == "date":
@@ -190,7 +194,7 @@ def _texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
 
 
 def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
-    """Places as the labels that stand there; no text is copied for any of them."""
+    """The labels at these places; no text is copied."""
     return places.cast(pl.UInt32).cat.to(pl.Enum(labels))
 
 
@@ -200,11 +204,11 @@ def _decimals(column: NumericColumn, steps: Array) -> pl.Series:
 
 
 def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
-    """All rows of `frames` in a uniformly random order; `size` is that of the data file.
+    """All rows of `frames` in a uniformly random order; `size` is the size of the data file.
 
-    Each row goes to a uniformly random bucket, and each bucket is put in a random order: every
-    order of all rows is then equally likely (Rao 1961; Sandelius 1962). Buckets are files
-    without a name.
+    Each row goes to a uniformly random bucket, and the rows of each bucket are shuffled. Then
+    every order of all rows is equally likely (Rao 1961; Sandelius 1962). Buckets are files without
+    a name. Raises DataError `no-space.responses`.
     """
     with ExitStack() as stack:
         buckets = [
@@ -213,17 +217,17 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
         ]
         lengths: list[list[int]] = [[] for _ in buckets]
         for frame in frames:
-            chosen = uniforms(len(buckets), len(frame))
+            drawn = uniforms(len(buckets), len(frame))
             for place, bucket in enumerate(buckets):
                 buffer = io.BytesIO()
-                frame.filter(pl.Series(chosen == place)).write_ipc_stream(buffer)
+                frame.filter(pl.Series(drawn == place)).write_ipc_stream(buffer)
                 lengths[place].append(_spill(bucket, buffer))
-        for bucket, parts in zip(buckets, lengths, strict=True):
+        for bucket, sizes in zip(buckets, lengths, strict=True):
             bucket.seek(0)
-            read = [pl.read_ipc_stream(bucket.read(length)) for length in parts]
-            if read:
-                whole = pl.concat(read)
-                yield whole[random_order(len(whole))]
+            parts = [pl.read_ipc_stream(bucket.read(length)) for length in sizes]
+            if parts:
+                rows = pl.concat(parts)
+                yield rows[random_order(len(rows))]
 
 
 def _spill(bucket: BinaryIO, rows: io.BytesIO) -> int:
@@ -234,9 +238,9 @@ def _spill(bucket: BinaryIO, rows: io.BytesIO) -> int:
 
 
 def random_order(count: int) -> Ints:
-    """The places from 0 on in a uniformly random order.
+    """A uniformly random permutation of 0 to count - 1, as Int64 of shape (count,).
 
-    Sorted by random words, which are generated again if two of them are the same.
+    It sorts random words, and draws all of them again if two words are equal.
     """
     while True:
         words = np.frombuffer(random_bytes(8 * count), np.uint64)

@@ -61,7 +61,7 @@ def collected(
         ("-4e18, 4e18", "1", ["-4e18", "12"], ["-4" + "0" * 18, "12"]),
     ],
 )
-def test_public_numbers_are_written_exactly(
+def test_public_numbers_are_respond_exactly(
     bounds: str, step: str, cells: list[str], expected: list[str], tmp_path: Path
 ) -> None:
     """Beyond 64 bits as well, and with any number of decimals."""
@@ -119,7 +119,7 @@ def test_many_columns_are_made_a_few_rows_at_a_time(
 ) -> None:
     """The cells that are made at a time are bounded, and no row is lost between slices."""
     sizes = []
-    written = randomize._written
+    written = randomize._respond
 
     def noted(response: object, cells: object) -> dict[str, pl.Series]:
         made = written(response, cells)  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ def test_many_columns_are_made_a_few_rows_at_a_time(
         return made
 
     monkeypatch.setattr(randomize, "CELLS", 100)
-    monkeypatch.setattr(randomize, "_written", noted)
+    monkeypatch.setattr(randomize, "_respond", noted)
     labels = ", ".join(f"l{number}" for number in range(10))
     found = collected(
         f"  c: {{type: category, values: [{labels}], missing: l0}}",
