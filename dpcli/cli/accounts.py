@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.charging import ChargeRequest, Notices, charge, sharing_warnings
-from dpcli.cli.console import notify, say
+from dpcli.cli.console import notify, print_line
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, BalanceForecast
@@ -88,7 +88,7 @@ def forecast_balance(
 def warn(texts: list[str]) -> list[str]:
     """Print warnings on standard error, and hand them back."""
     for text in texts:
-        say(f"warning: {text}")
+        print_line(f"warning: {text}")
     return texts
 
 

@@ -9,7 +9,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.console import notify, print_json
-from dpcli.cli.options import input_file, refuse_first, require_new
+from dpcli.cli.options import input_file, refuse_first, require_new_file
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.file_content import SEALED_ENDING
 from dpcli.planning.planner import make_plan
@@ -30,7 +30,7 @@ def aggregate(
     fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
     plan = make_plan(read_central_spec(spec))
-    require_new(output, spec, *plan.spec.files, *map(input_file, data))
+    require_new_file(output, spec, *plan.spec.files, *map(input_file, data))
     with shown_progress(quiet=quiet) as progress:
         part = seal_data(plan, tuple(data), progress)
     write_private(part, output)

@@ -9,7 +9,7 @@ import typer
 
 from dpcli.charging import sharing_warnings
 from dpcli.cli.accounts import forecast_balance, warn
-from dpcli.cli.console import print_json, problem_facts, say
+from dpcli.cli.console import print_json, problem_facts, print_line
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.text_tables import write_table
@@ -88,9 +88,9 @@ def check(
         return
     missing = [key for key in STEWARDS.values() if not plan.spec.declarations.answer(key)]
     if missing:
-        say(note("check.undeclared", keys=missing))
+        print_line(note("check.undeclared", keys=missing))
     end = note("check.unreadable", columns=unreadable) if unreadable else "no problems"
-    say(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, {end}", file=sys.stdout)
+    print_line(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, {end}", file=sys.stdout)
 
 
 def _unnoticed(plan: Plan) -> list[str]:

@@ -38,9 +38,9 @@ def _pages() -> Iterator[tuple[str, tuple[str, dict[str, str], str]]]:
     for part in ("\n" + text).split("\n# ")[1:]:
         head, _, body = part.partition("\n")
         name, _, place = head.partition(" -> ")
-        prose, _, options = body.strip("\n").partition(OPTIONS)
+        help_prose, _, options = body.strip("\n").partition(OPTIONS)
         lines = (line.strip().partition(": ") for line in options.splitlines())
-        yield name, (prose, {label: words for label, _, words in lines}, place)
+        yield name, (help_prose, {label: words for label, _, words in lines}, place)
 
 
 PAGES = dict(_pages())
@@ -53,14 +53,14 @@ COMMANDS = tuple(name for name in PLACES if " " not in name)
 """The commands that `dpcli --help` lists."""
 
 
-def prose(name: str) -> str:
+def help_prose(name: str) -> str:
     """The help of a command line without its options."""
     return PAGES[name][0]
 
 
-def page(name: str) -> str:
+def help_page(name: str) -> str:
     """The same for the parser: a mark tells it to keep the lines of a block."""
-    blocks = prose(name).split("\n\n")
+    blocks = help_prose(name).split("\n\n")
     return "\n\n".join(f"\b\n{one}" if "\n " in one else one for one in blocks)
 
 
@@ -70,9 +70,9 @@ def option_help(name: str, option: str) -> str:
     return next(PAGES[one][1][option] for one in places if option in PAGES[one][1])
 
 
-def brief(name: str) -> str:
+def help_brief(name: str) -> str:
     """The first line of a page, which lists of commands show."""
-    return prose(name).split("\n", 1)[0].rstrip(".")
+    return help_prose(name).split("\n", 1)[0].rstrip(".")
 
 
 class LazyGroup(TyperGroup):
@@ -92,7 +92,7 @@ class LazyGroup(TyperGroup):
         """A command as lists and shells show it; it cannot be run."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        return TyperCommand(cmd_name, short_help=brief(self.prefix + cmd_name))
+        return TyperCommand(cmd_name, short_help=help_brief(self.prefix + cmd_name))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Without a command: an error and, for people, the list of commands."""
@@ -102,7 +102,7 @@ class LazyGroup(TyperGroup):
         if not is_json(sys.stderr):
             names = self.list_commands(ctx)
             width = max(map(len, names))
-            listed = (f"  {name:{width}}  {brief(self.prefix + name)}" for name in names)
+            listed = (f"  {name:{width}}  {help_brief(self.prefix + name)}" for name in names)
             print("\ncommands:", *listed, sep="\n", file=sys.stderr)
         raise typer.Exit(2)
 
@@ -153,11 +153,11 @@ class Command(TyperCommand):
         if _is_argument(param):
             return _label(param)
         names = " / ".join([", ".join(sorted(param.opts, key=len)), *param.secondary_opts])
-        choices = "|".join(_literal(self.hints.get(param.name)))
+        choices = "|".join(_choices(self.hints.get(param.name)))
         return names if param.is_flag else f"{names} {param.metavar or choices}"
 
     def _refusal(self, param: Any, where: str) -> Problem:
-        option, choices = _label(param), _literal(self.hints.get(param.name))
+        option, choices = _label(param), _choices(self.hints.get(param.name))
         if choices:
             facts = {"option": option, "choices": choices, "where": where}
             return make_problem("command-line.choice", **facts)
@@ -184,7 +184,7 @@ def _label(param: Any) -> str:
     return names[0] if names else (param.metavar or param.name or "").strip("[].")
 
 
-def _literal(hint: Any) -> tuple[str, ...]:
+def _choices(hint: Any) -> tuple[str, ...]:
     """The choices of a parameter of a literal type."""
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
@@ -194,11 +194,11 @@ def _literal(hint: Any) -> tuple[str, ...]:
 def _load(name: str) -> Any:
     """A command with all that it imports, or a group."""
     if PLACES[name] == GROUP:
-        return LazyGroup(name=name, help=page(name), rich_markup_mode=None)
+        return LazyGroup(name=name, help=help_page(name), rich_markup_mode=None)
     module, _, function = PLACES[name].partition(":")
     callback = getattr(import_module(f"dpcli.cli.{module}"), function)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name.rpartition(" ")[2], cls=Command, help=page(name))(callback)
+    single.command(name.rpartition(" ")[2], cls=Command, help=help_page(name))(callback)
     command: Any = typer.main.get_command(single)
     command.hints = get_type_hints(callback, include_extras=True)
     for one in command.params:

@@ -4,7 +4,7 @@ Everything that is printed passes one of two streams. They write control charact
 characters that change the direction of text, as escapes; on a terminal they also wrap lines
 between words. Bytes (tables, drafts, stored outputs) go around them: there the rules of the
 format hold. Names of files are the only texts of a user that may contain line ends, so lines
-with such names are printed by `say`. With `--error-format json`, standard error has an object in
+with such names are printed by `print_line`. With `--error-format json`, standard error has an object in
 JSON on each line.
 """
 
@@ -25,24 +25,24 @@ from dpcli.errors import DpcliError, Problem
 from dpcli.messages import escape_controls, note
 from dpcli.reference import wrap_paragraph
 
-ACTING = re.compile(
+CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 """Controls but for tab and line feed, ends of lines, changes of direction, half characters."""
 
-WIDEST = 100
+MAX_PROSE_WIDTH = 100
 """Characters of a line of prose that are easy to read."""
 
-USUAL = 80
+DEFAULT_WIDTH = 80
 """Columns of a terminal that does not report its width."""
 
-GUTTER, LEAST = 12, 40
+MESSAGE_GUTTER, LEAST = 12, 40
 """Columns next to a source line in a message, and the fewest that are shown of it."""
 
-MOST_PAGES = 3
+MAX_PAGES = 3
 """Pages that are named below the problems."""
 
-QUOTED, KEPT = re.compile("`[^`]+`"), "\0"
+QUOTED, KEPT_SPACE = re.compile("`[^`]+`"), "\0"
 """Commands in a text, and what stands for their spaces while lines are filled."""
 
 WORD = re.compile(r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)")
@@ -92,17 +92,17 @@ def open_standard_streams() -> None:
     )
 
 
-def harmless(text: str) -> str:
+def escaped(text: str) -> str:
     """The text with an escape for every character that acts on a terminal."""
-    return ACTING.sub(lambda found: ascii(found[0])[1:-1], text)
+    return CONTROL_CHARACTERS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def notify(name: str, /, **facts: object) -> None:
     """Print a notice of `reference/notes.toml` on standard error."""
-    say(note(f"notice.{name}", **facts))
+    print_line(note(f"notice.{name}", **facts))
 
 
-def say(line: str, *, file: TextIO | None = None) -> None:
+def print_line(line: str, *, file: TextIO | None = None) -> None:
     """Print one line, on standard error if `file` is none, whatever names are in it."""
     print(escape_controls(line), file=file or sys.stderr)
 
@@ -113,9 +113,9 @@ def width_of(stream: TextIO) -> int:
     if named.isdecimal() and int(named):
         return int(named)
     try:
-        return os.get_terminal_size(stream.fileno()).columns or USUAL
+        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
     except (OSError, ValueError):
-        return USUAL
+        return DEFAULT_WIDTH
 
 
 def wrapped(text: str, width: int, column: int = 0) -> str:
@@ -128,22 +128,20 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
     for place, line in enumerate(lines):
         before = " " * column if place == 0 else ""
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
-            whole = QUOTED.sub(lambda found: found[0].replace(" ", KEPT), before + line)
+            whole = QUOTED.sub(lambda found: found[0].replace(" ", KEPT_SPACE), before + line)
             indent = line[: len(line) - len(line.lstrip())] + "  "
-            lines[place] = wrap_paragraph(whole, width, "", indent).replace(KEPT, " ")[
-                len(before) :
-            ]
+            lines[place] = wrap_paragraph(whole, width, "", indent).replace(KEPT_SPACE, " ")[len(before) :]
     return "\n".join(lines)
 
 
-class Guarded:
+class EscapedStream:
     """A text stream that is harmless to the terminal behind it, and fits it.
 
     If it is `as_json`, each line becomes an object with its level and its message.
     """
 
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
-        self.unguarded = stream
+        self.raw_stream = stream
         self.as_json = as_json
         self._column = 0
         self._rest = ""
@@ -152,14 +150,14 @@ class Guarded:
         """Write the text, harmless, and on a terminal wrapped."""
         if self.as_json:
             *lines, self._rest = (self._rest + text).split("\n")
-            self.unguarded.writelines(_notice(line) for line in lines if line.strip())
+            self.raw_stream.writelines(_json_notice(line) for line in lines if line.strip())
             return len(text)
-        shown = harmless(text)
-        if self.unguarded.isatty():
-            shown = wrapped(shown, min(width_of(self.unguarded), WIDEST), self._column)
+        shown = escaped(text)
+        if self.raw_stream.isatty():
+            shown = wrapped(shown, min(width_of(self.raw_stream), MAX_PROSE_WIDTH), self._column)
             last = shown.rpartition("\n")
             self._column = len(last[2]) + (0 if last[1] else self._column)
-        self.unguarded.write(emphasized(shown, self.unguarded))
+        self.raw_stream.write(emphasized(shown, self.raw_stream))
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
@@ -170,43 +168,43 @@ class Guarded:
     def flush(self) -> None:
         """Flush; what is typed next begins a line."""
         self._column = 0
-        self.unguarded.flush()
+        self.raw_stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.unguarded, name)
+        return getattr(self.raw_stream, name)
 
 
-def _notice(line: str) -> str:
+def _json_notice(line: str) -> str:
     first, found, rest = line.partition(": ")
     level, message = ("warning", rest) if found and first == "warning" else ("notice", line)
     return json.dumps({"level": level, "message": message}) + "\n"
 
 
-def unguarded(stream: TextIO) -> TextIO:
+def raw_stream(stream: TextIO) -> TextIO:
     """The stream itself, for texts that are harmless already and keep their lines."""
-    return stream.unguarded if isinstance(stream, Guarded) else stream
+    return stream.raw_stream if isinstance(stream, EscapedStream) else stream
 
 
 def is_json(stream: TextIO) -> bool:
     """Whether the lines of a stream are objects in JSON."""
-    return isinstance(stream, Guarded) and stream.as_json
+    return isinstance(stream, EscapedStream) and stream.as_json
 
 
 def use_json(stream: TextIO) -> None:
     """From now on, the lines of a guarded stream are objects in JSON."""
-    assert isinstance(stream, Guarded)
+    assert isinstance(stream, EscapedStream)
     stream.as_json = True
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def escaped_streams() -> Iterator[None]:
     """Standard output and standard error take harmless text within."""
-    out, err = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
+    out, err = (cast("TextIO", EscapedStream(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
 
 
-def colored(out: TextIO | None = None) -> bool:
+def accepts_color(out: TextIO | None = None) -> bool:
     """Whether a stream, standard error if none, is a terminal that accepts color."""
     unwelcome = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return (out or sys.stderr).isatty() and not unwelcome
@@ -214,15 +212,15 @@ def colored(out: TextIO | None = None) -> bool:
 
 def print_styled(word: str, style: str, rest: str) -> None:
     """Print a line on standard output that begins with a word in a style, if there are any."""
-    out = unguarded(sys.stdout)
-    line = harmless(word + rest)
-    line = wrapped(line, min(width_of(out), WIDEST)) if out.isatty() else line
+    out = raw_stream(sys.stdout)
+    line = escaped(word + rest)
+    line = wrapped(line, min(width_of(out), MAX_PROSE_WIDTH)) if out.isatty() else line
     print(styled(line[: len(word)], style, out) + line[len(word) :], file=out)
 
 
 def styled(text: str, style: str, out: TextIO | None = None) -> str:
     """The text in a style, if a stream welcomes that: standard error if none is given."""
-    return f"\x1b[{style}m{text}\x1b[0m" if colored(out) else text
+    return f"\x1b[{style}m{text}\x1b[0m" if accepts_color(out) else text
 
 
 def emphasized(text: str, out: TextIO | None = None) -> str:
@@ -230,7 +228,7 @@ def emphasized(text: str, out: TextIO | None = None) -> str:
 
     Lines with other backticks, which a text of the user may contain, stay as they are.
     """
-    if not colored(out):
+    if not accepts_color(out):
         return text
     return "\n".join(_emphasized(line) for line in text.split("\n"))
 
@@ -242,20 +240,18 @@ def _emphasized(line: str) -> str:
 
 def print_failure(failure: DpcliError) -> None:
     """Every problem of a failure; on a terminal with color and the page to read."""
-    out, terminal = unguarded(sys.stderr), sys.stderr.isatty()
+    out, terminal = raw_stream(sys.stderr), sys.stderr.isatty()
     if is_json(sys.stderr):
         for facts in problem_facts(failure):
             out.write(json.dumps({"level": "error", **facts}) + "\n")
         return
-    width = min(width_of(out), WIDEST)
+    width = min(width_of(out), MAX_PROSE_WIDTH)
     texts, hints = [], {""}
     for problem in failure.problems:
         # What several problems have in common is said with the first.
         one = replace(problem, hint="") if problem.hint in hints else problem
         hints.add(problem.hint)
-        text = harmless(
-            render_problem(one, max(width - GUTTER, LEAST)) if terminal else render_problem(one)
-        )
+        text = escaped(render_problem(one, max(width - MESSAGE_GUTTER, LEAST)) if terminal else render_problem(one))
         text = emphasized(wrapped(text, width)) if terminal else text
         text = text.replace("error", styled("error", "1;31"), 1)
         texts.append(text.replace("\nhint:", f"\n{styled('hint', '36')}:", 1))
@@ -263,15 +259,15 @@ def print_failure(failure: DpcliError) -> None:
     if terminal:
         codes = dict.fromkeys(problem.code for problem in failure.problems)
         gap = "\n" if len(texts) > 1 else ""
-        print(f"{gap}more: dpcli explain {' | '.join([*codes][:MOST_PAGES])}", file=sys.stderr)
+        print(f"{gap}more: dpcli explain {' | '.join([*codes][:MAX_PAGES])}", file=sys.stderr)
 
 
 def problem_facts(failure: DpcliError) -> list[dict[str, object]]:
     """Every problem of a failure, for scripts."""
-    return [_facts(one) for one in failure.problems]
+    return [_problem_facts(one) for one in failure.problems]
 
 
-def _facts(problem: Problem) -> dict[str, object]:
+def _problem_facts(problem: Problem) -> dict[str, object]:
     place = problem.place
     where = (place.source, place.line, place.column) if place else (None, None, None)
     return {
@@ -290,4 +286,4 @@ def print_json(facts: object) -> None:
 
 def write_json(text: str) -> None:
     """JSON as it is, whose lines no terminal wraps."""
-    unguarded(sys.stdout).write(harmless(text))
+    raw_stream(sys.stdout).write(escaped(text))

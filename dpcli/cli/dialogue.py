@@ -25,30 +25,30 @@ T = TypeVar("T")
 BACK = "<"
 """Answers that the question before should be asked again."""
 
-LONGEST = 100_000
+MAX_LENGTH = 100_000
 """Characters of an answer; more are no answer."""
 
-MOST_TRIES = 100
+MAX_TRIES = 100
 """Wrong answers to one question after which the dialogue ends."""
 
 WIDTH = 78
 
 
-class Refused(Exception):
+class InvalidAnswerError(Exception):
     """An answer that will not do, with the reasons; the question is asked again."""
 
 
-class _Back(Exception):
+class _GoBack(Exception):
     pass
 
 
 @cache
-def questions() -> dict[str, dict[str, str]]:
+def question_texts() -> dict[str, dict[str, str]]:
     """The words of every question."""
     return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
 
 
-class Asker:
+class Prompter:
     """Asks until the answer will do; UsageError when there are no more answers."""
 
     def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
@@ -56,18 +56,18 @@ class Asker:
         self._accepted: list[str] = []
         self._next = 0
 
-    def dialogue(self, script: Callable[[], T]) -> T:
+    def run(self, script: Callable[[], T]) -> T:
         """What a script makes of the answers; it runs again when a person goes back."""
         while True:
             self._next = 0
             try:
                 return script()
-            except _Back:
+            except _GoBack:
                 self._accepted.pop()
 
-    def say(self, key: str, **facts: object) -> None:
+    def explain(self, key: str, **facts: object) -> None:
         """The paragraph before a question, if it has one and the question is new."""
-        before = questions()[key].get("before", "")
+        before = question_texts()[key].get("before", "")
         if before and self._next == len(self._accepted):
             sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
 
@@ -75,20 +75,20 @@ class Asker:
         self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
     ) -> T:
         """What `check` makes of the answer, or of the default if it is empty."""
-        self.say(key, **facts)
+        self.explain(key, **facts)
         self._next += 1
         if self._next <= len(self._accepted):
             return check(self._accepted[self._next - 1])
-        question = questions()[key]
+        question = question_texts()[key]
         default = question.get("default", "") if default is None else default
         prompt = f"{question['ask'].format(**facts)}{f' [{default}]' if default else ''}: "
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             sys.stderr.write(prompt)
             sys.stderr.flush()
             try:
                 answer = self._line() or default
                 found = check(answer)
-            except Refused as refused:
+            except InvalidAnswerError as refused:
                 sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
             else:
                 self._accepted.append(answer)
@@ -98,7 +98,7 @@ class Asker:
 
     def _line(self) -> str:
         """One answer, without the spaces around it."""
-        line = self._answers.readline(LONGEST)
+        line = self._answers.readline(MAX_LENGTH)
         if not line:
             sys.stderr.write("\n")
             raise UsageError.about("no-answer")
@@ -107,20 +107,20 @@ class Asker:
             # What was piped in is shown, so that the dialogue can be read afterwards.
             sys.stderr.write(f"{truncated(text)}\n")
         if text == BACK and self._accepted:
-            raise _Back
+            raise _GoBack
         if text == BACK:
-            raise Refused("this is the first question")
+            raise InvalidAnswerError("this is the first question")
         if "\ufffd" in text or not text.isprintable():
-            raise Refused("the answer holds characters that cannot be shown")
+            raise InvalidAnswerError("the answer holds characters that cannot be shown")
         return text
 
 
-def yes_or_no(text: str) -> bool:
+def parse_yes_or_no(text: str) -> bool:
     """What a word says."""
-    return one_of("yes", "no", "y", "n")(text.casefold()).startswith("y")
+    return parse_choice("yes", "no", "y", "n")(text.casefold()).startswith("y")
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
+def parse_choice(*choices: str) -> Callable[[str], str]:
     """A check that takes a few words."""
 
     def check(text: str) -> str:
@@ -128,42 +128,42 @@ def one_of(*choices: str) -> Callable[[str], str]:
             return text
         near = closest_match(text, choices)
         hint = f"did you mean {quote(near)}?" if near else f"answer {quoted_list(choices, 'or')}"
-        raise Refused(f"{quote(text)} is none of the answers; {hint}" if text else hint)
+        raise InvalidAnswerError(f"{quote(text)} is none of the answers; {hint}" if text else hint)
 
     return check
 
 
-def whole_number(text: str) -> int:
+def parse_count(text: str) -> int:
     """A check that takes a number of things."""
     if text.isascii() and text.isdigit() and int(text[:9]) >= 1 and len(text) <= 6:
         return int(text)
-    raise Refused("answer a whole number from 1 to 999,999")
+    raise InvalidAnswerError("answer a whole number from 1 to 999,999")
 
 
-def texts_between_commas(text: str) -> list[str]:
+def parse_list(text: str) -> list[str]:
     """Texts between commas; quotes keep a comma inside."""
     if not text:
-        raise Refused("list the texts with commas between; quotes keep a comma inside")
+        raise InvalidAnswerError("list the texts with commas between; quotes keep a comma inside")
     try:
         (found,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        raise Refused("a quote is not closed, or stands inside a text") from None
+        raise InvalidAnswerError("a quote is not closed, or stands inside a text") from None
     return [one.strip() for one in found]
 
 
-def pair(text: str) -> list[str]:
+def parse_pair(text: str) -> list[str]:
     """Two values, between a comma, a space or `to`."""
     found = [part for part in re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")) if part]
     if len(found) == 2:
         return found
-    raise Refused(f"{quote(text)} is not two values; the lower first, as in 0, 100")
+    raise InvalidAnswerError(f"{quote(text)} is not two values; the lower first, as in 0, 100")
 
 
-def values(text: str) -> list[str] | dict[str, str]:
+def parse_values(text: str) -> list[str] | dict[str, str]:
     """A list of texts, or a mapping from text to label."""
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1]
-    texts = texts_between_commas(text)
+    texts = parse_list(text)
     # As people type it here, and as specs write it.
     mark = "=" if any("=" in one for one in texts) else ": "
     pairs = [one.partition(mark) for one in texts]
@@ -171,5 +171,5 @@ def values(text: str) -> list[str] | dict[str, str]:
     if not any(signs):
         return texts
     if not all(signs):
-        raise Refused("give every text a label, as in 0=no, 1=yes, or give none")
+        raise InvalidAnswerError("give every text a label, as in 0=no, 1=yes, or give none")
     return {key.strip(): label.strip() for key, _, label in pairs}

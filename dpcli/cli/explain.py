@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from dpcli import reference
-from dpcli.cli.commands import COMMANDS, prose
-from dpcli.cli.console import WIDEST, width_of
+from dpcli.cli.commands import COMMANDS, help_prose
+from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.text_tables import plain_table
 from dpcli.errors import UsageError
@@ -99,13 +99,13 @@ def pages() -> tuple[Page, ...]:
         found += [Page(one.name, kind, _docstring(one), see=(key,)) for one in registry]
     for name, one in SCORE_FUNCTIONS.items():
         found.append(Page(name, "utility", _docstring(one), see=("utility",)))
-    known = {word for page in found for word in _words(page)}
+    known = {word for page in found for word in _names(page)}
     kinds = list(HEADINGS)
     linked = [
         page if page.kind in reference.TITLES else replace(page, see=_related(page, known))
         for page in found
     ]
-    linked += [Page(name, "command", prose(name)) for name in COMMANDS if name != "help"]
+    linked += [Page(name, "command", help_prose(name)) for name in COMMANDS if name != "help"]
     return tuple(sorted(linked, key=lambda page: kinds.index(page.kind)))
 
 
@@ -115,7 +115,7 @@ def _docstring(thing: object) -> str:
     return "\n\n".join(one for one in paragraphs if not one.startswith(">>>"))
 
 
-def _words(page: Page) -> tuple[str, ...]:
+def _names(page: Page) -> tuple[str, ...]:
     return (page.name, *page.also)
 
 
@@ -128,26 +128,28 @@ def _related(page: Page, known: set[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MOST_RELATED]
 
 
-def words(incomplete: str) -> Iterator[tuple[str, str]]:
+def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:
     """The words that begin so, each with what it is; a shell offers them."""
     # Of several pages of a word, the first one says what it is.
-    kinds = {word: page.title for page in reversed(pages()) for word in _words(page)}
-    for word in dict.fromkeys(word for page in pages() for word in _words(page)):
+    kinds = {word: page.title for page in reversed(pages()) for word in _names(page)}
+    for word in dict.fromkeys(word for page in pages() for word in _names(page)):
         if word.startswith(incomplete):
             yield word, kinds[word].replace("`", "")
 
 
 def explain(
-    word: Annotated[str | None, typer.Argument(metavar="[WORD]", autocompletion=words)] = None,
+    word: Annotated[
+        str | None, typer.Argument(metavar="[WORD]", autocompletion=complete_words)
+    ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
     delta: Annotated[str | None, typer.Option(metavar="D")] = None,
 ) -> None:
     """Explain a word: a key of specs, a statistic, an error code."""
     if (epsilon is not None or delta is not None) and word != PRIVACY:
         raise UsageError.about("bad-option.loss")
-    width = min(width_of(sys.stdout), WIDEST) - 2
+    width = min(width_of(sys.stdout), MAX_PROSE_WIDTH) - 2
     if word is None:
-        sys.stdout.write(_list(width))
+        sys.stdout.write(_word_list(width))
         return
     plain = word.strip().casefold()
     named = [page for page in pages() if plain == page.name.casefold()]
@@ -155,16 +157,16 @@ def explain(
     found = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
         loss = checked_budget(epsilon or "1", None, delta or "0", "sequential")
-        found.insert(0, "\n\n".join(_meaning(loss, width)))
+        found.insert(0, "\n\n".join(_privacy_meaning(loss, width)))
     if not found:
-        raise _unknown(word)
+        raise _unknown_word_error(word)
     sys.stdout.write("\n\n".join(found) + "\n")
 
 
-def _list(width: int) -> str:
+def _word_list(width: int) -> str:
     kinds: dict[str, dict[str, None]] = {}
     for page in pages():
-        kinds.setdefault(HEADINGS[page.kind], {}).update(dict.fromkeys(_words(page)))
+        kinds.setdefault(HEADINGS[page.kind], {}).update(dict.fromkeys(_names(page)))
     lists = [
         f"{heading}\n{reference.wrap_paragraph(', '.join(names), width, '  ', '  ')}\n\n"
         for heading, names in kinds.items()
@@ -172,10 +174,10 @@ def _list(width: int) -> str:
     return "".join([*lists, "`dpcli explain WORD` explains one of them.\n"])
 
 
-def _unknown(word: str) -> UsageError:
+def _unknown_word_error(word: str) -> UsageError:
     """The error for a word without a page, with the words that are nearest to it."""
     synonyms = reference.synonyms()
-    names = [name for name, _ in words("")]
+    names = [name for name, _ in complete_words("")]
     plain = word.strip().casefold().replace(" ", "-")
     close = [synonyms[one] for one in get_close_matches(plain, synonyms, n=1, cutoff=0.8)]
     close += [name for name in names if plain and plain in name.split("-")]
@@ -185,7 +187,7 @@ def _unknown(word: str) -> UsageError:
     return UsageError.about("unknown-word.near" if near else "unknown-word", word=word, near=near)
 
 
-def _meaning(loss: Loss, width: int) -> Iterator[str]:
+def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
     """What an observer can learn about one person from answers with that loss."""
     most, least = interpretation.percent_at_most, interpretation.percent_at_least
     beliefs = [(prior, *interpretation.posterior_range(loss, prior)) for prior in PRIORS]

@@ -13,11 +13,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.cli.console import print_json, say, write_json
-from dpcli.cli.dialogue import Asker
+from dpcli.cli.console import print_json, print_line, write_json
+from dpcli.cli.dialogue import Prompter
 from dpcli.cli.interview import ask_spec
-from dpcli.cli.options import checked_dialect, input_file, require_new
-from dpcli.cli.outputs import file_of
+from dpcli.cli.options import checked_dialect, input_file, require_new_file
+from dpcli.cli.outputs import output_file
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
@@ -44,9 +44,9 @@ def init(
     """Draft a spec from the header of a file alone."""
     if ask and data == "-":
         raise UsageError.about("bad-option.ask-standard-input")
-    output = file_of(output)
+    output = output_file(output)
     if output is not None:
-        require_new(output, input_file(data))
+        require_new_file(output, input_file(data))
     dialect = checked_dialect(delimiter, quote, encoding, multiline="false").of_file(data)
     stem = "data" if data == "-" else Path(data).name.split(".")[0]
     name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
@@ -60,9 +60,11 @@ def init(
         publish({output: draft.encode()})
     if ask:
         spec, file = quote_word(str(output or "SPEC")), quote_word(data)
-        say(f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}")
+        print_line(
+            f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}"
+        )
     elif not certain:
-        say(note("init.assumed", data=data, count=len(names)))
+        print_line(note("init.assumed", data=data, count=len(names)))
 
 
 def _columns(
@@ -91,9 +93,9 @@ def _columns(
 
 def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:
     """The spec from the answers, planned once so that it is ready."""
-    asker = Asker(sys.stdin.buffer, terminal=sys.stdin.isatty())
+    prompter = Prompter(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
-        text = asker.dialogue(lambda: ask_spec(asker, header, name, dialect, certain=certain))
+        text = prompter.run(lambda: ask_spec(prompter, header, name, dialect, certain=certain))
     except (KeyboardInterrupt, StoppedBySignal):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise

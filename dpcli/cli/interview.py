@@ -15,15 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.cli.dialogue import (
-    Asker,
-    Refused,
-    one_of,
-    pair,
-    questions,
-    texts_between_commas,
-    values,
-    whole_number,
-    yes_or_no,
+    InvalidAnswerError,
+    Prompter,
+    parse_choice,
+    parse_count,
+    parse_list,
+    parse_pair,
+    parse_values,
+    parse_yes_or_no,
+    question_texts,
 )
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.csv_dialect import DECIMALS, STANDARD_DIALECT, Dialect
@@ -41,19 +41,19 @@ from dpcli.specification.load import parse_central_spec
 PROBE = "1e-6"
 """The epsilon of each part of a spec until the number of parts is known."""
 
-CHECK = Fraction(1, 20)
+QUALITY_SHARE = Fraction(1, 20)
 """Part of the budget of a release that the quality check gets."""
 
 DIGITS = 3
 """Significant digits of an epsilon that is a part of the budget; it is rounded down to them."""
 
-BINS, CANDIDATES = 10, 1000
+BINS, MAX_CANDIDATES = 10, 1000
 """About how many bins are proposed, and how many candidates a median has at most."""
 
-READ: dict[str, Callable[[str], Any]] = {"bounds": pair, "values": values}
+PARSERS: dict[str, Callable[[str], Any]] = {"bounds": parse_pair, "values": parse_values}
 """What an answer about a field of a column says, where that is not one text."""
 
-PERSON = re.compile(
+PERSON_NAMES = re.compile(
     "person|people|patient|customer|client|user|member|student|pupil|employee|citizen|resident"
     "|respondent|participant|household",
     re.IGNORECASE,
@@ -62,34 +62,36 @@ PERSON = re.compile(
 
 
 def ask_spec(
-    asker: Asker, header: Sequence[str], name: str, dialect: Dialect, *, certain: bool
+    prompter: Prompter, header: Sequence[str], name: str, dialect: Dialect, *, certain: bool
 ) -> str:
     """The spec that all answers make; `name` is proposed for the dataset.
 
     Unless the header is `certain`, the first question is whether it is one.
     """
     count = len(header)
-    if dialect.names or not (certain or asker.ask("header", yes_or_no, count=count)):
-        header = asker.ask("names", lambda text: _names(asker, text, count), count=count)
+    if dialect.names or not (certain or prompter.ask("header", parse_yes_or_no, count=count)):
+        header = prompter.ask("names", lambda text: _names(prompter, text, count), count=count)
         dialect = replace(dialect, names=tuple(header))
-    return Interview(asker, header, dialect).spec(name)
+    return Interview(prompter, header, dialect).spec(name)
 
 
-def _names(asker: Asker, text: str, count: int) -> list[str]:
+def _names(prompter: Prompter, text: str, count: int) -> list[str]:
     """The names of the columns of a file without a header line."""
-    names = texts_between_commas(text)
+    names = parse_list(text)
     if len(names) != count:
-        raise Refused(f"these are {len(names):,} names, and the file has {count:,} columns")
+        raise InvalidAnswerError(
+            f"these are {len(names):,} names, and the file has {count:,} columns"
+        )
     # The loader says whether they are names.
-    Interview(asker, (), replace(STANDARD_DIALECT, names=tuple(names))).put("probe", "dataset")
+    Interview(prompter, (), replace(STANDARD_DIALECT, names=tuple(names))).put("probe", "dataset")
     return names
 
 
 class Interview:
     """The spec so far, as plain data, and the questions in their order."""
 
-    def __init__(self, asker: Asker, header: Sequence[str], dialect: Dialect) -> None:
-        self._asker, self._dialect = asker, dialect
+    def __init__(self, prompter: Prompter, header: Sequence[str], dialect: Dialect) -> None:
+        self._asker, self._dialect = prompter, dialect
         twins = duplicate_names(header)
         self._header = [name for name in header if not why_undeclarable(name, twins)]
         self._tree: dict[str, Any] = {
@@ -111,7 +113,7 @@ class Interview:
             reasons = [
                 one.message + (f"\n  {one.hint}" if one.hint else "") for one in refused.problems
             ]
-            raise Refused(*reasons) from None
+            raise InvalidAnswerError(*reasons) from None
 
     def _text(self) -> str:
         """The spec as a file; a count stands for its statistics while there are none."""
@@ -121,42 +123,44 @@ class Interview:
     def spec(self, name: str) -> str:
         """Ask everything; `name` is proposed for the dataset."""
         ask = self._asker.ask
-        self._asker.say("start")
-        self._ask("dataset", "dataset", default="" if dataset_name_fault(name) else name)
-        likely = next(filter(PERSON.search, self._header), "")
-        unit = ask("unit", one_of("row", *self._header), likely)
+        self._asker.explain("start")
+        self._ask_field("dataset", "dataset", default="" if dataset_name_fault(name) else name)
+        likely = next(filter(PERSON_NAMES.search, self._header), "")
+        unit = ask("unit", parse_choice("row", *self._header), likely)
         if unit != "row":
             self._tree["columns"][unit] = {"type": "id"}
             self._tree["unit"] = {"column": unit, "max_rows": "3"}
-            self._ask("max_rows", "unit", "max_rows")
-        self._ask("neighbors", "neighbors")
-        self._ask("epsilon", "budget", "epsilon")
+            self._ask_field("max_rows", "unit", "max_rows")
+        self._ask_field("neighbors", "neighbors")
+        self._ask_field("epsilon", "budget", "epsilon")
         if self._dialect.delimiter != DECIMALS[1]:
             usual = DECIMALS[self._dialect.delimiter == ";"]
-            mark = ask("decimal", one_of(*DECIMALS), usual)
+            mark = ask("decimal", parse_choice(*DECIMALS), usual)
             self._dialect = replace(self._dialect, decimal=mark)
         self._ask_columns()
-        self._asker.say("statistics")
+        self._asker.explain("statistics")
         self._ask_statistics()
         while not self._tree["statistics"]:
-            self._asker.say("no_statistic")
+            self._asker.explain("no_statistic")
             self._ask_statistics()
         ask("min_rows", self._put_quality)
-        self._divide(ask("releases", whole_number))
+        self._divide_budget(ask("releases", parse_count))
         return self._text()
 
-    def _ask(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
+    def _ask_field(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
         """Ask for what stands at a place of the spec."""
-        read = READ.get(path[-1], str)
+        read = PARSERS.get(path[-1], str)
         self._asker.ask(key, lambda text: self.put(read(text), *path), default, **facts)
 
     def _ask_columns(self) -> None:
-        self._asker.say("columns")
+        self._asker.explain("columns")
         shapes = {shape.kind: shape for shape in COLUMN_TYPES}
         for name in self._header:
             if name in self._tree["columns"]:
                 continue
-            kind = self._asker.ask("column", one_of("skip", *shapes, "done"), column=quote(name))
+            kind = self._asker.ask(
+                "column", parse_choice("skip", *shapes, "done"), column=quote(name)
+            )
             if kind == "done":
                 return
             if kind != "skip":
@@ -168,12 +172,14 @@ class Interview:
         fields = sorted(shape.model_fields.items(), key=lambda field: not field[1].is_required())
         for key, field in fields:
             place = ("columns", name, key)
-            own = [one for one in (f"{shape.kind}.{key}", key) if one in questions()]
-            if own and questions()[own[0]]:
-                self._ask(own[0], *place)
+            own = [one for one in (f"{shape.kind}.{key}", key) if one in question_texts()]
+            if own and question_texts()[own[0]]:
+                self._ask_field(own[0], *place)
             elif field.is_required() and key != "type":
                 example = str(next(iter(field_examples(field)), ""))
-                self._ask("field", *place, default=example, description=field.description or key)
+                self._ask_field(
+                    "field", *place, default=example, description=field.description or key
+                )
 
     def _ask_statistics(self) -> None:
         """What is released: a total, the sizes of groups, and statistics of numbers."""
@@ -182,7 +188,7 @@ class Interview:
 
         def add_count(name: str, **more: object) -> Callable[[str], None]:
             entry = {"statistic": counted, **more}
-            return lambda text: self._add({name: entry} if yes_or_no(text) else {})
+            return lambda text: self._add({name: entry} if parse_yes_or_no(text) else {})
 
         self._asker.ask("total", add_count(what), what=what)
         for column in parse_central_spec(self._text(), "answers").columns:
@@ -196,12 +202,14 @@ class Interview:
         kind = "date." if column.kind == "date" else ""
         offered = ("histogram", "median") if kind else ("mean", "sum", "histogram", "median")
         names = {statistic: self._name(statistic, column.name) for statistic in offered}
-        own: dict[str, dict[str, object]] = {"histogram": {"bins": {"width": _part(column, BINS)}}}
-        if column.upper - column.lower > CANDIDATES:
-            own["median"] = {"candidates": {"step": _part(column, CANDIDATES)}}
+        own: dict[str, dict[str, object]] = {
+            "histogram": {"bins": {"width": _round_step(column, BINS)}}
+        }
+        if column.upper - column.lower > MAX_CANDIDATES:
+            own["median"] = {"candidates": {"step": _round_step(column, MAX_CANDIDATES)}}
 
         def check(text: str) -> bool:
-            choose = one_of(*offered, "none", "no")
+            choose = parse_choice(*offered, "none", "no")
             chosen = [choose(word) for word in re.split(r"[,\s]+", text.casefold())]
             self._add(
                 {
@@ -214,7 +222,7 @@ class Interview:
 
         if self._asker.ask(f"{kind}numbers", check, column=quote(column.name)):
             width = ("statistics", names["histogram"], "bins", "width")
-            self._ask(f"{kind}width", *width, default=_part(column, BINS))
+            self._ask_field(f"{kind}width", *width, default=_round_step(column, BINS))
 
     def _put_quality(self, text: str) -> None:
         """Put a check of the file into the spec, if there is anything to check."""
@@ -234,11 +242,11 @@ class Interview:
         names = [plain, *(f"{plain}_{count}" for count in range(2, len(taken) + 3))]
         return next(name for name in names if name not in taken)
 
-    def _divide(self, releases: int) -> None:
+    def _divide_budget(self, releases: int) -> None:
         """Divide the budget of each release among its entries and the quality check."""
         entries, quality = self._tree["statistics"], self._tree["quality"]
         budget = Fraction(parse_number(self._tree["budget"]["epsilon"])) / releases
-        part = CHECK * budget if quality else Fraction(0)
+        part = QUALITY_SHARE * budget if quality else Fraction(0)
         each, check = (
             plain_text(short_down(min(one, MAX_EPSILON), DIGITS))
             for one in ((budget - part) / len(entries), part)
@@ -248,10 +256,10 @@ class Interview:
         if quality:
             quality["epsilon"] = check
         facts = {"count": len(entries), "each": each, "check": check, "releases": releases}
-        self._asker.say("divided", **facts)
+        self._asker.explain("divided", **facts)
 
 
-def _part(column: NumericColumn, parts: int) -> str:
+def _round_step(column: NumericColumn, parts: int) -> str:
     """A round multiple of the step that cuts the column into about `parts` parts."""
     wanted = max(1, (column.upper - column.lower) // parts)
     digits = 10 ** (len(str(wanted)) - 1)

@@ -11,7 +11,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.accounts import existing_ledger, open_ledger
-from dpcli.cli.console import notify, print_json, say
+from dpcli.cli.console import notify, print_json, print_line
 from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.errors import LedgerError, UsageError, make_problem
@@ -44,7 +44,7 @@ def init(
             raise LedgerError.about("ledger-exists", path=path)
     with removed_if_empty(path):
         create_ledger(path, anchor.absolute() if anchor else None, network=network).close()
-    say(f"{path}: a new ledger", file=sys.stdout)
+    print_line(f"{path}: a new ledger", file=sys.stdout)
 
 
 def open_account(
@@ -72,7 +72,7 @@ def open_account(
     with open_ledger(path, Path(DEFAULT)) as book:
         what = "account opened" if book.open_account(terms, now()) else "account was open"
         facts |= {"what": what, "path": str(book.path), "budget": loss_text(budget)}
-    say(note("ledger.opened", days=days, **facts), file=sys.stdout)
+    print_line(note("ledger.opened", days=days, **facts), file=sys.stdout)
 
 
 def export(
@@ -121,7 +121,7 @@ def verify(
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
         text = "ledger.agree" if reports else "ledger.intact"
-        say(note(text, path=name, count=count, reports=len(reports)), file=sys.stdout)
+        print_line(note(text, path=name, count=count, reports=len(reports)), file=sys.stdout)
 
 
 def recover(
@@ -137,7 +137,7 @@ def recover(
     proofs = report_proofs(reports)
     found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
     if found.created:
-        say(f"created the ledger `{ledger}`")
+        print_line(f"created the ledger `{ledger}`")
     if not found.anchored:
         notify("unanchored")
     if as_json:
@@ -156,7 +156,7 @@ def recover(
         )
     else:
         for line in _recovered(ledger, found, len(reports)):
-            say(line, file=sys.stdout)
+            print_line(line, file=sys.stdout)
 
 
 def _recovered(path: Path, found: Recovered, reports: int) -> Iterator[str]:

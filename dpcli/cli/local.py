@@ -13,7 +13,7 @@ from dpcli.cli import options
 from dpcli.cli.accounts import charge_and_publish
 from dpcli.cli.console import notify
 from dpcli.cli.options import input_file
-from dpcli.cli.outputs import Responses, file_of
+from dpcli.cli.outputs import Responses, output_file
 from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
 from dpcli.local.estimate import count_responses, estimate_groups
@@ -62,7 +62,7 @@ def randomize(
     if stored.receipt is not None:
         spent = spent_text(plan.cost, stored.receipt)
         notify("responses", name=name, dataset=plan.spec.dataset, spent=spent)
-    responses.notify(stored)
+    responses.notify_written(stored)
 
 
 def estimate(
@@ -74,7 +74,7 @@ def estimate(
 ) -> None:
     """Estimate frequencies and means from responses."""
     read = read_local_spec(spec)
-    output = file_of(output)
+    output = output_file(output)
     if output is not None:
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)
     found = count_responses(read, collected)

@@ -13,14 +13,20 @@ from typing import Annotated, Any
 import typer
 
 from dpcli import __version__
-from dpcli.cli.commands import PARSER_ERROR, LazyGroup, page, usage_error
-from dpcli.cli.console import OutputLost, guarded, open_standard_streams, print_failure, use_json
+from dpcli.cli.commands import PARSER_ERROR, LazyGroup, help_page, usage_error
+from dpcli.cli.console import (
+    OutputLost,
+    escaped_streams,
+    open_standard_streams,
+    print_failure,
+    use_json,
+)
 from dpcli.errors import DpcliError, OutputError, StoppedBySignal, UsageError, internal_error
 
-COMPLETION = "_DPCLI_COMPLETE"
+COMPLETION_VARIABLE = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
 
-SELDOM = 200_000
+GC_THRESHOLD = 200_000
 """New objects after which cycles of unused ones are looked for."""
 
 _signals: list[int] = []
@@ -30,7 +36,7 @@ _signals: list[int] = []
 app = typer.Typer(
     name="dpcli",
     cls=LazyGroup,
-    help=page("dpcli"),
+    help=help_page("dpcli"),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -76,7 +82,7 @@ def main() -> None:
                 signal.signal(getattr(signal, name), _stop)
         open_standard_streams()
         # Loading modules makes many objects and no garbage: to look for it takes 30 ms.
-        gc.set_threshold(SELDOM)
+        gc.set_threshold(GC_THRESHOLD)
         status = run()
     except StoppedBySignal as stop:
         # The signal came before the command began or while its end was reported.
@@ -98,7 +104,7 @@ def _stop(number: int, _frame: object) -> None:
 
 def run() -> int:
     """The exit status of the command in `sys.argv`, which prints harmless text alone."""
-    with guarded():
+    with escaped_streams():
         try:
             words = _without_global_options(sys.argv[1:])
             # The name is that of completion too, however the program was started.
@@ -115,7 +121,7 @@ def run() -> int:
         except SystemExit as gone:
             # Completion leaves so, and its status tells a shell what to offer; otherwise the
             # parser found that the reader of standard output has gone.
-            return 1 if gone.code and COMPLETION in os.environ else 7 if gone.code else 0
+            return 1 if gone.code and COMPLETION_VARIABLE in os.environ else 7 if gone.code else 0
         except Exception as error:  # noqa: BLE001 - no error may end in a traceback
             if _signals and not isinstance(error, DpcliError):
                 # Some library caught the interruption, and raised an error of its own instead.

@@ -50,7 +50,7 @@ def input_file(data: str) -> Path:
     return Path("/dev/stdin" if data == "-" else data)
 
 
-def require_new(output: Path, *sources: Path) -> None:
+def require_new_file(output: Path, *sources: Path) -> None:
     """Raise UsageError for an output that exists already, is an input, or cannot be written."""
     try:
         require_writable([output], sources, force=is_device(output))

@@ -27,7 +27,7 @@ from dpcli.report.formats import (
 )
 
 
-def file_of(output: Path | None) -> Path | None:
+def output_file(output: Path | None) -> Path | None:
     """The file that `-o` names; None for standard output, which `-` means too."""
     return None if output == Path("-") else output
 
@@ -51,7 +51,7 @@ class Outputs:
 
     def __post_init__(self) -> None:
         """Find out what each report is; UsageError for a wrong format."""
-        self.output, given = file_of(self.output), self.report or ()
+        self.output, given = output_file(self.output), self.report or ()
         if self.report_format and not given:
             raise UsageError.about("bad-option.format-alone")
         self.reports = {path: output_name(path, self.report_format) for path in given}
@@ -73,7 +73,7 @@ class Outputs:
         """Which stored output goes to which file; no table of a release that was stopped."""
         return {**({} if stored.stopped else self.tables), **self.reports}
 
-    def notify(self, stored: StoredRelease) -> None:
+    def notify_written(self, stored: StoredRelease) -> None:
         """Report on standard error which files were written."""
         for path in self.files(stored):
             notify("wrote", file=path)
@@ -167,9 +167,9 @@ class Tables(Outputs):
             return []
         return [LONG] if self.layout == "long" else [WIDE + name for name in self.names]
 
-    def notify(self, stored: StoredRelease) -> None:
+    def notify_written(self, stored: StoredRelease) -> None:
         """Report which files were written, or how to write what a terminal alone has shown."""
-        super().notify(stored)
+        super().notify_written(stored)
         if self.on_terminal and not stored.stopped:
             notify("to_keep", name=stored.release_id)
 

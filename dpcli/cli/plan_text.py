@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.cli.text_tables import KEY, Row, bar, budget, draws, write_table
+from dpcli.cli.text_tables import (
+    BUDGET_BAR_LEGEND,
+    Row,
+    budget_bar,
+    can_draw_bars,
+    share_bar,
+    write_table,
+)
 from dpcli.ledger.account import MOST_RUNS, BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
@@ -40,7 +47,7 @@ SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 
 def print_plan(
     plan: Plan,
-    found: BalanceForecast,
+    forecast: BalanceForecast,
     records: int | None = None,
     shuffled: ShuffledGuarantee | None = None,
 ) -> None:
@@ -53,25 +60,25 @@ def print_plan(
     how = f"neighbors {privacy.neighbors.value}"
     if plan.is_local:
         how = "each record responds by itself"
-        table = [_response(one, records or 1, plan) for one in plan.spec.responses]
-        notes = _of_responses(plan, records)
+        table = [_response_row(one, records or 1, plan) for one in plan.spec.responses]
+        notes = _response_notes(plan, records)
     else:
         table = [
-            _query(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
+            _query_row(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
         ]
-        notes = _of_queries(plan, found, records)
+        notes = _query_notes(plan, forecast, records)
     title = f"{plan.spec.dataset}: {how}, {privacy.composition.name}"
     shown = {name.split(" ")[0] for name in write_table(sys.stdout, title, table, SPARE) if name}
     if not plan.is_local:
         legend = texts("notes")["legend"]
         print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
     print("", *notes, "", sep="\n")
-    _print_measures(plan, found)
+    _print_losses(plan, forecast)
     if shuffled is not None:
-        print("", *_shuffled(plan, shuffled), sep="\n")
+        print("", *_shuffled_notes(plan, shuffled), sep="\n")
 
 
-def _of_queries(plan: Plan, found: BalanceForecast, rows: int | None) -> Iterator[str]:
+def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for about in (
         binning_notes,
         bounding_notes,
@@ -81,18 +88,18 @@ def _of_queries(plan: Plan, found: BalanceForecast, rows: int | None) -> Iterato
         post_processing_notes,
     ):
         yield from about(plan)
-    yield from _expected(plan, rows)
+    yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
     yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
-    if plan.quality is not None and found.after is not None:
+    if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost
-        if not check.within(found.after.remaining):
+        if not check.within(forecast.after.remaining):
             yield note("plan.no_second_try", check=loss_text(check))
 
 
-def _query(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
+def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
     """One query of a statistic; on a terminal with a bar for the cost of the statistic."""
-    first, drawn, spec = part is entry.queries[0], draws(sys.stdout), plan.spec
+    first, drawn, spec = part is entry.queries[0], can_draw_bars(sys.stdout), plan.spec
     most = max(planned.target.epsilon for planned in plan.all_statistics)
     low, high = (exact_or_up(end) for end in part.row_contribution)
     cells = part.weighted.query.cells
@@ -107,7 +114,7 @@ def _query(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
         "scale": rounded_text(part.scale, 6),
         f"error {_percent(plan)}": rounded_text(part.error(spec.confidence), 6),
         "epsilon": exact_or_rounded(part.loss.epsilon),
-        **({"cost": bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
+        **({"cost": share_bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
         **(
             {"rho": rounded_text(part.guarantee.rho, 6)}
             if spec.privacy.composition.takes_rho
@@ -121,7 +128,7 @@ def _percent(plan: Plan) -> str:
     return f"{exact_or_up(plan.spec.confidence * 100)}%"
 
 
-def _expected(plan: Plan, rows: int | None) -> Iterator[str]:
+def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
     """The error of each mean, and of counts next to a usual group, as far as sizes are known."""
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
@@ -153,7 +160,7 @@ def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fra
     return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
-def _of_responses(plan: Plan, records: int | None) -> Iterator[str]:
+def _response_notes(plan: Plan, records: int | None) -> Iterator[str]:
     spec, rule = plan.spec, plan.spec.privacy.composition.name
     for one in spec.responses:
         yield f"{one.column.name}: {one.randomizer.describe()}"
@@ -167,7 +174,7 @@ def _of_responses(plan: Plan, records: int | None) -> Iterator[str]:
         yield note("composing.rule", rule=rule, bound=plan.bound.name)
 
 
-def _response(response: Response, records: int, plan: Plan) -> Row:
+def _response_row(response: Response, records: int, plan: Plan) -> Row:
     randomizer, error = response.randomizer, standard_error(response, records)
     in_rho = plan.spec.privacy.composition.takes_rho
     return {
@@ -183,25 +190,27 @@ def _response(response: Response, records: int, plan: Plan) -> Row:
     }
 
 
-def _shuffled(plan: Plan, found: ShuffledGuarantee) -> Iterator[str]:
-    facts = {"records": found.records, "local": exact_or_up(plan.requested_loss.epsilon)}
-    facts["delta"] = exact_or_up(found.delta)
-    if found.epsilon is None:
+def _shuffled_notes(plan: Plan, shuffled: ShuffledGuarantee) -> Iterator[str]:
+    facts = {"records": shuffled.records, "local": exact_or_up(plan.requested_loss.epsilon)}
+    facts["delta"] = exact_or_up(shuffled.delta)
+    if shuffled.epsilon is None:
         more = (
             "a smaller epsilon"
-            if found.needed_records is None
-            else f"{found.needed_records:,}, or less epsilon"
+            if shuffled.needed_records is None
+            else f"{shuffled.needed_records:,}, or less epsilon"
         )
         yield note("plan.not_shuffled", more=more, **facts)
         return
-    yield note("plan.shuffled", epsilon=exact_or_up(found.epsilon), **facts)
+    yield note("plan.shuffled", epsilon=exact_or_up(shuffled.epsilon), **facts)
     yield note("plan.source")
     yield note("plan.condition", condition=shuffle_condition(plan), **facts)
 
 
-def _print_measures(plan: Plan, found: BalanceForecast) -> None:
+def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
     whole = plan.spec.privacy.budget
-    left = found.before.remaining if found.before and found.before.budget == whole else whole
+    left = (
+        forecast.before.remaining if forecast.before and forecast.before.budget == whole else whole
+    )
     words = summed = ["epsilon", "delta"]
     if plan.cost.rho is not None and whole.rho is not None:
         words, summed = ["rho", *words], ["rho"]
@@ -210,19 +219,21 @@ def _print_measures(plan: Plan, found: BalanceForecast) -> None:
         summed = ["epsilon"] if left == whole else []
     for word in words:
         rest: Fraction | None = getattr(left, word) if word in summed else None
-        print(f"{word:8}{_measure(plan, found, word, rest)}")
-    if draws(sys.stdout) and any(getattr(whole, word) for word in summed):
-        print(f"        {KEY}")
-    if found.before is not None:
-        print(f"account {_account(plan, found, found.before.remaining)}")
-    if found.runs is not None:
-        runs = found.runs
+        print(f"{word:8}{_loss_against_budget(plan, forecast, word, rest)}")
+    if can_draw_bars(sys.stdout) and any(getattr(whole, word) for word in summed):
+        print(f"        {BUDGET_BAR_LEGEND}")
+    if forecast.before is not None:
+        print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
+    if forecast.runs is not None:
+        runs = forecast.runs
         least = "at least " if runs.most >= MOST_RUNS or not runs.exact else ""
         facts = {"runs": runs.asked, "needed": loss_text(runs.needed), "most": runs.most}
         print(f"times   {note('plan.times', least=least, **facts)}")
 
 
-def _measure(plan: Plan, found: BalanceForecast, word: str, left: Fraction | None) -> str:
+def _loss_against_budget(
+    plan: Plan, forecast: BalanceForecast, word: str, left: Fraction | None
+) -> str:
     """One measure of the loss against the budget; with a bar if it is known what is left."""
     asked: Fraction = getattr(plan.cost, word)
     allowed: Fraction = getattr(plan.spec.privacy.budget, word)
@@ -230,17 +241,17 @@ def _measure(plan: Plan, found: BalanceForecast, word: str, left: Fraction | Non
     text += " per record" if plan.is_local else " allowed"
     if left is not None:
         text += f", {exact_or_up(left)} left" if left < allowed else ""
-        drawn = budget(allowed - left, asked, allowed) if draws(sys.stdout) else ""
+        drawn = budget_bar(allowed - left, asked, allowed) if can_draw_bars(sys.stdout) else ""
         text = f"{drawn}  {text}" if drawn else text
-    if asked > allowed or (found.exhausted and asked):
+    if asked > allowed or (forecast.exhausted and asked):
         return f"{text}: does not fit"
-    return f"{text}: {'refused, see below' if found.refused is not None and asked else 'fits'}"
+    return f"{text}: {'refused, see below' if forecast.refused is not None and asked else 'fits'}"
 
 
-def _account(plan: Plan, found: BalanceForecast, before: Loss) -> str:
-    facts = {"what": "collection" if plan.is_local else "release", "path": str(found.ledger)}
-    if not found.exists or found.terms is None:
-        return note("plan.no_account" if found.exists else "plan.no_ledger", **facts)
-    window = f" {note('plan.window', days=found.window)}" if found.window else ""
-    after = note("plan.after", left=loss_text(found.after.remaining)) if found.after else ""
+def _account_text(plan: Plan, forecast: BalanceForecast, before: Loss) -> str:
+    facts = {"what": "collection" if plan.is_local else "release", "path": str(forecast.ledger)}
+    if not forecast.exists or forecast.terms is None:
+        return note("plan.no_account" if forecast.exists else "plan.no_ledger", **facts)
+    window = f" {note('plan.window', days=forecast.window)}" if forecast.window else ""
+    after = note("plan.after", left=loss_text(forecast.after.remaining)) if forecast.after else ""
     return note("plan.left", left=loss_text(before), window=window, after=after, **facts)

@@ -16,7 +16,7 @@ from dpcli.cli import options
 from dpcli.cli.accounts import charge_and_publish, existing_ledger, forecast_balance
 from dpcli.cli.console import notify, print_json, write_json
 from dpcli.cli.options import input_file, refuse_first
-from dpcli.cli.outputs import Tables, file_of
+from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
 from dpcli.ledger.charge import StoredRelease
@@ -63,7 +63,7 @@ def release(
     """Write a noisy table and a privacy report."""
     refuse_first(
         {
-            "bad-option.two-outputs": as_json and not file_of(output) and not dry_run,
+            "bad-option.two-outputs": as_json and not output_file(output) and not dry_run,
             "bad-option.dry-partials": partials and dry_run,
             "bad-option.spark-partials": partials and engine == "spark",
         }
@@ -91,7 +91,7 @@ def release(
     if stored.receipt is not None:
         print_summary(made[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
-        tables.notify(stored)
+        tables.notify_written(stored)
     if as_json:
         print_json(_result(stored, tables, [*warned, *reader_warnings(plan)]))
     require_quality(stored)

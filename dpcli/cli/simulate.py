@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
+from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.planning.planner import make_plan, require_plan_fits
@@ -56,7 +56,7 @@ def simulate(
     if dummy == Path("-"):
         raise UsageError.about("bad-option.dummy-standard-output")
     if dummy is not None:
-        require_new(dummy, spec)
+        require_new_file(dummy, spec)
     if into is not None:
         # Findings replace older findings at most.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))

@@ -8,7 +8,13 @@ from fractions import Fraction
 from typing import Any, TextIO
 
 from dpcli.cli.console import notify
-from dpcli.cli.text_tables import KEY, budget, draws, interval, write_table
+from dpcli.cli.text_tables import (
+    BUDGET_BAR_LEGEND,
+    budget_bar,
+    can_draw_bars,
+    interval_line,
+    write_table,
+)
 from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded
@@ -28,25 +34,28 @@ INTERVAL = ""
 """The heading of intervals that are drawn."""
 
 
-def print_summary(made: Report, receipt: Receipt, *, shown: bool, quiet: bool) -> None:
+def print_summary(report: Report, receipt: Receipt, *, shown: bool, quiet: bool) -> None:
     """Values and balance on standard error; if `shown`, the values in place of the table."""
-    if made.facts["quality"] and not quiet:
-        _print_quality(made.facts["quality"])
-    if made.numbers and (shown or not quiet):
-        _print_values(made, sys.stdout if shown else sys.stderr)
+    if report.facts["quality"] and not quiet:
+        _print_quality(report.facts["quality"])
+    if report.numbers and (shown or not quiet):
+        _print_values(report, sys.stdout if shown else sys.stderr)
         sys.stdout.flush()
     if quiet:
         return
-    if made.numbers:
-        for text in _notes(made):
+    if report.numbers:
+        for text in _notes(report):
             print(text, file=sys.stderr)
-    print(spent_text(loss_of(made.facts["privacy"]["spent"]), receipt), file=sys.stderr)
-    if made.numbers and draws(sys.stderr):
+    print(spent_text(loss_of(report.facts["privacy"]["spent"]), receipt), file=sys.stderr)
+    if report.numbers and can_draw_bars(sys.stderr):
         before, after, whole = receipt.before, receipt.balance.spent, receipt.balance.budget
         word, first, last, most = "epsilon", before.epsilon, after.epsilon, whole.epsilon
         if whole.rho is not None and before.rho is not None and after.rho is not None:
             word, first, last, most = "rho", before.rho, after.rho, whole.rho
-        print(f"{word:7} {budget(first, last - first, most)}\n        {KEY}", file=sys.stderr)
+        print(
+            f"{word:7} {budget_bar(first, last - first, most)}\n        {BUDGET_BAR_LEGEND}",
+            file=sys.stderr,
+        )
 
 
 def spent_text(spent: Loss, receipt: Receipt) -> str:
@@ -65,13 +74,13 @@ def _print_quality(check: Mapping[str, Any]) -> None:
     notify("quality", about=about, what=what, low=low, high=high)
 
 
-def _print_values(made: Report, out: TextIO) -> None:
-    room = max((len(MARKS[flag]) for flag in _flags(made)), default=0)
-    statistics = zip(made.facts["statistics"], made.numbers, strict=True)
-    rows = [row for one, numbers in statistics for row in _rows(one, numbers, made.percent, room)]
-    if not draws(out):
+def _print_values(report: Report, out: TextIO) -> None:
+    room = max((len(MARKS[flag]) for flag in _flags(report)), default=0)
+    statistics = zip(report.facts["statistics"], report.numbers, strict=True)
+    rows = [row for one, numbers in statistics for row in _rows(one, numbers, report.percent, room)]
+    if not can_draw_bars(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
-    title = f"release {made.facts['release_id']} of {made.facts['spec']['dataset']}"
+    title = f"release {report.facts['release_id']} of {report.facts['spec']['dataset']}"
     write_table(out, title, rows, (INTERVAL,))
 
 
@@ -81,7 +90,7 @@ def _rows(
     """The lines of a statistic; each value has `room` for its marks."""
     every = [cell for one in numbers for cell in one.cells(SUMMARY_LINES)]
     count = sum(len(one.frame) for one in numbers)
-    drawn = _drawn(every[:SUMMARY_LINES])
+    drawn = _drawn_intervals(every[:SUMMARY_LINES])
     names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
     before = ""
     for place, cell in enumerate(every[:SUMMARY_LINES]):
@@ -97,22 +106,22 @@ def _rows(
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
 
 
-def _drawn(shown: Sequence[PublishedCell]) -> list[str]:
+def _drawn_intervals(shown: Sequence[PublishedCell]) -> list[str]:
     """Each value in its interval, on one scale; blank where the number is only a rank."""
     texts = [text for cell in shown for text in (cell.value, cell.lower, cell.upper) if text]
     if not any(cell.lower for cell in shown):
         return [""] * len(shown)
     low, high = min(map(Fraction, texts)), max(map(Fraction, texts))
-    return [interval(one.value, one.lower, one.upper, low, high) for one in shown]
+    return [interval_line(one.value, one.lower, one.upper, low, high) for one in shown]
 
 
-def _flags(made: Report) -> list[Flag]:
+def _flags(report: Report) -> list[Flag]:
     """The flags of all numbers."""
-    return flags_of([numbers for each in made.numbers for numbers in each])
+    return flags_of([numbers for each in report.numbers for numbers in each])
 
 
-def _notes(made: Report) -> Iterator[str]:
+def _notes(report: Report) -> Iterator[str]:
     """What is left out of the table, and what its marks mean."""
-    yield from made.facts["bounding"][:1]
-    for flag in _flags(made):
-        yield f"{MARKS[flag]} {made.facts['flags'][flag]}"
+    yield from report.facts["bounding"][:1]
+    for flag in _flags(report):
+        yield f"{MARKS[flag]} {report.facts['flags'][flag]}"

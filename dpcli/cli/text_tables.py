@@ -8,22 +8,22 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TextIO
 
-from dpcli.cli.console import unguarded, width_of, wrapped
+from dpcli.cli.console import raw_stream, width_of, wrapped
 from dpcli.diagnostics import display_width
 from dpcli.messages import escape_controls
 
 Row = Mapping[str, str]
 """A line of a table: its texts by their headings."""
 
-GAP = "  "
+COLUMN_GAP = "  "
 
 NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
 """A number or a range of numbers in a table, with its marks."""
 
-NO_NUMBER = frozenset({"", "-", "?", "none", "private"})
+NUMBER_PLACEHOLDERS = frozenset({"", "-", "?", "none", "private"})
 """What may stand where a number would."""
 
-BAR = 24
+BAR_WIDTH = 24
 """Characters of a bar."""
 
 EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
@@ -31,7 +31,7 @@ EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
-KEY = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
+BUDGET_BAR_LEGEND = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
 """What the parts of a bar of a budget mean."""
 
 
@@ -48,18 +48,18 @@ def write_table(
     if not out.isatty() or not rows:
         out.write(heading + plain_table(rows))
         return list(rows[0]) if rows else []
-    screen = unguarded(out)
+    screen = raw_stream(out)
     room = width_of(screen)
     columns = [column for column in _columns(rows) if any(column[1:])]
     for name in spare:
-        if _width(_widths(columns)) > room:
+        if _table_width(_column_widths(columns)) > room:
             columns = [column for column in columns if column[0] != name]
-    widths = _fitted(columns, room)
+    widths = _fitted_widths(columns, room)
     if widths is None:
-        screen.write(wrapped(heading + _blocks(columns), room))
+        screen.write(wrapped(heading + _as_blocks(columns), room))
         return [name for name, *_ in columns]
     screen.write(heading)
-    _draw(screen, columns, widths)
+    _print_rich_table(screen, columns, widths)
     return [name for name, *_ in columns]
 
 
@@ -69,9 +69,9 @@ def plain_table(rows: Sequence[Row]) -> str:
     sides = [str.rjust if _is_numeric(column[1:]) else str.ljust for column in columns]
     padded = [
         [side(text, width - display_width(text) + len(text)) for text in column]
-        for side, width, column in zip(sides, _widths(columns), columns, strict=True)
+        for side, width, column in zip(sides, _column_widths(columns), columns, strict=True)
     ]
-    return "".join(f"{GAP.join(line).rstrip()}\n" for line in zip(*padded, strict=True))
+    return "".join(f"{COLUMN_GAP.join(line).rstrip()}\n" for line in zip(*padded, strict=True))
 
 
 def _columns(rows: Sequence[Row]) -> list[list[str]]:
@@ -81,15 +81,17 @@ def _columns(rows: Sequence[Row]) -> list[list[str]]:
     ]
 
 
-def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
+def _column_widths(columns: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(display_width, column)) for column in columns]
 
 
-def _width(widths: Sequence[int]) -> int:
-    return sum(widths) + len(GAP) * (len(widths) - 1)
+def _table_width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(COLUMN_GAP) * (len(widths) - 1)
 
 
-def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+def _print_rich_table(
+    screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]
+) -> None:
     """The table by rich, which only a terminal has to wait for."""
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
     from rich.console import Console  # noqa: PLC0415 - the same
@@ -108,21 +110,21 @@ def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:
-    numbers = [text for text in texts if text not in NO_NUMBER]
+    numbers = [text for text in texts if text not in NUMBER_PLACEHOLDERS]
     return bool(numbers) and all(map(NUMBER.fullmatch, numbers))
 
 
-def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+def _fitted_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """The width of each column, none narrower than its longest word; None if they do not fit.
 
     Headings are wrapped first, then the widest cells.
     """
-    widths, bodies = _widths(columns), _widths([column[1:] for column in columns])
+    widths, bodies = _column_widths(columns), _column_widths([column[1:] for column in columns])
     words = [
         max((display_width(word) for text in column for word in text.split()), default=0)
         for column in columns
     ]
-    while _width(widths) > room:
+    while _table_width(widths) > room:
         spare = [max(0, width - word) for width, word in zip(widths, words, strict=True)]
         if not any(spare):
             return None
@@ -135,7 +137,7 @@ def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
     return widths
 
 
-def _blocks(columns: Sequence[Sequence[str]]) -> str:
+def _as_blocks(columns: Sequence[Sequence[str]]) -> str:
     (name, *headings), *rows = zip(*columns, strict=True)
     lines, first = list[str](), ""
     wide = max(map(display_width, headings), default=0)
@@ -147,7 +149,7 @@ def _blocks(columns: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, "\n"])
 
 
-def draws(out: TextIO) -> bool:
+def can_draw_bars(out: TextIO) -> bool:
     """Whether bars are welcome there: on a terminal that shows more than ASCII."""
     if not out.isatty() or os.environ.get("TERM") == "dumb":
         return False
@@ -155,7 +157,7 @@ def draws(out: TextIO) -> bool:
     return next(filter(None, named), "C.UTF-8") not in ("C", "POSIX")
 
 
-def bar(amount: Fraction, whole: Fraction, width: int = BAR) -> str:
+def share_bar(amount: Fraction, whole: Fraction, width: int = BAR_WIDTH) -> str:
     """A bar whose length is a part of a whole; the least part shows."""
     if whole <= 0 or amount <= 0:
         return ""
@@ -164,28 +166,28 @@ def bar(amount: Fraction, whole: Fraction, width: int = BAR) -> str:
     return FULL * full + (EIGHTHS[rest] if rest else "")
 
 
-def budget(before: Fraction, now: Fraction, whole: Fraction) -> str:
+def budget_bar(before: Fraction, now: Fraction, whole: Fraction) -> str:
     """What was spent before, what comes now, and what is left, as one bar.
 
     What does not fit is cut at the ends of the bar; the words next to it say so.
     """
     if whole <= 0:
         return ""
-    first = min(BAR, max(0, round(before / whole * BAR)))
-    last = min(BAR, max(first + (now > 0), round((before + now) / whole * BAR)))
+    first = min(BAR_WIDTH, max(0, round(before / whole * BAR_WIDTH)))
+    last = min(BAR_WIDTH, max(first + (now > 0), round((before + now) / whole * BAR_WIDTH)))
     first = min(first, last)
-    return SHADE * first + FULL * (last - first) + EMPTY * (BAR - last)
+    return SHADE * first + FULL * (last - first) + EMPTY * (BAR_WIDTH - last)
 
 
-def interval(value: str, lower: str, upper: str, low: Fraction, high: Fraction) -> str:
+def interval_line(value: str, lower: str, upper: str, low: Fraction, high: Fraction) -> str:
     """A number in its interval, on a line from `low` to `high`; any of them may be blank."""
     if not value or high <= low:
         return ""
 
     def place(text: str) -> int:
-        return round((Fraction(text) - low) / (high - low) * (BAR - 1))
+        return round((Fraction(text) - low) / (high - low) * (BAR_WIDTH - 1))
 
-    line = [" "] * BAR
+    line = [" "] * BAR_WIDTH
     if lower:
         first, last = place(lower), place(upper)
         line[first : last + 1] = "\u2500" * (last + 1 - first)

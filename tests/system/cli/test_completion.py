@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.commands import COMMANDS
-from dpcli.cli.explain import words
+from dpcli.cli.explain import complete_words
 from tests.support.cli import Command
 
 
@@ -30,12 +30,12 @@ def run(cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 def offered(line: str, shell: str, cwd: Path) -> set[str]:
     """What is offered for the last word of a line; without an error, and status zero."""
     if shell == "bash":
-        words = line.split(" ")
+        complete_words = line.split(" ")
         done = run(
             cwd,
             _DPCLI_COMPLETE="complete_bash",
-            COMP_WORDS="\n".join(words),
-            COMP_CWORD=str(len(words) - 1),
+            COMP_WORDS="\n".join(complete_words),
+            COMP_CWORD=str(len(complete_words) - 1),
         )
     else:
         done = run(
@@ -90,7 +90,7 @@ def test_fish_asks_whether_there_is_anything_but_files(tmp_path: Path) -> None:
 
 def test_every_word_is_offered(tmp_path: Path) -> None:
     """All pages of `explain` can be completed, and none has a sign that shells take amiss."""
-    names = dict(words(""))
+    names = dict(complete_words(""))
 
     assert offered("dpcli explain ", "bash", tmp_path) == set(names)
     assert not [name for name in names if set(name) & set(" :'\"$`\n")]

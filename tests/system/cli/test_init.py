@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcli.cli.dialogue import Asker
+from dpcli.cli.dialogue import Prompter
 from dpcli.cli.interview import ask_spec
 from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.errors import UsageError
@@ -259,10 +259,10 @@ ANSWERS = st.one_of(
 def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
     """Any dialogue ends in a spec that can be planned, or in the refusal of one."""
     lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
-    asker = Asker(io.BytesIO(lines), terminal=False)
+    prompter = Prompter(io.BytesIO(lines), terminal=False)
     try:
-        text = asker.dialogue(
-            lambda: ask_spec(asker, ["a", *header], "data", STANDARD_DIALECT, certain=True)
+        text = prompter.run(
+            lambda: ask_spec(prompter, ["a", *header], "data", STANDARD_DIALECT, certain=True)
         )
     except UsageError as refused:
         assert refused.problems[0].code == "no-answer"

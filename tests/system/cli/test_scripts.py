@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
-from dpcli.cli.commands import COMMANDS, PLACES, brief
+from dpcli.cli.commands import COMMANDS, PLACES, help_brief
 from tests.support.cli import PEOPLE, ROOT, SPEC, Command
 
 KEYS = {"level", "code", "message", "file", "line", "column", "hint", "status"}
@@ -135,7 +135,7 @@ def test_help_is_a_command_too(name: str, dpcli: Command) -> None:
     """`dpcli help COMMAND` prints what `dpcli COMMAND --help` prints."""
     assert dpcli("help", *name.split()).out == dpcli(*name.split(), "--help").out
     assert dpcli("help").out == dpcli("help", "help").out == dpcli("--help").out
-    assert brief(name) in dpcli("help", *name.split()).out
+    assert help_brief(name) in dpcli("help", *name.split()).out
 
 
 def test_check_reports_as_json(dpcli: Command, spec: Path, data: Path, broken: Path) -> None:
@@ -237,7 +237,7 @@ def test_the_root_lists_commands_without_importing_them(dpcli: Command) -> None:
     listed = dpcli("--help").out
 
     for name in COMMANDS:
-        assert f"{name} " in listed and brief(name) in listed
+        assert f"{name} " in listed and help_brief(name) in listed
 
 
 def test_the_sample_of_the_readme_passes_a_dry_run(dpcli: Command) -> None:

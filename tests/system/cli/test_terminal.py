@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.console import Guarded, emphasized, guarded, harmless, say, unguarded, wrapped
+from dpcli.cli.console import (
+    EscapedStream,
+    emphasized,
+    escaped,
+    escaped_streams,
+    print_line,
+    raw_stream,
+    wrapped,
+)
 from dpcli.cli.text_tables import write_table
 from dpcli.messages import escape_controls
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
@@ -118,7 +126,7 @@ def test_labels_and_texts_of_specs_are_escaped(dpcli: Command, tmp_path: Path, d
 def test_every_stream_of_text_is_guarded(character: str) -> None:
     """What is written to a guarded stream arrives with escapes; lines and tabs stay."""
     target = io.StringIO()
-    Guarded(target).write(f"a\tb\n{character}")
+    EscapedStream(target).write(f"a\tb\n{character}")
 
     assert target.getvalue() == "a\tb\n" + ascii(character)[1:-1]
 
@@ -127,7 +135,7 @@ def test_what_is_harmless_stays() -> None:
     """Letters of all scripts, joiners of emoji and blanks are printed as they are."""
     text = "Größe 年齢 возраст \N{ZERO WIDTH JOINER} \N{NO-BREAK SPACE} \N{SLICE OF PIZZA}"
 
-    assert harmless(text) == text
+    assert escaped(text) == text
 
 
 def test_commands_and_places_stay_whole() -> None:
@@ -143,7 +151,7 @@ def test_commands_and_places_stay_whole() -> None:
 
 def test_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A name with line ends in it does not begin a line."""
-    say("a\nb\r\u2028c")
+    print_line("a\nb\r\u2028c")
 
     assert capsys.readouterr().err == "a\\nb\\r\\u2028c\n"
 
@@ -181,9 +189,9 @@ def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", "300")
-    with guarded():
+    with escaped_streams():
         write_table(sys.stdout, ODD, [{"name": ODD, ODD: "1"}])
-        assert unguarded(sys.stdout) is screen
+        assert raw_stream(sys.stdout) is screen
 
     assert "\x07" not in screen.getvalue() and "\u202e" not in screen.getvalue()
     assert "\\u202e" in screen.getvalue()
