@@ -1,9 +1,17 @@
-"""The command line: one process for one command, so it starts as fast as it can."""
+"""The command line: `main.py` runs a command; each command has its own file.
+
+Open `main.py` first, then `commands.py` (lazy commands, and their help from `help.md`).
+`options.py` has options that several commands share, `accounts.py` the ledger of a command,
+`outputs.py` the files that it writes. All text goes through `console.py`; tables and bars are in
+`text_tables.py`. `dialogue.py` and `interview.py` are `dpcli init --ask`.
+
+A process runs one command, so the package starts as fast as it can.
+"""
 
 import gc
 import os
 
-# Numpy would start threads for linear algebra, which nothing here uses.
+# Numpy would start threads for linear algebra, which dpcli does not use.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Imports create many objects and no garbage: the default looks for some after every 700.
+# Imports create many objects and no garbage; by default, Python would collect every 700 objects.
 gc.set_threshold(100_000, 20, 20)

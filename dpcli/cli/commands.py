@@ -1,8 +1,7 @@
-"""Commands, which load when they are used, and their helps from `help.md`.
+"""Commands that are imported on use, and their help texts from `help.md`.
 
-The head of a page names a command and its function. A page is prose in paragraphs, and blocks whose
-lines are indented, such as examples. The parser fills paragraphs, and keeps a block that has a mark
-on the line before.
+The heading of a page names a command and its function. A page has paragraphs and indented blocks,
+such as examples. The parser fills paragraphs and keeps the lines of a block after a mark.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from dpcli.errors import Problem, UsageError, make_problem
 from dpcli.messages import quote
 
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
-"""What the parser raises, of whichever library it is a part."""
+"""The class of the parser's errors, whichever library it belongs to."""
 
 GROUP = "commands"
-"""What stands in place of a module for a group of commands."""
+"""The place of a group of commands, which has no module."""
 
 OPTIONS = "\n\nOptions:\n"
-"""What separates the prose of a page from the texts of its options and arguments."""
+"""The separator between the text of a page and those of its options and arguments."""
 
 
 def _pages() -> Iterator[tuple[str, tuple[str, dict[str, str], str]]]:
-    """The name of each page with its prose, the texts of its options, and what it is about."""
+    """The name of each page, with its text, the texts of its options, and its place."""
     text = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
     for part in ("\n" + text).split("\n# ")[1:]:
         head, _, body = part.partition("\n")
@@ -44,58 +43,58 @@ def _pages() -> Iterator[tuple[str, tuple[str, dict[str, str], str]]]:
 
 
 PAGES = dict(_pages())
-"""The pages, commands in the order in which a newcomer needs them."""
+"""The pages; commands are in the order in which a new user needs them."""
 
 PLACES = {name: place for name, (_, _, place) in PAGES.items() if place}
-"""Module and function of every command; of groups that they are some."""
+"""Module and function of each command; `commands` for a group."""
 
 COMMANDS = tuple(name for name in PLACES if " " not in name)
 """The commands that `dpcli --help` lists."""
 
 
 def help_prose(name: str) -> str:
-    """The help of a command line without its options."""
+    """The help of a command without its options."""
     return PAGES[name][0]
 
 
 def help_page(name: str) -> str:
-    """The same for the parser: a mark tells it to keep the lines of a block."""
+    """The help of a command for the parser, with a mark before each block."""
     blocks = help_prose(name).split("\n\n")
-    return "\n\n".join(f"\b\n{one}" if "\n " in one else one for one in blocks)
+    return "\n\n".join(f"\b\n{block}" if "\n " in block else block for block in blocks)
 
 
 def option_help(name: str, option: str) -> str:
-    """What an option or argument means for a command, for its group, or for several commands."""
-    places = (name, name.split(" ", maxsplit=1)[0], "options of several commands")
-    return next(PAGES[one][1][option] for one in places if option in PAGES[one][1])
+    """The text of an option or argument: of the command, its group, or several commands."""
+    names = (name, name.split(" ", maxsplit=1)[0], "options of several commands")
+    return next(PAGES[page][1][option] for page in names if option in PAGES[page][1])
 
 
 def help_brief(name: str) -> str:
-    """The first line of a page, which lists of commands show."""
+    """The first line of a page, for lists of commands."""
     return help_prose(name).split("\n", 1)[0].rstrip(".")
 
 
 class LazyGroup(TyperGroup):
-    """Commands whose modules are imported when one of them is used, not when they are listed."""
+    """Commands whose modules are imported on use; a list of commands imports none."""
 
     @property
     def prefix(self) -> str:
-        """What stands before the names of its commands."""
+        """The prefix of the names of its commands."""
         return "" if self.name in (None, "dpcli") else f"{self.name} "
 
     def list_commands(self, _ctx: object) -> list[str]:
-        """The names, in their order."""
+        """The names of its commands, in order."""
         names = (name.removeprefix(self.prefix) for name in PLACES if name.startswith(self.prefix))
         return [name for name in names if " " not in name]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command as lists and shells show it; it cannot be run."""
+        """A command for lists and shells, which cannot be run."""
         if cmd_name not in self.list_commands(ctx):
             return None
         return TyperCommand(cmd_name, short_help=help_brief(self.prefix + cmd_name))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Without a command: an error and, for people, the list of commands."""
+        """Without a command, print an error and, unless errors are JSON, the commands."""
         if args or ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         print_failure(UsageError.about("command-line.none", where=ctx.command_path))
@@ -107,7 +106,7 @@ class LazyGroup(TyperGroup):
         raise typer.Exit(2)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command itself; UsageError if there is none of that name."""
+        """The command itself; UsageError if there is no command of that name."""
         names = self.list_commands(ctx)
         if args[0] in names:
             return args[0], _load(self.prefix + args[0]), args[1:]
@@ -119,12 +118,12 @@ class LazyGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command whose help has the texts of `help.md`; `hints` are the types of its parameters."""
+    """A command with help texts from `help.md`; `hints` are the types of its parameters."""
 
     hints: Mapping[str, Any]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words; UsageError with every value that its parameter does not take."""
+        """Parse the words; UsageError with every value that its parameter does not accept."""
         try:
             return super().parse_args(ctx, list(args))
         except PARSER_ERROR as error:
@@ -132,24 +131,26 @@ class Command(TyperCommand):
             if type(error) is not typer.BadParameter:
                 raise
             given, _, _ = self.make_parser(ctx).parse_args(args)
-            refused = [one for one in self.get_params(ctx) if _refuses(one, ctx, given)]
-        raise UsageError(self._refusal(one, ctx.command_path) for one in refused)
+            refused = [param for param in self.get_params(ctx) if _refuses(param, ctx, given)]
+        raise UsageError(self._refusal(param, ctx.command_path) for param in refused)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What follows the name in the line `Usage:`."""
-        arguments: list[Any] = [one for one in self.get_params(ctx) if _is_argument(one)]
-        return ["[OPTIONS]", *(one.metavar + "..." * (one.nargs < 0) for one in arguments)]
+        """The words after the name in the line `Usage:`."""
+        arguments: list[Any] = [param for param in self.get_params(ctx) if _is_argument(param)]
+        return ["[OPTIONS]", *(param.metavar + "..." * (param.nargs < 0) for param in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options: how each is written, and what it means."""
+        """Write how each argument and option is written, and what it means."""
         for title, arguments in (("Arguments", True), ("Options", False)):
             params: list[Any] = self.get_params(ctx)
-            params = [one for one in params if _is_argument(one) is arguments and not one.hidden]
+            params = [
+                param for param in params if _is_argument(param) is arguments and not param.hidden
+            ]
             if params:
                 with formatter.section(title):
-                    formatter.write_dl([(self._written(one), one.help) for one in params])
+                    formatter.write_dl([(self._syntax(param), param.help) for param in params])
 
-    def _written(self, param: Any) -> str:
+    def _syntax(self, param: Any) -> str:
         if _is_argument(param):
             return _label(param)
         names = " / ".join([", ".join(sorted(param.opts, key=len)), *param.secondary_opts])
@@ -166,7 +167,7 @@ class Command(TyperCommand):
 
 
 def _refuses(param: Any, ctx: Any, given: Mapping[str, Any]) -> bool:
-    """Whether a parameter does not take the value that is given for it."""
+    """Whether a parameter does not accept the given value."""
     try:
         param.handle_parse_result(ctx, given, [])
     except typer.BadParameter as error:
@@ -179,7 +180,7 @@ def _is_argument(param: Any) -> bool:
 
 
 def _label(param: Any) -> str:
-    """The name of a parameter in helps: of an option the long one."""
+    """The name of a parameter in help texts: for an option the long one."""
     names = [option for option in param.opts if option.startswith("--")]
     return names[0] if names else (param.metavar or param.name or "").strip("[].")
 
@@ -192,7 +193,7 @@ def _choices(hint: Any) -> tuple[str, ...]:
 
 
 def _load(name: str) -> Any:
-    """A command with all that it imports, or a group."""
+    """A command, with its module imported, or a group."""
     if PLACES[name] == GROUP:
         return LazyGroup(name=name, help=help_page(name), rich_markup_mode=None)
     module, _, function = PLACES[name].partition(":")
@@ -201,29 +202,29 @@ def _load(name: str) -> Any:
     single.command(name.rpartition(" ")[2], cls=Command, help=help_page(name))(callback)
     command: Any = typer.main.get_command(single)
     command.hints = get_type_hints(callback, include_extras=True)
-    for one in command.params:
-        one.help = "" if one.hidden else option_help(name, _label(one))
+    for param in command.params:
+        param.help = "" if param.hidden else option_help(name, _label(param))
     return command
 
 
 def _unknown_option(option: str, known: Sequence[Any], where: str) -> UsageError:
-    """An option that does not exist: the argument of that name, or the nearest that do."""
+    """The error for an unknown option: names the argument that is meant, or similar options."""
     facts = {"where": where, "word": option}
-    for one in known:
-        if _is_argument(one) and option == f"--{one.name}":
-            return UsageError.about("unknown-option.argument", **facts, name=_label(one))
-    names = [name for one in known if not _is_argument(one) for name in one.opts]
+    for param in known:
+        if _is_argument(param) and option == f"--{param.name}":
+            return UsageError.about("unknown-option.argument", **facts, name=_label(param))
+    names = [name for param in known if not _is_argument(param) for name in param.opts]
     near = get_close_matches(option, names, n=2)
     code = "unknown-option.near" if near else "unknown-option"
     return UsageError.about(code, **facts, near=near)
 
 
 EXTRA = re.compile(r"^Got unexpected extra argument\S* \((.*)\)$", re.DOTALL)
-"""How the parser reports words that it does not expect."""
+"""The parser's message about words that it does not expect."""
 
 
 def usage_error(error: Any) -> UsageError:
-    """An error of the parser, in our words."""
+    """The UsageError for an error of the parser."""
     command, kind = error.ctx and error.ctx.command, type(error).__name__
     where = error.ctx.command_path if error.ctx else "dpcli"
     if kind == "NoSuchOption":

@@ -1,11 +1,10 @@
-"""What the command line prints: harmless text that fits its terminal, and errors.
+"""What the command line prints: escaped text that fits the terminal, and errors.
 
-Everything that is printed passes one of two streams. They write control characters, and
-characters that change the direction of text, as escapes; on a terminal they also wrap lines
-between words. Bytes (tables, drafts, stored outputs) go around them: there the rules of the
-format hold. Names of files are the only texts of a user that may contain line ends, so lines
-with such names are printed by `print_line`. With `--error-format json`, standard error has an object in
-JSON on each line.
+All text passes one of two streams. They escape control characters and characters that change the
+direction of text; on a terminal they also wrap lines between words. Bytes (tables, drafts, stored
+outputs) bypass them and follow the rules of their format. File names are the only texts of a user
+that may contain line ends, so `print_line` prints lines with file names. With `--error-format
+json`, each line of standard error is a JSON object.
 """
 
 from __future__ import annotations
@@ -28,31 +27,31 @@ from dpcli.reference import wrap_paragraph
 CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Controls but for tab and line feed, ends of lines, changes of direction, half characters."""
+"""Control characters except tab and line feed, line ends, direction marks, and surrogates."""
 
 MAX_PROSE_WIDTH = 100
-"""Characters of a line of prose that are easy to read."""
+"""The largest number of characters in a line of prose."""
 
 DEFAULT_WIDTH = 80
 """Columns of a terminal that does not report its width."""
 
-MESSAGE_GUTTER, LEAST = 12, 40
-"""Columns next to a source line in a message, and the fewest that are shown of it."""
+MESSAGE_GUTTER, MIN_SOURCE_WIDTH = 12, 40
+"""Columns next to a source line in a message, and the smallest number of its columns shown."""
 
 MAX_PAGES = 3
-"""Pages that are named below the problems."""
+"""The largest number of pages that are named below the problems."""
 
 QUOTED, KEPT_SPACE = re.compile("`[^`]+`"), "\0"
-"""Commands in a text, and what stands for their spaces while lines are filled."""
+"""Commands in a text, and the character in place of their spaces while lines are filled."""
 
 WORD = re.compile(r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)")
-"""A text in backticks that stand around a word, not within one."""
+"""A text in backticks that surround a word, not a part of one."""
 
 EXCERPT = re.compile(r" *\d* \|")
-"""How the lines begin that show the source of a problem."""
+"""The beginning of a line that shows the source of a problem."""
 
 ARROW = "--> "
-"""What stands before the place of a problem in a file."""
+"""The mark before the place of a problem in a file."""
 
 
 class OutputLost(OSError):
@@ -72,10 +71,10 @@ class _StandardOutput(io.FileIO):
 
 
 def open_standard_streams() -> None:
-    """Have all three streams, in UTF-8, even if the parent process closed some.
+    """Open all three standard streams, in UTF-8, even if the parent process closed some.
 
-    Otherwise the next file to be opened would take the number of a closed one. What
-    is written to a closed standard output still fails, and is reported.
+    Otherwise the next file to be opened would take the number of a closed stream. A write to a
+    closed standard output still fails and is reported.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -93,8 +92,8 @@ def open_standard_streams() -> None:
 
 
 def escaped(text: str) -> str:
-    """The text with an escape for every character that acts on a terminal."""
-    return CONTROL_CHARACTERS.sub(lambda found: ascii(found[0])[1:-1], text)
+    """The text with an escape for every character that could control a terminal."""
+    return CONTROL_CHARACTERS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def notify(name: str, /, **facts: object) -> None:
@@ -103,15 +102,15 @@ def notify(name: str, /, **facts: object) -> None:
 
 
 def print_line(line: str, *, file: TextIO | None = None) -> None:
-    """Print one line, on standard error if `file` is none, whatever names are in it."""
+    """Print `line` as one line even if it contains line ends; by default on standard error."""
     print(escape_controls(line), file=file or sys.stderr)
 
 
 def width_of(stream: TextIO) -> int:
-    """The columns of the terminal behind a stream."""
-    named = os.environ.get("COLUMNS", "")
-    if named.isdecimal() and int(named):
-        return int(named)
+    """The columns of the terminal behind a stream, or those that COLUMNS states."""
+    declared = os.environ.get("COLUMNS", "")
+    if declared.isdecimal() and int(declared):
+        return int(declared)
     try:
         return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
     except (OSError, ValueError):
@@ -119,25 +118,27 @@ def width_of(stream: TextIO) -> int:
 
 
 def wrapped(text: str, width: int, column: int = 0) -> str:
-    """The text, beginning at `column`, with no line wider than `width` if words allow it.
+    """The text, beginning at `column`, wrapped between words to lines of `width` columns.
 
-    Commands in backticks and places in files stay whole, so that they can be copied. A continued
-    line is indented by two more than the line itself.
+    Commands in backticks and places in files are not broken, so that they can be copied. A
+    continued line is indented by two more columns than the line itself.
     """
     lines = text.split("\n")
     for place, line in enumerate(lines):
         before = " " * column if place == 0 else ""
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
-            whole = QUOTED.sub(lambda found: found[0].replace(" ", KEPT_SPACE), before + line)
+            joined = QUOTED.sub(lambda match: match[0].replace(" ", KEPT_SPACE), before + line)
             indent = line[: len(line) - len(line.lstrip())] + "  "
-            lines[place] = wrap_paragraph(whole, width, "", indent).replace(KEPT_SPACE, " ")[len(before) :]
+            lines[place] = wrap_paragraph(joined, width, "", indent).replace(KEPT_SPACE, " ")[
+                len(before) :
+            ]
     return "\n".join(lines)
 
 
 class EscapedStream:
-    """A text stream that is harmless to the terminal behind it, and fits it.
+    """A text stream that escapes control characters, and wraps lines on a terminal.
 
-    If it is `as_json`, each line becomes an object with its level and its message.
+    If `as_json`, each line becomes a JSON object with its level and its message.
     """
 
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
@@ -147,7 +148,7 @@ class EscapedStream:
         self._rest = ""
 
     def write(self, text: str) -> int:
-        """Write the text, harmless, and on a terminal wrapped."""
+        """Write the text escaped, and wrapped on a terminal."""
         if self.as_json:
             *lines, self._rest = (self._rest + text).split("\n")
             self.raw_stream.writelines(_json_notice(line) for line in lines if line.strip())
@@ -161,12 +162,12 @@ class EscapedStream:
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
-        """Write texts, harmless."""
+        """Write several texts."""
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
-        """Flush; what is typed next begins a line."""
+        """Flush; a user's input moves the cursor to a new line."""
         self._column = 0
         self.raw_stream.flush()
 
@@ -175,58 +176,58 @@ class EscapedStream:
 
 
 def _json_notice(line: str) -> str:
-    first, found, rest = line.partition(": ")
-    level, message = ("warning", rest) if found and first == "warning" else ("notice", line)
+    first, colon, message = line.partition(": ")
+    level, message = ("warning", message) if colon and first == "warning" else ("notice", line)
     return json.dumps({"level": level, "message": message}) + "\n"
 
 
 def raw_stream(stream: TextIO) -> TextIO:
-    """The stream itself, for texts that are harmless already and keep their lines."""
+    """The stream without escaping and wrapping, for texts that are escaped already."""
     return stream.raw_stream if isinstance(stream, EscapedStream) else stream
 
 
 def is_json(stream: TextIO) -> bool:
-    """Whether the lines of a stream are objects in JSON."""
+    """Whether each line of a stream is a JSON object."""
     return isinstance(stream, EscapedStream) and stream.as_json
 
 
 def use_json(stream: TextIO) -> None:
-    """From now on, the lines of a guarded stream are objects in JSON."""
+    """From now on, write each line of an escaped stream as a JSON object."""
     assert isinstance(stream, EscapedStream)
     stream.as_json = True
 
 
 @contextmanager
 def escaped_streams() -> Iterator[None]:
-    """Standard output and standard error take harmless text within."""
+    """Replace standard output and standard error by escaped streams within."""
     out, err = (cast("TextIO", EscapedStream(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
 
 
 def accepts_color(out: TextIO | None = None) -> bool:
-    """Whether a stream, standard error if none, is a terminal that accepts color."""
-    unwelcome = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return (out or sys.stderr).isatty() and not unwelcome
+    """Whether a stream (by default standard error) is a terminal that accepts color."""
+    is_refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return (out or sys.stderr).isatty() and not is_refused
 
 
-def print_styled(word: str, style: str, rest: str) -> None:
-    """Print a line on standard output that begins with a word in a style, if there are any."""
+def print_styled(word: str, style: str, text: str) -> None:
+    """Print `word` in a style, where color is accepted, and `text` on the same line."""
     out = raw_stream(sys.stdout)
-    line = escaped(word + rest)
+    line = escaped(word + text)
     line = wrapped(line, min(width_of(out), MAX_PROSE_WIDTH)) if out.isatty() else line
     print(styled(line[: len(word)], style, out) + line[len(word) :], file=out)
 
 
 def styled(text: str, style: str, out: TextIO | None = None) -> str:
-    """The text in a style, if a stream welcomes that: standard error if none is given."""
+    """The text in a style, if the stream (by default standard error) accepts color."""
     return f"\x1b[{style}m{text}\x1b[0m" if accepts_color(out) else text
 
 
 def emphasized(text: str, out: TextIO | None = None) -> str:
-    """The text with bold words in place of backticks, if a stream welcomes that.
+    """The text with bold words in place of backticks, if the stream accepts color.
 
-    Lines with other backticks, which a text of the user may contain, stay as they are.
+    A line with other backticks stays as it is: a text of the user may contain them.
     """
     if not accepts_color(out):
         return text
@@ -239,7 +240,7 @@ def _emphasized(line: str) -> str:
 
 
 def print_failure(failure: DpcliError) -> None:
-    """Every problem of a failure; on a terminal with color and the page to read."""
+    """Print every problem of a failure; on a terminal with color and the pages to read."""
     out, terminal = raw_stream(sys.stderr), sys.stderr.isatty()
     if is_json(sys.stderr):
         for facts in problem_facts(failure):
@@ -248,10 +249,14 @@ def print_failure(failure: DpcliError) -> None:
     width = min(width_of(out), MAX_PROSE_WIDTH)
     texts, hints = [], {""}
     for problem in failure.problems:
-        # What several problems have in common is said with the first.
-        one = replace(problem, hint="") if problem.hint in hints else problem
+        # A hint that several problems share is printed once.
+        shown = replace(problem, hint="") if problem.hint in hints else problem
         hints.add(problem.hint)
-        text = escaped(render_problem(one, max(width - MESSAGE_GUTTER, LEAST)) if terminal else render_problem(one))
+        text = escaped(
+            render_problem(shown, max(width - MESSAGE_GUTTER, MIN_SOURCE_WIDTH))
+            if terminal
+            else render_problem(shown)
+        )
         text = emphasized(wrapped(text, width)) if terminal else text
         text = text.replace("error", styled("error", "1;31"), 1)
         texts.append(text.replace("\nhint:", f"\n{styled('hint', '36')}:", 1))
@@ -263,8 +268,8 @@ def print_failure(failure: DpcliError) -> None:
 
 
 def problem_facts(failure: DpcliError) -> list[dict[str, object]]:
-    """Every problem of a failure, for scripts."""
-    return [_problem_facts(one) for one in failure.problems]
+    """Every problem of a failure, as data for JSON."""
+    return [_problem_facts(problem) for problem in failure.problems]
 
 
 def _problem_facts(problem: Problem) -> dict[str, object]:
@@ -280,10 +285,10 @@ def _problem_facts(problem: Problem) -> dict[str, object]:
 
 
 def print_json(facts: object) -> None:
-    """JSON for scripts."""
+    """Print data as indented JSON on standard output."""
     write_json(json.dumps(facts, indent=2) + "\n")
 
 
 def write_json(text: str) -> None:
-    """JSON as it is, whose lines no terminal wraps."""
+    """Write JSON text on standard output; lines are not wrapped, also on a terminal."""
     raw_stream(sys.stdout).write(escaped(text))

@@ -1,7 +1,7 @@
 """Questions on standard error, and answers from standard input, line by line.
 
-The questions are in `questions.toml`. Answers that were accepted are kept: `<` drops the last one
-and runs the dialogue again with the others, up to the question before.
+The questions are in `questions.toml`. Accepted answers are kept. `<` drops the last one and runs
+the dialogue again with the others, up to the previous question.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dpcli.specification.tree import closest_match
 T = TypeVar("T")
 
 BACK = "<"
-"""Answers that the question before should be asked again."""
+"""The answer that goes back to the previous question."""
 
 MAX_LENGTH = 100_000
-"""Characters of an answer; more are no answer."""
+"""The largest number of characters in an answer."""
 
 MAX_TRIES = 100
 """Wrong answers to one question after which the dialogue ends."""
@@ -35,7 +35,7 @@ WIDTH = 78
 
 
 class InvalidAnswerError(Exception):
-    """An answer that will not do, with the reasons; the question is asked again."""
+    """An answer that is not accepted, with the reasons; the question is asked again."""
 
 
 class _GoBack(Exception):
@@ -44,12 +44,12 @@ class _GoBack(Exception):
 
 @cache
 def question_texts() -> dict[str, dict[str, str]]:
-    """The words of every question."""
+    """The texts of every question, by key."""
     return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
 
 
 class Prompter:
-    """Asks until the answer will do; UsageError when there are no more answers."""
+    """Asks each question until its answer is valid; UsageError when the input ends."""
 
     def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
         self._answers, self._terminal = answers, terminal
@@ -57,7 +57,7 @@ class Prompter:
         self._next = 0
 
     def run(self, script: Callable[[], T]) -> T:
-        """What a script makes of the answers; it runs again when a person goes back."""
+        """The result of a script that asks questions; it runs again when the user goes back."""
         while True:
             self._next = 0
             try:
@@ -66,7 +66,7 @@ class Prompter:
                 self._accepted.pop()
 
     def explain(self, key: str, **facts: object) -> None:
-        """The paragraph before a question, if it has one and the question is new."""
+        """Print the paragraph before a question, unless the question was answered before."""
         before = question_texts()[key].get("before", "")
         if before and self._next == len(self._accepted):
             sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
@@ -74,7 +74,10 @@ class Prompter:
     def ask(
         self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
     ) -> T:
-        """What `check` makes of the answer, or of the default if it is empty."""
+        """The result of `check` for the answer, or for the default if the answer is empty.
+
+        Raises UsageError when the input ends, and after `MAX_TRIES` invalid answers.
+        """
         self.explain(key, **facts)
         self._next += 1
         if self._next <= len(self._accepted):
@@ -87,24 +90,23 @@ class Prompter:
             sys.stderr.flush()
             try:
                 answer = self._line() or default
-                found = check(answer)
+                result = check(answer)
             except InvalidAnswerError as refused:
                 sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
             else:
                 self._accepted.append(answer)
-                return found
+                return result
         sys.stderr.write("\n")
         raise UsageError.about("no-answer.wrong")
 
     def _line(self) -> str:
-        """One answer, without the spaces around it."""
         line = self._answers.readline(MAX_LENGTH)
         if not line:
             sys.stderr.write("\n")
             raise UsageError.about("no-answer")
         text = line.decode("utf-8", "replace").strip()
         if not self._terminal:
-            # What was piped in is shown, so that the dialogue can be read afterwards.
+            # Show piped answers, so that the dialogue can be read afterwards.
             sys.stderr.write(f"{truncated(text)}\n")
         if text == BACK and self._accepted:
             raise _GoBack
@@ -116,12 +118,12 @@ class Prompter:
 
 
 def parse_yes_or_no(text: str) -> bool:
-    """What a word says."""
+    """Whether the answer is yes; InvalidAnswerError unless it is yes or no."""
     return parse_choice("yes", "no", "y", "n")(text.casefold()).startswith("y")
 
 
 def parse_choice(*choices: str) -> Callable[[str], str]:
-    """A check that takes a few words."""
+    """A check that accepts only these words."""
 
     def check(text: str) -> str:
         if text in choices:
@@ -134,39 +136,39 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
 
 
 def parse_count(text: str) -> int:
-    """A check that takes a number of things."""
+    """A whole number from 1 to 999,999; InvalidAnswerError for another text."""
     if text.isascii() and text.isdigit() and int(text[:9]) >= 1 and len(text) <= 6:
         return int(text)
     raise InvalidAnswerError("answer a whole number from 1 to 999,999")
 
 
 def parse_list(text: str) -> list[str]:
-    """Texts between commas; quotes keep a comma inside."""
+    """Texts between commas; InvalidAnswerError for none. A comma may stand in quotes."""
     if not text:
         raise InvalidAnswerError("list the texts with commas between; quotes keep a comma inside")
     try:
-        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
+        (texts,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         raise InvalidAnswerError("a quote is not closed, or stands inside a text") from None
-    return [one.strip() for one in found]
+    return [item.strip() for item in texts]
 
 
 def parse_pair(text: str) -> list[str]:
-    """Two values, between a comma, a space or `to`."""
-    found = [part for part in re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")) if part]
-    if len(found) == 2:
-        return found
+    """Two values, separated by a comma, a space or `to`; InvalidAnswerError for other texts."""
+    parts = [part for part in re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")) if part]
+    if len(parts) == 2:
+        return parts
     raise InvalidAnswerError(f"{quote(text)} is not two values; the lower first, as in 0, 100")
 
 
 def parse_values(text: str) -> list[str] | dict[str, str]:
-    """A list of texts, or a mapping from text to label."""
+    """A list of texts, or a mapping from text to label; InvalidAnswerError for a mixture."""
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1]
     texts = parse_list(text)
-    # As people type it here, and as specs write it.
-    mark = "=" if any("=" in one for one in texts) else ": "
-    pairs = [one.partition(mark) for one in texts]
+    # `=` is what users type, `: ` what specs write.
+    mark = "=" if any("=" in item for item in texts) else ": "
+    pairs = [item.partition(mark) for item in texts]
     signs = [sign for _, sign, _ in pairs]
     if not any(signs):
         return texts

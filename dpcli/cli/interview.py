@@ -1,8 +1,8 @@
-"""`dpcli init --ask`: a spec that grows by answers.
+"""`dpcli init --ask`: builds a spec from answers.
 
-All that is known of the file is its header. An answer is put at its place in the spec and stays
-there if the loader accepts the spec; if not, the question is asked again in the loader's words.
-Whatever is answered is written so that the loader reads it back to the letter.
+Only the header of the file is read. Each answer is put at its place in the spec. If the loader
+refuses the spec, its messages are shown and the question is asked again. The spec is written so
+that the loader reads back each answer exactly.
 """
 
 from __future__ import annotations
@@ -39,34 +39,35 @@ from dpcli.specification.draft import duplicate_names, spec_text, why_undeclarab
 from dpcli.specification.load import parse_central_spec
 
 PROBE = "1e-6"
-"""The epsilon of each part of a spec until the number of parts is known."""
+"""The epsilon of each statistic until the number of statistics is known."""
 
 QUALITY_SHARE = Fraction(1, 20)
-"""Part of the budget of a release that the quality check gets."""
+"""The part of the budget of a release that the quality check gets."""
 
 DIGITS = 3
-"""Significant digits of an epsilon that is a part of the budget; it is rounded down to them."""
+"""The significant digits to which each epsilon is rounded down."""
 
 BINS, MAX_CANDIDATES = 10, 1000
-"""About how many bins are proposed, and how many candidates a median has at most."""
+"""The approximate number of bins proposed, and the most candidates of a median."""
 
 PARSERS: dict[str, Callable[[str], Any]] = {"bounds": parse_pair, "values": parse_values}
-"""What an answer about a field of a column says, where that is not one text."""
+"""The parsers of answers about fields of a column whose values are not single texts."""
 
 PERSON_NAMES = re.compile(
     "person|people|patient|customer|client|user|member|student|pupil|employee|citizen|resident"
     "|respondent|participant|household",
     re.IGNORECASE,
 )
-"""Words in the names of columns that probably say whose row it is."""
+"""Words in the name of a column that probably holds ids of people."""
 
 
 def ask_spec(
     prompter: Prompter, header: Sequence[str], name: str, dialect: Dialect, *, certain: bool
 ) -> str:
-    """The spec that all answers make; `name` is proposed for the dataset.
+    """The spec that the answers give; `name` is proposed for the dataset.
 
-    Unless the header is `certain`, the first question is whether it is one.
+    Unless the header is `certain`, the first question is whether the first line is a header.
+    Raises UsageError when the input ends.
     """
     count = len(header)
     if dialect.names or not (certain or prompter.ask("header", parse_yes_or_no, count=count)):
@@ -76,19 +77,18 @@ def ask_spec(
 
 
 def _names(prompter: Prompter, text: str, count: int) -> list[str]:
-    """The names of the columns of a file without a header line."""
     names = parse_list(text)
     if len(names) != count:
         raise InvalidAnswerError(
             f"these are {len(names):,} names, and the file has {count:,} columns"
         )
-    # The loader says whether they are names.
+    # The loader decides whether they are valid names.
     Interview(prompter, (), replace(STANDARD_DIALECT, names=tuple(names))).put("probe", "dataset")
     return names
 
 
 class Interview:
-    """The spec so far, as plain data, and the questions in their order."""
+    """The spec as it is built from the answers, and the questions in their order."""
 
     def __init__(self, prompter: Prompter, header: Sequence[str], dialect: Dialect) -> None:
         self._asker, self._dialect = prompter, dialect
@@ -100,7 +100,10 @@ class Interview:
         }  # fmt: skip
 
     def put(self, value: object, *path: str) -> None:
-        """Put a value at a place of the spec; Refused, with the spec as before, if it is wrong."""
+        """Put a value at a place of the spec; InvalidAnswerError if the loader refuses it.
+
+        After a refusal, the spec is the same as before.
+        """
         before, self._tree = self._tree, deepcopy(self._tree)
         place = self._tree
         for key in path[:-1]:
@@ -111,17 +114,18 @@ class Interview:
         except SpecError as refused:
             self._tree = before
             reasons = [
-                one.message + (f"\n  {one.hint}" if one.hint else "") for one in refused.problems
+                problem.message + (f"\n  {problem.hint}" if problem.hint else "")
+                for problem in refused.problems
             ]
             raise InvalidAnswerError(*reasons) from None
 
     def _text(self) -> str:
-        """The spec as a file; a count stands for its statistics while there are none."""
+        """The spec as YAML; a count stands for the statistics while there are none."""
         entries = self._tree["statistics"] or {"rows": {"statistic": "count", "epsilon": PROBE}}
         return spec_text({**self._tree, "statistics": entries}, self._dialect)
 
     def spec(self, name: str) -> str:
-        """Ask everything; `name` is proposed for the dataset."""
+        """Ask all questions, and return the spec; `name` is proposed for the dataset."""
         ask = self._asker.ask
         self._asker.explain("start")
         self._ask_field("dataset", "dataset", default="" if dataset_name_fault(name) else name)
@@ -148,7 +152,7 @@ class Interview:
         return self._text()
 
     def _ask_field(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
-        """Ask for what stands at a place of the spec."""
+        """Ask for the value at a place of the spec."""
         read = PARSERS.get(path[-1], str)
         self._asker.ask(key, lambda text: self.put(read(text), *path), default, **facts)
 
@@ -172,9 +176,9 @@ class Interview:
         fields = sorted(shape.model_fields.items(), key=lambda field: not field[1].is_required())
         for key, field in fields:
             place = ("columns", name, key)
-            own = [one for one in (f"{shape.kind}.{key}", key) if one in question_texts()]
-            if own and question_texts()[own[0]]:
-                self._ask_field(own[0], *place)
+            keys = [text for text in (f"{shape.kind}.{key}", key) if text in question_texts()]
+            if keys and question_texts()[keys[0]]:
+                self._ask_field(keys[0], *place)
             elif field.is_required() and key != "type":
                 example = str(next(iter(field_examples(field)), ""))
                 self._ask_field(
@@ -182,7 +186,7 @@ class Interview:
                 )
 
     def _ask_statistics(self) -> None:
-        """What is released: a total, the sizes of groups, and statistics of numbers."""
+        """Ask for a total, the sizes of groups, and statistics of numbers."""
         people = self._tree["unit"] != "row"
         what, counted = ("people", "count_distinct") if people else ("rows", "count")
 
@@ -225,7 +229,7 @@ class Interview:
             self._ask_field(f"{kind}width", *width, default=_round_step(column, BINS))
 
     def _put_quality(self, text: str) -> None:
-        """Put a check of the file into the spec, if there is anything to check."""
+        """Put a quality check into the spec, if there is anything to check."""
         check = {} if text == "skip" else {"min_rows": text}
         if any(column["type"] != "id" for column in self._tree["columns"].values()):
             check["min_readable"] = "0.8"
@@ -236,20 +240,20 @@ class Interview:
         self.put({**self._tree["statistics"], **new}, "statistics")
 
     def _name(self, *words: str) -> str:
-        """A name for an entry, made of plain letters, that no other entry has."""
+        """A new name for a statistic, of plain letters."""
         plain = re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(words)).strip("_")[:90]
         taken = self._tree["statistics"]
         names = [plain, *(f"{plain}_{count}" for count in range(2, len(taken) + 3))]
         return next(name for name in names if name not in taken)
 
     def _divide_budget(self, releases: int) -> None:
-        """Divide the budget of each release among its entries and the quality check."""
+        """Divide the budget of each release among its statistics and the quality check."""
         entries, quality = self._tree["statistics"], self._tree["quality"]
         budget = Fraction(parse_number(self._tree["budget"]["epsilon"])) / releases
         part = QUALITY_SHARE * budget if quality else Fraction(0)
         each, check = (
-            plain_text(short_down(min(one, MAX_EPSILON), DIGITS))
-            for one in ((budget - part) / len(entries), part)
+            plain_text(short_down(min(epsilon, MAX_EPSILON), DIGITS))
+            for epsilon in ((budget - part) / len(entries), part)
         )
         for entry in entries.values():
             entry["epsilon"] = each
@@ -260,7 +264,7 @@ class Interview:
 
 
 def _round_step(column: NumericColumn, parts: int) -> str:
-    """A round multiple of the step that cuts the column into about `parts` parts."""
+    """A multiple of the step, rounded to 1, 2 or 5, that gives about `parts` parts."""
     wanted = max(1, (column.upper - column.lower) // parts)
     digits = 10 ** (len(str(wanted)) - 1)
     times = max(nice * digits for nice in (1, 2, 5) if nice * digits <= wanted)

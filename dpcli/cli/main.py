@@ -1,4 +1,4 @@
-"""The entry point: commands, and the one place where failures are printed."""
+"""The entry point: it runs a command, and is the only place that prints failures."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from dpcli.cli.console import (
 from dpcli.errors import DpcliError, OutputError, StoppedBySignal, UsageError, internal_error
 
 COMPLETION_VARIABLE = "_DPCLI_COMPLETE"
-"""The variable by which a shell asks what may come next."""
+"""The environment variable with which a shell requests completions."""
 
 GC_THRESHOLD = 200_000
-"""New objects after which cycles of unused ones are looked for."""
+"""The number of new objects after which Python collects garbage."""
 
 _signals: list[int] = []
-"""Signals that have come."""
+"""The numbers of the signals that were received."""
 
 
 app = typer.Typer(
@@ -75,39 +75,39 @@ def _root(
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
     try:
-        # Plugins are other people's code in a process that holds records.
+        # Plugins would run third-party code in a process that holds records.
         os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _stop)
         open_standard_streams()
-        # Loading modules makes many objects and no garbage: to look for it takes 30 ms.
+        # Modules make many objects and no garbage; to collect it would take 30 ms.
         gc.set_threshold(GC_THRESHOLD)
         status = run()
     except StoppedBySignal as stop:
-        # The signal came before the command began or while its end was reported.
+        # The signal came before the command began, or while its status was reported.
         status = 128 + stop.number
     # A command that fails may have printed a result before.
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    # Everything is closed and on disk; taking the interpreter apart with polars in
-    # it would take longer than a small release.
+    # All files are closed and on disk. A normal exit with polars loaded would take longer than a
+    # small release.
     os._exit(status)
 
 
 def _stop(number: int, _frame: object) -> None:
-    """Unwind as if interrupted, so that temporary files are removed and locks freed."""
+    """Raise Stopped, so that temporary files are removed and locks are released."""
     _signals.append(number)
     raise StoppedBySignal(number)
 
 
 def run() -> int:
-    """The exit status of the command in `sys.argv`, which prints harmless text alone."""
+    """Run the command in `sys.argv` with escaped streams, and return its exit status."""
     with escaped_streams():
         try:
             words = _without_global_options(sys.argv[1:])
-            # The name is that of completion too, however the program was started.
+            # Completion uses the same name, however the program was started.
             status = app(words, standalone_mode=False, prog_name="dpcli")
             sys.stdout.flush()
         except StoppedBySignal as stop:
@@ -118,53 +118,54 @@ def run() -> int:
             return stop.exit_code
         except BrokenPipeError:
             return OutputError.status
-        except SystemExit as gone:
-            # Completion leaves so, and its status tells a shell what to offer; otherwise the
-            # parser found that the reader of standard output has gone.
-            return 1 if gone.code and COMPLETION_VARIABLE in os.environ else 7 if gone.code else 0
+        except SystemExit as leaving:
+            # Completion ends like this, and a shell reads the status. Without completion, the
+            # parser could not write, because the reader of standard output has ended.
+            is_completion = COMPLETION_VARIABLE in os.environ
+            return 1 if leaving.code and is_completion else 7 if leaving.code else 0
         except Exception as error:  # noqa: BLE001 - no error may end in a traceback
             if _signals and not isinstance(error, DpcliError):
-                # Some library caught the interruption, and raised an error of its own instead.
+                # A library caught the interruption and raised an error of its own.
                 return 128 + _signals[0]
             failure = _failure(error)
             with suppress(OSError):
                 print_failure(failure)
             return failure.status
-    # The parser returns the status of whatever it ended itself.
+    # If the parser ended the command itself, it returns the status.
     return status if isinstance(status, int) else 0
 
 
 def _without_global_options(words: Sequence[str]) -> list[str]:
-    """The words without the options that may stand anywhere, which take effect here.
+    """Apply the options that may stand anywhere, and return the other words.
 
-    `dpcli help COMMAND` is `dpcli COMMAND --help`.
+    `dpcli help COMMAND` becomes `dpcli COMMAND --help`.
     """
-    rest: list[str] = []
+    others: list[str] = []
     formats = []
-    left = iter(words)
-    for word in left:
+    remaining = iter(words)
+    for word in remaining:
         if word == "--":
-            rest += [word, *left]
+            others += [word, *remaining]
         elif word == "--no-color":
             os.environ["NO_COLOR"] = "1"
         elif word == "--error-format":
-            formats.append(next(left, ""))
+            formats.append(next(remaining, ""))
         elif word.startswith("--error-format="):
             formats.append(word.partition("=")[2])
         else:
-            rest.append(word)
+            others.append(word)
     for name in formats:
         if name not in ("text", "json"):
             raise UsageError.about("command-line.error-format", found=name)
     if formats[-1:] == ["json"]:
         use_json(sys.stderr)
-    if rest[:1] == ["help"]:
-        rest = [*(word for word in rest if word != "help"), "--help"]
-    return rest
+    if others[:1] == ["help"]:
+        others = [*(word for word in others if word != "help"), "--help"]
+    return others
 
 
 def _failure(error: Any) -> DpcliError:
-    """The failure to print for an error; one of dpcli itself is without its message."""
+    """The failure to print for an error; an internal error loses its message."""
     if isinstance(error, DpcliError):
         return error
     if isinstance(error, OutputLost):

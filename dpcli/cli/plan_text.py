@@ -51,16 +51,16 @@ def print_plan(
     records: int | None = None,
     shuffled: ShuffledGuarantee | None = None,
 ) -> None:
-    """The plan of a spec as a table, notes, and the total and the balance below it.
+    """Print a plan as a table, with notes, and the total and the balance below them.
 
-    `records` is a number of rows at which errors are shown, if it is known; in the local model,
-    `shuffled` is what random order adds.
+    Errors are shown for `records` rows, if that number is known. In the local model, `shuffled`
+    is the guarantee that random order adds.
     """
     privacy = plan.spec.privacy
     how = f"neighbors {privacy.neighbors.value}"
     if plan.is_local:
         how = "each record responds by itself"
-        table = [_response_row(one, records or 1, plan) for one in plan.spec.responses]
+        table = [_response_row(response, records or 1, plan) for response in plan.spec.responses]
         notes = _response_notes(plan, records)
     else:
         table = [
@@ -79,7 +79,7 @@ def print_plan(
 
 
 def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
-    for about in (
+    for notes_of in (
         binning_notes,
         bounding_notes,
         composition_notes,
@@ -87,7 +87,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         bounding_comparisons,
         post_processing_notes,
     ):
-        yield from about(plan)
+        yield from notes_of(plan)
     yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
     yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
@@ -98,7 +98,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
-    """One query of a statistic; on a terminal with a bar for the cost of the statistic."""
+    """The row of a query; on a terminal, the first one has a bar for the cost of the statistic."""
     first, drawn, spec = part is entry.queries[0], can_draw_bars(sys.stdout), plan.spec
     most = max(planned.target.epsilon for planned in plan.all_statistics)
     low, high = (exact_or_up(end) for end in part.row_contribution)
@@ -129,7 +129,7 @@ def _percent(plan: Plan) -> str:
 
 
 def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
-    """The error of each mean, and of counts next to a usual group, as far as sizes are known."""
+    """The error of each mean and of counts, if the number of rows or people is known."""
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
     for planned in plan.statistics:
@@ -147,11 +147,11 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
 
 
 def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fraction | None:
-    """A bound on the error of a mean of this number of rows; None for too few rows.
+    """A bound on the error of a mean of `rows` rows; None if there are too few rows.
 
-    With noise s in the sum of distances from the center, of which none exceeds h, and noise c in
-    the count n, the mean changes by at most (s + h c) / (n - c). Both noises have half of the
-    allowed risk.
+    Let s be the noise in the sum of distances from the center, h the largest distance, and c the
+    noise in the count n. The mean changes by at most (s + h c) / (n - c). Each noise has half of
+    the allowed risk.
     """
     total, count = planned.queries
     confidence = (1 + plan.spec.confidence) / 2
@@ -215,7 +215,7 @@ def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
     if plan.cost.rho is not None and whole.rho is not None:
         words, summed = ["rho", *words], ["rho"]
     elif plan.spec.privacy.composition.name != "sequential":
-        # It does not add up epsilons, and spends the delta of the budget once.
+        # The composition does not add epsilons, and spends the delta of the budget once.
         summed = ["epsilon"] if left == whole else []
     for word in words:
         rest: Fraction | None = getattr(left, word) if word in summed else None
@@ -234,7 +234,7 @@ def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
 def _loss_against_budget(
     plan: Plan, forecast: BalanceForecast, word: str, left: Fraction | None
 ) -> str:
-    """One measure of the loss against the budget; with a bar if it is known what is left."""
+    """One measure of the loss against the budget; with a bar if `left` is known."""
     asked: Fraction = getattr(plan.cost, word)
     allowed: Fraction = getattr(plan.spec.privacy.budget, word)
     text = f"{exact_or_up(asked)} of {exact_or_up(allowed)}"

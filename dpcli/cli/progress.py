@@ -1,4 +1,4 @@
-"""A bar of bytes on a terminal, for work that takes a while."""
+"""A progress bar of bytes on a terminal, for work that takes time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from threading import Timer
 from dpcli.cli.console import is_json
 from dpcli.engine.progress import Progress
 
-PATIENCE = 0.5
-"""Seconds of work before a bar is drawn."""
+DELAY = 0.5
+"""Seconds of work before the bar is drawn."""
 
 WIDTH = 30
-"""Characters of the bar."""
+"""The number of characters of the bar."""
 
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Progress of the work within, drawn on a terminal; None if it is not, or if `quiet`."""
+    """The progress of the work within, drawn on a terminal; None without one, or if `quiet`."""
     plain = is_json(sys.stderr) or os.environ.get("TERM") in ("dumb", "unknown")
     if quiet or plain or not sys.stderr.isatty():
         yield None
         return
-    # Not on the thread that draws: an interruption that comes while the main thread imports
-    # would leave both waiting for each other.
+    # Imported here and not in the thread that draws: after an interruption during an import of the
+    # main thread, the two threads would wait for each other.
     from rich.console import Console, RenderableType  # noqa: PLC0415 - for terminals alone
     from rich.filesize import decimal  # noqa: PLC0415 - the same
     from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - the same
@@ -35,15 +35,15 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
     class Shown(Bar):
         def get_renderables(self) -> Iterator[RenderableType]:
             for task in self.tasks:
-                done, whole = progress.position(), progress.total
-                sizes = (decimal(size) for size in (done, whole) if size is not None)
+                done, total = progress.position(), progress.total
+                sizes = (decimal(size) for size in (done, total) if size is not None)
                 task.description, task.fields["sizes"] = progress.phase, " of ".join(sizes)
-                # Without a position a part of the bar moves to and fro.
-                task.completed, task.total = done or 0, None if done is None else whole
+                # Without a position, a part of the bar moves back and forth.
+                task.completed, task.total = done or 0, None if done is None else total
             yield from super().get_renderables()
 
     progress = Progress()
-    # The standard error of the process leads nowhere while records are read.
+    # Standard error is redirected to nothing while records are read.
     with open(os.dup(2), "w", encoding="utf-8") as terminal:
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -52,7 +52,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
         )
         bar = Shown(*columns, console=Console(file=terminal), transient=True)
         bar.add_task("", total=None, sizes="")
-        drawer = Timer(PATIENCE, bar.start)
+        drawer = Timer(DELAY, bar.start)
         drawer.daemon = True
         drawer.start()
         try:
@@ -60,6 +60,6 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
         finally:
             drawer.cancel()
             drawer.join()
-            # A terminal that is closed ends the bar, and not the work.
+            # A closed terminal ends the bar, but not the work.
             with suppress(OSError, ValueError):
                 bar.stop()

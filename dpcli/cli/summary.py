@@ -25,17 +25,20 @@ from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flag
 from dpcli.statistics.postprocessing import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
-"""What follows a flagged value, as in tables of official statistics; short, for the width."""
+"""The mark after a flagged value, as in tables of official statistics."""
 
 SUMMARY_LINES = 40
-"""Lines of a statistic after which the summary only counts the rest."""
+"""The largest number of lines of a statistic; the summary only counts the others."""
 
 INTERVAL = ""
-"""The heading of intervals that are drawn."""
+"""The heading of the column with drawn intervals."""
 
 
 def print_summary(report: Report, receipt: Receipt, *, shown: bool, quiet: bool) -> None:
-    """Values and balance on standard error; if `shown`, the values in place of the table."""
+    """Print values and balance on standard error.
+
+    If `shown`, the values go to standard output in place of the table.
+    """
     if report.facts["quality"] and not quiet:
         _print_quality(report.facts["quality"])
     if report.numbers and (shown or not quiet):
@@ -77,47 +80,50 @@ def _print_quality(check: Mapping[str, Any]) -> None:
 def _print_values(report: Report, out: TextIO) -> None:
     room = max((len(MARKS[flag]) for flag in _flags(report)), default=0)
     statistics = zip(report.facts["statistics"], report.numbers, strict=True)
-    rows = [row for one, numbers in statistics for row in _rows(one, numbers, report.percent, room)]
+    rows = [
+        row
+        for facts, numbers in statistics
+        for row in _statistic_rows(facts, numbers, report.percent, room)
+    ]
     if not can_draw_bars(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
     title = f"release {report.facts['release_id']} of {report.facts['spec']['dataset']}"
     write_table(out, title, rows, (INTERVAL,))
 
 
-def _rows(
+def _statistic_rows(
     facts: Mapping[str, Any], numbers: Sequence[PublishedNumbers], percent: str, room: int
 ) -> Iterator[dict[str, str]]:
     """The lines of a statistic; each value has `room` for its marks."""
-    every = [cell for one in numbers for cell in one.cells(SUMMARY_LINES)]
-    count = sum(len(one.frame) for one in numbers)
-    drawn = _drawn_intervals(every[:SUMMARY_LINES])
+    cells = [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
+    count = sum(len(table.frame) for table in numbers)
+    drawn = _drawn_intervals(cells)
     names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
     before = ""
-    for place, cell in enumerate(every[:SUMMARY_LINES]):
+    for place, cell in enumerate(cells):
         what = "" if place else facts["counts"]
         name = "" if cell.statistic == before else cell.statistic
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
         texts = (name, what, ", ".join(cell.labels), f"{cell.value}{mark}", cell.lower, cell.upper)
-        price = "" if place else exact_or_rounded(Fraction(facts["epsilon"]))
-        yield dict(zip(names, texts, strict=True)) | {"epsilon": price, INTERVAL: drawn[place]}
+        epsilon = "" if place else exact_or_rounded(Fraction(facts["epsilon"]))
+        yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[place]}
     if count > SUMMARY_LINES:
         more = note("notice.more", count=count - SUMMARY_LINES)
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
 
 
 def _drawn_intervals(shown: Sequence[PublishedCell]) -> list[str]:
-    """Each value in its interval, on one scale; blank where the number is only a rank."""
+    """Each value in its interval, all on one scale; empty if no cell has an interval."""
     texts = [text for cell in shown for text in (cell.value, cell.lower, cell.upper) if text]
     if not any(cell.lower for cell in shown):
         return [""] * len(shown)
     low, high = min(map(Fraction, texts)), max(map(Fraction, texts))
-    return [interval_line(one.value, one.lower, one.upper, low, high) for one in shown]
+    return [interval_line(cell.value, cell.lower, cell.upper, low, high) for cell in shown]
 
 
 def _flags(report: Report) -> list[Flag]:
-    """The flags of all numbers."""
-    return flags_of([numbers for each in report.numbers for numbers in each])
+    return flags_of([table for numbers in report.numbers for table in numbers])
 
 
 def _notes(report: Report) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Tables and bars that fit the terminal, with every word whole."""
+"""Tables and bars that fit the terminal without breaking a word."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ Row = Mapping[str, str]
 COLUMN_GAP = "  "
 
 NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
-"""A number or a range of numbers in a table, with its marks."""
+"""A number or a range of numbers in a table, with the marks of flags."""
 
 NUMBER_PLACEHOLDERS = frozenset({"", "-", "?", "none", "private"})
-"""What may stand where a number would."""
+"""Texts that may stand in place of a number."""
 
 BAR_WIDTH = 24
-"""Characters of a bar."""
+"""The number of characters of a bar."""
 
 EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
-"""Blocks of eighths of a character, from none to seven."""
+"""Blocks of zero to seven eighths of a character."""
 
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
 BUDGET_BAR_LEGEND = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
-"""What the parts of a bar of a budget mean."""
+"""The meaning of the parts of a budget bar."""
 
 
 def write_table(
     out: TextIO, title: str, rows: Sequence[Row], spare: Sequence[str] = ()
 ) -> list[str]:
-    """A table of rows that have the same headings; which of them are shown.
+    """Write rows with the same headings as a table, and return the headings that are shown.
 
-    Numbers are right-aligned. A terminal shows no empty columns. If it is too narrow, the `spare`
-    columns are left out one by one, then cells get several lines; if a word does not fit even so,
-    each row becomes a block with a line for each of its cells.
+    Numbers are right-aligned. A terminal shows no empty columns. If the terminal is too narrow,
+    the `spare` columns are left out one by one, then cells are wrapped. If a word still does not
+    fit, each row becomes a block with a line for each cell.
     """
     heading = f"{escape_controls(title)}\n" if title else ""
     if not out.isatty() or not rows:
         out.write(heading + plain_table(rows))
         return list(rows[0]) if rows else []
     screen = raw_stream(out)
-    room = width_of(screen)
+    width = width_of(screen)
     columns = [column for column in _columns(rows) if any(column[1:])]
     for name in spare:
-        if _table_width(_column_widths(columns)) > room:
+        if _table_width(_column_widths(columns)) > width:
             columns = [column for column in columns if column[0] != name]
-    widths = _fitted_widths(columns, room)
+    widths = _fitted_widths(columns, width)
     if widths is None:
-        screen.write(wrapped(heading + _as_blocks(columns), room))
+        screen.write(wrapped(heading + _as_blocks(columns), width))
         return [name for name, *_ in columns]
     screen.write(heading)
     _print_rich_table(screen, columns, widths)
@@ -92,13 +92,12 @@ def _table_width(widths: Sequence[int]) -> int:
 def _print_rich_table(
     screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]
 ) -> None:
-    """The table by rich, which only a terminal has to wait for."""
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
     from rich.console import Console  # noqa: PLC0415 - the same
     from rich.table import Table  # noqa: PLC0415 - the same
     from rich.text import Text  # noqa: PLC0415 - the same
 
-    # Next to each column stand a space of the box and a space of padding: a GAP.
+    # The box and the padding add a space each: together, a COLUMN_GAP.
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for (name, *texts), width in zip(columns, widths, strict=True):
         table.add_column(Text(name), justify="right" if _is_numeric(texts) else "left", width=width)
@@ -114,17 +113,17 @@ def _is_numeric(texts: Sequence[str]) -> bool:
     return bool(numbers) and all(map(NUMBER.fullmatch, numbers))
 
 
-def _fitted_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """The width of each column, none narrower than its longest word; None if they do not fit.
+def _fitted_widths(columns: Sequence[Sequence[str]], limit: int) -> list[int] | None:
+    """The width of each column, at least that of its longest word; None if they do not fit.
 
-    Headings are wrapped first, then the widest cells.
+    Headings are wrapped first, then the cells of the widest column.
     """
     widths, bodies = _column_widths(columns), _column_widths([column[1:] for column in columns])
     words = [
         max((display_width(word) for text in column for word in text.split()), default=0)
         for column in columns
     ]
-    while _table_width(widths) > room:
+    while _table_width(widths) > limit:
         spare = [max(0, width - word) for width, word in zip(widths, words, strict=True)]
         if not any(spare):
             return None
@@ -150,37 +149,37 @@ def _as_blocks(columns: Sequence[Sequence[str]]) -> str:
 
 
 def can_draw_bars(out: TextIO) -> bool:
-    """Whether bars are welcome there: on a terminal that shows more than ASCII."""
+    """Whether a stream is a terminal that can show more than ASCII."""
     if not out.isatty() or os.environ.get("TERM") == "dumb":
         return False
-    named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
-    return next(filter(None, named), "C.UTF-8") not in ("C", "POSIX")
+    locales = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return next(filter(None, locales), "C.UTF-8") not in ("C", "POSIX")
 
 
-def share_bar(amount: Fraction, whole: Fraction, width: int = BAR_WIDTH) -> str:
-    """A bar whose length is a part of a whole; the least part shows."""
-    if whole <= 0 or amount <= 0:
+def share_bar(amount: Fraction, total: Fraction, width: int = BAR_WIDTH) -> str:
+    """A bar whose length shows `amount` as a part of `total`; even the smallest part is visible."""
+    if total <= 0 or amount <= 0:
         return ""
-    eighths = max(1, min(width * 8, round(amount / whole * width * 8)))
-    full, rest = divmod(eighths, 8)
-    return FULL * full + (EIGHTHS[rest] if rest else "")
+    eighths = max(1, min(width * 8, round(amount / total * width * 8)))
+    full, remainder = divmod(eighths, 8)
+    return FULL * full + (EIGHTHS[remainder] if remainder else "")
 
 
-def budget_bar(before: Fraction, now: Fraction, whole: Fraction) -> str:
-    """What was spent before, what comes now, and what is left, as one bar.
+def budget_bar(before: Fraction, now: Fraction, total: Fraction) -> str:
+    """A bar of a budget: what was spent before, what this release spends, and what is left.
 
-    What does not fit is cut at the ends of the bar; the words next to it say so.
+    A loss beyond the budget is cut at the end of the bar; the text next to the bar reports it.
     """
-    if whole <= 0:
+    if total <= 0:
         return ""
-    first = min(BAR_WIDTH, max(0, round(before / whole * BAR_WIDTH)))
-    last = min(BAR_WIDTH, max(first + (now > 0), round((before + now) / whole * BAR_WIDTH)))
+    first = min(BAR_WIDTH, max(0, round(before / total * BAR_WIDTH)))
+    last = min(BAR_WIDTH, max(first + (now > 0), round((before + now) / total * BAR_WIDTH)))
     first = min(first, last)
     return SHADE * first + FULL * (last - first) + EMPTY * (BAR_WIDTH - last)
 
 
 def interval_line(value: str, lower: str, upper: str, low: Fraction, high: Fraction) -> str:
-    """A number in its interval, on a line from `low` to `high`; any of them may be blank."""
+    """A number and its interval, drawn on a line from `low` to `high`; all may be empty."""
     if not value or high <= low:
         return ""
 

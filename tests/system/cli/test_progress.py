@@ -78,7 +78,7 @@ def test_a_failure_passes_and_ends_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_
     """Whatever goes wrong within, the threads that draw end at once."""
     ours, theirs = pty.openpty()
     before = threading.active_count()
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(module, "DELAY", 0.01)
     with open(theirs, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         with pytest.raises(ValueError, match="within"):
