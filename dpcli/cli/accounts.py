@@ -113,7 +113,7 @@ def charge_and_publish(
     again = f"run the command again with --release-id {request.release_id}"
 
     def require(open_charge: OpenCharge) -> None:
-        outputs.require([*inputs, *open_charge.ledger.files()], open_charge.stored)
+        outputs.require_valid([*inputs, *open_charge.ledger.files()], open_charge.stored)
 
     def make_with_progress(open_charge: OpenCharge) -> StoredRelease:
         with shown_progress(quiet=quiet) as progress:
@@ -122,9 +122,9 @@ def charge_and_publish(
     def publish(stored: StoredRelease) -> None:
         outputs.publish(stored, again)
 
-    notices = Notices(lambda name, text: None if quiet and name == "again" else say(text))
+    notices = Notices(lambda name, text: None if quiet and name == "again" else print_line(text))
     # Only a ledger knows which outputs may be there already.
-    outputs.require(inputs, exist_ok=not is_absent(request.path))
+    outputs.require_valid(inputs, exist_ok=not is_absent(request.path))
     try:
         stored = charge(request, make_with_progress, notices, require=require, publish=publish)
     except (KeyboardInterrupt, StoppedBySignal):

@@ -1,4 +1,4 @@
-"""`dpcli aggregate`: a sealed part of a release, for `dpcli release --partials`."""
+"""`dpcli aggregate`: writes a sealed partial aggregate for `dpcli release --partials`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def aggregate(
     quiet: options.Quiet = False,
 ) -> None:
     """Write a sealed part: confidential, and nothing is spent."""
-    # A part must not be taken for a table, nor go where people or logs see it.
+    # A part is confidential: it must not look like a table, or go to a terminal or a log.
     fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
     plan = make_plan(read_central_spec(spec))

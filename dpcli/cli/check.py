@@ -1,4 +1,4 @@
-"""`dpcli check`: problems of a spec, of headers, and how readable columns are."""
+"""`dpcli check`: problems of a spec and of headers, and how readable columns are."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ outside the guarantee.
 """
 
 SHOWN = 8
-"""Texts that are listed before the rest is only counted."""
+"""The largest number of texts that are listed; the others are counted."""
 
 
 def check(
@@ -46,7 +46,7 @@ def check(
     period: Period = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report every problem of a spec at once; with data, of headers too."""
+    """Report every problem of a spec at once; with data, of the headers too."""
     files = tuple(data or ())
     refuse_first(
         {
@@ -55,17 +55,17 @@ def check(
             "terminal-required": cells and not sys.stdout.isatty(),
         }
     )
-    found: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
+    facts: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
         plan = make_plan(read_spec_file(spec))
         members = plan.spec.responses if plan.is_local else plan.statistics
         what = "response" if plan.is_local else "statistic"
-        found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
+        facts |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
         account = forecast_balance(plan, spec, ledger, period, files)
         refused = account.refused
         try:
-            # How a file is written does not depend on what its account can pay.
+            # Check the data even if the account refuses: report all problems at once.
             if cells:
                 unreadable = _show_cells(files, plan)
             elif files:
@@ -79,12 +79,12 @@ def check(
             raise refused
     except DpcliError as failure:
         if as_json:
-            print_json(found | {"problems": problem_facts(failure)})
+            print_json(facts | {"problems": problem_facts(failure)})
         raise
-    advice = warn([note(f"quality.{name}") for name in _unnoticed(plan)])
-    found["warnings"] = [*sharing_warnings(account.shared), *advice]
+    advice = warn([note(f"quality.{name}") for name in _quality_notes(plan)])
+    facts["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
-        print_json(found)
+        print_json(facts)
         return
     missing = [key for key in STEWARDS.values() if not plan.spec.declarations.answer(key)]
     if missing:
@@ -93,17 +93,17 @@ def check(
     print_line(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, {end}", file=sys.stdout)
 
 
-def _unnoticed(plan: Plan) -> list[str]:
-    """Why a release would not notice a file that cannot be read as declared."""
+def _quality_notes(plan: Plan) -> list[str]:
+    """Why a release would not detect a file that cannot be read as declared."""
     if plan.is_local:
         return []
     return ["absent"] if plan.quality is None else ["blind"] * has_no_power(plan)
 
 
 def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
-    """Read all rows, and print how readable the columns are: no number and no cell.
+    """Read all rows, and print how readable the columns are, without any number or cell.
 
-    The names of those in which nothing can be read are for the same terminal.
+    Returns the names of the columns without a readable cell, for the same terminal.
     """
     from dpcli.engine.cells_check import check_cells  # noqa: PLC0415 - loads polars for this alone
 
@@ -114,35 +114,35 @@ def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
         open_dataset(data, spec.dialect, progress) as dataset,
     ):
         require_columns(dataset, spec.columns)
-        found = check_cells(dataset, spec.columns, least, progress or Progress())
+        checked = check_cells(dataset, spec.columns, least, progress or Progress())
     print(NOTICE)
     rows = [
         {
-            "column": one.column.name,
-            "readable": one.readable,
-            "blank": one.blank,
-            "unreadable": one.unreadable,
-            "": _remark(one),
+            "column": cells.column.name,
+            "readable": cells.readable,
+            "blank": cells.blank,
+            "unreadable": cells.unreadable,
+            "": _remark(cells),
         }
-        for one in found.columns
+        for cells in checked.columns
     ]
     write_table(sys.stdout, "cells", rows)
-    if not found.has_rows:
+    if not checked.has_rows:
         print("rows: none")
         return []
-    if found.enough_rows is None:
+    if checked.enough_rows is None:
         print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
     else:
-        print(f"rows: {'at least' if found.enough_rows else 'fewer than'} `min_rows`")
-    return [one.column.name for one in found.columns if one.readable == "none"]
+        print(f"rows: {'at least' if checked.enough_rows else 'fewer than'} `min_rows`")
+    return [cells.column.name for cells in checked.columns if cells.readable == "none"]
 
 
-def _remark(one: ColumnCells) -> str:
-    """What is expected of cells that cannot be read, and which declared texts never occur."""
-    kind = "open" if isinstance(one.column, PrivatePartitionColumn) else one.column.kind
-    words = [] if one.unreadable == "none" else [note(f"check.{kind}")]
-    if one.absent:
-        more = len(one.absent) - SHOWN
-        listing = ", ".join(one.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+def _remark(cells: ColumnCells) -> str:
+    """What the spec expects of unreadable cells, and the declared texts that never occur."""
+    kind = "open" if isinstance(cells.column, PrivatePartitionColumn) else cells.column.kind
+    words = [] if cells.unreadable == "none" else [note(f"check.{kind}")]
+    if cells.absent:
+        more = len(cells.absent) - SHOWN
+        listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         words.append(f"never occurs: {listing}")
     return "; ".join(words)

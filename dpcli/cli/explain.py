@@ -1,4 +1,4 @@
-"""`dpcli explain`: what a word of specs, plans, errors or command lines means."""
+"""`dpcli explain`: the meaning of words in specs, plans, errors and command lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
 
 PRIVACY = "privacy"
-"""The page that also says what an epsilon means."""
+"""The page that also shows what an epsilon means."""
 
 REGISTRIES: dict[str, tuple[str, str, Iterable[Any]]] = {
     "statistic": ("statistics", "statistic", STATISTICS),
@@ -46,7 +46,7 @@ REGISTRIES: dict[str, tuple[str, str, Iterable[Any]]] = {
     "composition": ("compositions", "composition", COMPOSITIONS),
     "step of `post`": ("steps of `post`", "post", STEPS),
 }
-"""What describes itself by its docstring: the list that it is in, and the key that names it."""
+"""Objects whose docstrings are pages: the heading of their list, the key for them, the objects."""
 
 HEADINGS = {
     "key": "keys of a spec",
@@ -58,7 +58,7 @@ HEADINGS = {
     "utility": "utilities",
     **{f"{family} error": f"error codes: {family}" for family in reference.FAMILIES},
 }
-"""How the list of words calls the kinds of pages, in its order."""
+"""The headings of the kinds of pages in the list of words, in order."""
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1)
@@ -66,11 +66,11 @@ ALARMS = (0.001, 0.01, 0.05, 0.1)
 QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
 
 MOST_RELATED = 5
-"""Other words that a page names at its end."""
+"""The largest number of related words at the end of a page."""
 
 
 def _described_pages() -> Iterator[Page]:
-    """Pages of fields and types that have none in the reference: their models describe them."""
+    """Pages made from the models of fields and types that have no page in the reference."""
     known = {(page.name, page.kind) for page in reference.word_pages()}
     owners = [(one.name, "statistic", one.fields) for one in STATISTICS]
     owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
@@ -93,7 +93,7 @@ def _described_pages() -> Iterator[Page]:
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """Every page, in the order of the list of words."""
+    """All pages, in the order of the list of words."""
     found = [*reference.word_pages(), *_described_pages(), *reference.code_pages()]
     for kind, (_, key, registry) in REGISTRIES.items():
         found += [Page(one.name, kind, _docstring(one), see=(key,)) for one in registry]
@@ -110,7 +110,7 @@ def pages() -> tuple[Page, ...]:
 
 
 def _docstring(thing: object) -> str:
-    """Its docstring without the examples in Python, which tests run."""
+    """The docstring of an object without its doctests."""
     paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
     return "\n\n".join(one for one in paragraphs if not one.startswith(">>>"))
 
@@ -120,7 +120,7 @@ def _names(page: Page) -> tuple[str, ...]:
 
 
 def _related(page: Page, known: set[str]) -> tuple[str, ...]:
-    """Words to read next: those in backticks, or parts of the name."""
+    """Related words: those in backticks, or parts of the name."""
     quoted = WORD.findall(" ".join(QUOTED.findall(f"{page.meaning} {page.fix}")))
     other = known - {page.name, "dpcli"}
     found = [word for word in (*page.see, *quoted) if word in other]
@@ -129,8 +129,8 @@ def _related(page: Page, known: set[str]) -> tuple[str, ...]:
 
 
 def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:
-    """The words that begin so, each with what it is; a shell offers them."""
-    # Of several pages of a word, the first one says what it is.
+    """The words with this beginning, each with the title of its page, for completion in shells."""
+    # If a word has several pages, the title of the first one is shown.
     kinds = {word: page.title for page in reversed(pages()) for word in _names(page)}
     for word in dict.fromkeys(word for page in pages() for word in _names(page)):
         if word.startswith(incomplete):
@@ -175,7 +175,7 @@ def _word_list(width: int) -> str:
 
 
 def _unknown_word_error(word: str) -> UsageError:
-    """The error for a word without a page, with the words that are nearest to it."""
+    """The error for a word without a page, with similar words."""
     synonyms = reference.synonyms()
     names = [name for name, _ in complete_words("")]
     plain = word.strip().casefold().replace(" ", "-")
@@ -188,7 +188,7 @@ def _unknown_word_error(word: str) -> UsageError:
 
 
 def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
-    """What an observer can learn about one person from answers with that loss."""
+    """The paragraphs on what an observer can learn about one person from answers with this loss."""
     most, least = interpretation.percent_at_most, interpretation.percent_at_least
     beliefs = [(prior, *interpretation.posterior_range(loss, prior)) for prior in PRIORS]
     believed = _table(

@@ -1,4 +1,4 @@
-"""`dpcli init`: a spec to begin with; `dpcli schema`: the JSON Schema of specs."""
+"""`dpcli init` drafts a spec; `dpcli schema` prints the JSON Schema of specs."""
 
 from __future__ import annotations
 
@@ -70,9 +70,10 @@ def init(
 def _columns(
     data: str, dialect: Dialect, header: bool | None
 ) -> tuple[tuple[str, ...], Dialect, bool]:
-    """The names of the columns, the dialect to declare, and whether the names are certainly names.
+    """The names of the columns, the dialect to declare, and whether the names are certain.
 
-    Without a header line the names are placeholders, one for each cell of the first record.
+    Without a header line, the names are placeholders, one for each cell of the first record.
+    Raises DataError if the file has no names that a spec can declare.
     """
     opened = dialect if header is not False else replace(dialect, names=(PLACEHOLDER,))
     with open_dataset((data,), opened) as dataset:
@@ -92,7 +93,7 @@ def _columns(
 
 
 def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:
-    """The spec from the answers, planned once so that it is ready."""
+    """The spec from the answers, after a test that it can be planned."""
     prompter = Prompter(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
         text = prompter.run(lambda: ask_spec(prompter, header, name, dialect, certain=certain))

@@ -29,7 +29,7 @@ from dpcli.report_proofs import report_faults, report_proofs
 from dpcli.specification.dataset_names import dataset_name_fault
 
 MOST_UNPROVEN = 1_000_000
-"""More missing entries than any ledger has."""
+"""The largest number of missing entries that `--unproven` accepts."""
 
 
 def init(
@@ -37,7 +37,7 @@ def init(
     anchor: Path | None = None,
     network: Annotated[bool, typer.Option("--network")] = False,
 ) -> None:
-    """Make a ledger without accounts, and its anchor."""
+    """Create a ledger without accounts, and its anchor."""
     require_file_name(path)
     with translated_os_errors(path):
         if path.exists() or path.is_symlink():
@@ -69,9 +69,9 @@ def open_account(
     terms = AccountTerms(dataset, unit_text(protected), neighbors, composition, budget, window)
     facts = {"dataset": dataset, "neighbors": neighbors, "composition": composition}
     days = f" {note('ledger.days', window=window)}" if window else ""
-    with open_ledger(path, Path(DEFAULT)) as book:
-        what = "account opened" if book.open_account(terms, now()) else "account was open"
-        facts |= {"what": what, "path": str(book.path), "budget": loss_text(budget)}
+    with open_ledger(path, Path(DEFAULT)) as opened_ledger:
+        what = "account opened" if opened_ledger.open_account(terms, now()) else "account was open"
+        facts |= {"what": what, "path": str(opened_ledger.path), "budget": loss_text(budget)}
     print_line(note("ledger.opened", days=days, **facts), file=sys.stdout)
 
 
@@ -85,11 +85,11 @@ def export(
     path: options.LedgerFile = None,
 ) -> None:
     """Publish a past release again, byte for byte, at no cost."""
-    with existing_ledger(path) as book:
-        stored = book.stored(release_id)
+    with existing_ledger(path) as opened_ledger:
+        stored = opened_ledger.stored(release_id)
         if stored is None:
             raise LedgerError.about("no-such-release", release_id=release_id)
-        inputs = book.files()
+        inputs = opened_ledger.files()
     names = wide_tables(stored) if layout == "wide" else ()
     tables = Tables(output, report, report_format, force, layout, names, to_stdout=not report)
     if tables.output is not None or not report:
@@ -97,7 +97,7 @@ def export(
             raise LedgerError.about("release-stopped", release_id=release_id)
         if stored.digest is not None:
             raise LedgerError.about("responses-not-stored", digest=stored.digest)
-    tables.require(inputs, stored)
+    tables.require_valid(inputs, stored)
     tables.publish(stored, "run the command again")
 
 
@@ -109,13 +109,13 @@ def verify(
 ) -> None:
     """Check that a ledger is unchanged, and that reports agree."""
     reports = [*(against or ()), *(more or ())]
-    with existing_ledger(path, unchecked=True) as book:
-        found = [*book.all_faults(), *report_faults(book, reports)]
-        count = 0 if found else len(book.entries())
-        name = book.path
-    if found:
+    with existing_ledger(path, unchecked=True) as opened_ledger:
+        faults = [*opened_ledger.all_faults(), *report_faults(opened_ledger, reports)]
+        count = 0 if faults else len(opened_ledger.entries())
+        name = opened_ledger.path
+    if faults:
         raise LedgerError(
-            make_problem("ledger-in-doubt.changed", ledger=name, reason=fault) for fault in found
+            make_problem("ledger-in-doubt.changed", ledger=name, reason=fault) for fault in faults
         )
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})
@@ -135,36 +135,40 @@ def recover(
     """Charge a restored or new ledger what published reports prove."""
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
     proofs = report_proofs(reports)
-    found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
-    if found.created:
+    recovered = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
+    if recovered.created:
         print_line(f"created the ledger `{ledger}`")
-    if not found.anchored:
+    if not recovered.anchored:
         notify("unanchored")
     if as_json:
         print_json(
             {
                 "recovered": [
-                    {"release_id": one.release_id, "entry": one.entry, "exact": one.exact}
-                    for one in found.releases
+                    {
+                        "release_id": release.release_id,
+                        "entry": release.entry,
+                        "exact": release.exact,
+                    }
+                    for release in recovered.releases
                 ],
-                "opened": list(found.opened),
-                "unproven": found.lost,
-                "closed": list(found.closed),
-                "anchored": found.anchored,
-                "created": found.created,
+                "opened": list(recovered.opened),
+                "unproven": recovered.lost,
+                "closed": list(recovered.closed),
+                "anchored": recovered.anchored,
+                "created": recovered.created,
             }
         )
     else:
-        for line in _recovered(ledger, found, len(reports)):
+        for line in _recovery_lines(ledger, recovered, len(reports)):
             print_line(line, file=sys.stdout)
 
 
-def _recovered(path: Path, found: Recovered, reports: int) -> Iterator[str]:
-    if not found.releases and not found.lost:
+def _recovery_lines(path: Path, recovered: Recovered, reports: int) -> Iterator[str]:
+    if not recovered.releases and not recovered.lost:
         yield note("ledger.complete", path=path, reports=reports)
         return
-    yield note("ledger.recovered", path=path, count=len(found.releases))
-    yield from (note("ledger.account_opened", name=name) for name in found.opened)
-    inexact = (one.release_id for one in found.releases if not one.exact)
+    yield note("ledger.recovered", path=path, count=len(recovered.releases))
+    yield from (note("ledger.account_opened", name=name) for name in recovered.opened)
+    inexact = (release.release_id for release in recovered.releases if not release.exact)
     yield from (note("ledger.inexact", name=name) for name in inexact)
-    yield from (note("ledger.account_closed", name=name) for name in found.closed)
+    yield from (note("ledger.account_closed", name=name) for name in recovered.closed)

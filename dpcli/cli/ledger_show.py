@@ -36,16 +36,16 @@ COUNTED = {
     for what in ("spent", "remaining", "lifetime")
     for measure in ("epsilon", "delta", "rho")
 }
-"""What is reported of a balance: each of its losses in each measure."""
+"""The reported numbers of a balance: each of its losses in each measure."""
 
 JsonObject = dict[str, object]
 """An account or a release, by the keys of its JSON."""
 
 
 def datasets(incomplete: str) -> Iterator[str]:
-    """The accounts of the ledger that a command without `--ledger` would use, for shells.
+    """The accounts of the default ledger, for completion in shells.
 
-    It runs each time a shell completes a word: a file that cannot be read offers nothing.
+    A shell calls it for each word that it completes: a ledger that cannot be read gives no names.
     """
     path = Path(os.environ.get(NAMED) or DEFAULT)
     names: list[str] = []
@@ -65,11 +65,13 @@ def show(
     plan = make_plan(read_spec_file(spec)) if spec else None
     day = period_number(period) if period else None
     default = spec.parent / DEFAULT if spec else None
-    with existing_ledger(path or default) as book:
-        terms = book.accounts()
+    with existing_ledger(path or default) as ledger:
+        terms = ledger.accounts()
         if plan is not None:
-            terms = {name: one for name, one in terms.items() if name == plan.spec.dataset}
-        accounts = [_account(book, one, day, plan) for one in terms.values()]
+            terms = (
+                {plan.spec.dataset: terms[plan.spec.dataset]} if plan.spec.dataset in terms else {}
+            )
+        accounts = [_account(ledger, account, day, plan) for account in terms.values()]
     if as_json:
         print_json(accounts)
         return
@@ -88,15 +90,15 @@ def show(
         wanted = terms_from_spec(plan.spec)
         if not terms:
             print(note("ledger.no_account", dataset=wanted.dataset))
-        for one in terms.values():
-            for word, kept, asked in one.differences(wanted):
+        for account_terms in terms.values():
+            for word, kept, asked in account_terms.differences(wanted):
                 facts = {"word": word, "kept": kept, "asked": asked}
                 print(note("ledger.differs", dataset=wanted.dataset, **facts))
 
 
-def _account(book: Ledger, terms: AccountTerms, day: int | None, plan: Plan | None) -> JsonObject:
-    """The terms of an account, what it has spent, and how many more runs of a plan fit."""
-    account, more = book.account(terms.dataset), None
+def _account(ledger: Ledger, terms: AccountTerms, day: int | None, plan: Plan | None) -> JsonObject:
+    """The terms of an account, what it has spent, and how many more runs of a plan it allows."""
+    account, more = ledger.account(terms.dataset), None
     try:
         losses = account.balance(terms, day)
         sizes = {key: getattr(getattr(losses, what), one) for key, (what, one) in COUNTED.items()}
@@ -118,7 +120,7 @@ def _account(book: Ledger, terms: AccountTerms, day: int | None, plan: Plan | No
         **terms.payload(),
         "epsilon": plain_text(terms.budget.epsilon),
         "delta": plain_text(terms.budget.delta),
-        "releases": len(book.releases(terms.dataset)),
+        "releases": len(ledger.releases(terms.dataset)),
         **texts,
         "more_runs": more,
         "closed": account.closed,
@@ -133,33 +135,33 @@ def history(
     path: LedgerFile = None,
 ) -> None:
     """Print what was charged, entry by entry."""
-    # Some keyboards and shells decompose letters; names of accounts are composed.
+    # Some keyboards and shells decompose letters (NFD); names of accounts are composed (NFC).
     dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
-    with existing_ledger(path) as book:
-        accounts = book.accounts()
+    with existing_ledger(path) as ledger:
+        accounts = ledger.accounts()
         if dataset is not None and dataset not in accounts:
             near = get_close_matches(dataset, accounts, n=2)
             code = "no-such-account.near" if near else "no-such-account"
-            raise LedgerError.about(code, ledger=book.path, dataset=dataset, near=near)
+            raise LedgerError.about(code, ledger=ledger.path, dataset=dataset, near=near)
         releases = [
             release
             for name, terms in accounts.items()
             if dataset in (None, name)
-            for release in _releases(book, terms)
+            for release in _releases(ledger, terms)
         ]
-    releases.sort(key=lambda one: int(str(one["entry"])))
+    releases.sort(key=lambda release: int(str(release["entry"])))
     if as_json:
         print_json(releases)
         return
-    for one in releases:
-        one[""] = "stopped by its quality check" if one["stopped"] else None
+    for release in releases:
+        release[""] = "stopped by its quality check" if release["stopped"] else None
     columns = ("entry", "created", "dataset", "release_id", "period", "epsilon", "delta")
-    stopped = ("",) if any(one[""] for one in releases) else ()
+    stopped = ("",) if any(release[""] for release in releases) else ()
     _write("releases", releases, (*columns, *stopped))
 
 
-def _releases(book: Ledger, terms: AccountTerms) -> Iterator[JsonObject]:
-    for entry in book.releases(terms.dataset):
+def _releases(ledger: Ledger, terms: AccountTerms) -> Iterator[JsonObject]:
+    for entry in ledger.releases(terms.dataset):
         content = entry.content()
         charged = recorded_cost(entry.events_json, entry.period, terms.neighbors)
         total = balance(replace(terms, window=None), [charged]).lifetime

@@ -1,4 +1,4 @@
-"""`dpcli local`: randomize each record, and estimate from the collection."""
+"""`dpcli local`: randomizes each record, and estimates from the collected responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dpcli.report.table import csv_text, estimate_lines
 from dpcli.specification.load import read_local_spec
 
 SUMMARY_LINES = 40
-"""Estimates after which the summary only counts the rest."""
+"""The largest number of estimates in the summary; the others are counted."""
 
 
 def randomize(

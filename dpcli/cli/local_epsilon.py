@@ -1,4 +1,4 @@
-"""`dpcli local epsilon`: what a table of probabilities or Laplace noise reveals."""
+"""`dpcli local epsilon`: the epsilon of a table of probabilities, or of Laplace noise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.specification.probability_tables import MAX_BYTES, read_table_file, table_from_csv
 
-Found = tuple[dict[str, object], str, str]
-"""An epsilon and where it is reached: as JSON, and as texts."""
+EpsilonResult = tuple[dict[str, object], str, str]
+"""An epsilon as JSON, as text, and the place where it is reached."""
 
 
 def epsilon(
@@ -33,7 +33,9 @@ def epsilon(
     noise = (scale, bounds) if scale is not None and bounds is not None else None
     alone = (matrix is None) == (noise is None) or (scale is None) != (bounds is None)
     refuse_first({"bad-option.epsilon-of": alone})
-    facts, text, where = _of_laplace(*noise) if noise else _of_table(_table(matrix or Path()))
+    facts, text, where = (
+        _laplace_epsilon(*noise) if noise else _table_epsilon(_table(matrix or Path()))
+    )
     if as_json:
         print_json(facts)
     else:
@@ -41,7 +43,7 @@ def epsilon(
 
 
 def _table(path: Path) -> ProbabilityTable:
-    """The table in a file; SpecError with all its problems if it is none."""
+    """The table in a file; SpecError with all its problems if it is not a table."""
     piped = str(path) == "-"
     try:
         raw = sys.stdin.buffer.read(MAX_BYTES + 1) if piped else read_table_file(path)
@@ -50,7 +52,7 @@ def _table(path: Path) -> ProbabilityTable:
     return table_from_csv(raw, "standard input" if piped else str(path))
 
 
-def _of_table(table: ProbabilityTable) -> Found:
+def _table_epsilon(table: ProbabilityTable) -> EpsilonResult:
     worst = worst_ratio(table.rows)
     ratio = None if worst.ratio is None else str(worst.ratio)
     text = None if worst.epsilon is None else exact_or_up(worst.epsilon)
@@ -71,15 +73,19 @@ def _of_table(table: ProbabilityTable) -> Found:
     return facts, (text or "infinity") + (f" (ln {ratio})" if ratio else ""), where
 
 
-def _of_laplace(scale: str, bounds: tuple[str, str]) -> Found:
+def _laplace_epsilon(scale: str, bounds: tuple[str, str]) -> EpsilonResult:
     try:
         size, low, high = (parse_number(text) for text in (scale, *bounds))
     except NumberSyntaxError:
         size = low = high = Fraction(0)
     if size <= 0 or low >= high:
         raise UsageError.about("bad-scale", scale=scale, low=bounds[0], high=bounds[1])
-    found = (high - low) / size
-    text = exact_or_up(found)
-    facts: dict[str, object] = {"epsilon": text, "infinite": False, "ratio": f"exp({found})"}
+    epsilon_value = (high - low) / size
+    text = exact_or_up(epsilon_value)
+    facts: dict[str, object] = {
+        "epsilon": text,
+        "infinite": False,
+        "ratio": f"exp({epsilon_value})",
+    }
     where = f"the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them"
-    return facts, text + (f" ({found})" if found.denominator > 1 else ""), where
+    return facts, text + (f" ({epsilon_value})" if epsilon_value.denominator > 1 else ""), where

@@ -1,4 +1,4 @@
-"""Options that several commands have, and checks of their values."""
+"""Options that several commands share, and checks of their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpcli.specification.csv_section import parse_dialect
 
 
 def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:
-    """Raise UsageError by the first code whose condition holds."""
+    """Raise UsageError with the first code whose condition is true."""
     for code, holds in rules.items():
         if holds:
             raise UsageError.about(code, **facts)
@@ -46,7 +46,7 @@ AsJson = Annotated[bool, typer.Option("--json")]
 
 
 def input_file(data: str) -> Path:
-    """The file that a command reads; no output may replace standard input either."""
+    """The path of a file that a command reads; `-` is the device of standard input."""
     return Path("/dev/stdin" if data == "-" else data)
 
 
@@ -57,38 +57,38 @@ def require_new_file(output: Path, *sources: Path) -> None:
     except UsageError as refused:
         hint = "name a file that does not exist yet: this command replaces none"
         raise UsageError(
-            replace(one, hint=hint) if one.code == "output-exists" else one
-            for one in refused.problems
+            replace(problem, hint=hint) if problem.code == "output-exists" else problem
+            for problem in refused.problems
         ) from None
 
 
 def checked_dialect(
     delimiter: str | None, quote: str | None, encoding: str | None, multiline: str
 ) -> Dialect:
-    """How a CSV file is written; UsageError with all words that a spec could not have."""
+    """The dialect of a CSV file; UsageError for every value that a spec could not have."""
     given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "multiline": multiline}
     try:
         return parse_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:
-        raise UsageError(replace(one, place=None) for one in failure.problems) from None
+        raise UsageError(replace(problem, place=None) for problem in failure.problems) from None
 
 
 def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition: str) -> Loss:
-    """A budget from its words, exactly; UsageError unless the composition takes it."""
-    rule = next(one for one in COMPOSITIONS if one.name == composition)
+    """The exact budget that options state; UsageError unless the composition accepts it."""
+    rule = next(rule for rule in COMPOSITIONS if rule.name == composition)
     kind, size, least = "epsilon", epsilon or "", MIN_EPSILON
     if rho is not None:
         kind, size, least = "rho", rho, MIN_RHO
     try:
-        found = Loss(parse_number(size), parse_number(delta))
+        budget = Loss(parse_number(size), parse_number(delta))
     except NumberSyntaxError:
-        found = Loss(Fraction(0))
-    is_budget = least <= found.epsilon <= MAX_BUDGET and 0 <= found.delta < 1
+        budget = Loss(Fraction(0))
+    is_budget = least <= budget.epsilon <= MAX_BUDGET and 0 <= budget.delta < 1
     refuse_first(
         {
             "bad-budget.one": (epsilon is None) == (rho is None),
             "bad-budget": not is_budget,
-            "bad-budget.delta": rule.needs_delta and not found.delta,
+            "bad-budget.delta": rule.needs_delta and not budget.delta,
             "bad-budget.rho": rho is not None and composition != "zcdp",
         },
         kind=kind,
@@ -97,5 +97,5 @@ def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition
         composition=composition,
     )
     if rho is None:
-        return found
-    return Loss(zcdp_epsilon(found.epsilon, found.delta), found.delta, found.epsilon)
+        return budget
+    return Loss(zcdp_epsilon(budget.epsilon, budget.delta), budget.delta, budget.epsilon)

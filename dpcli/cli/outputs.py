@@ -1,4 +1,4 @@
-"""Where outputs go: which stored bytes to which file, and what is there already."""
+"""The files that a command writes: which stored output goes to which file."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from dpcli.report.formats import (
 
 
 def output_file(output: Path | None) -> Path | None:
-    """The file that `-o` names; None for standard output, which `-` means too."""
+    """The file that `-o` names; None for standard output, also for `-`."""
     return None if output == Path("-") else output
 
 
 @dataclass
 class Outputs:
-    """The output and the reports that a command line asks for.
+    """The output and the reports that a command line names.
 
-    With OUT.csv and no report, OUT.report.json is written next to it, unless OUT is a device. A
-    `report_format` is that of all reports.
+    With OUT.csv and no report, OUT.report.json is written next to it, unless OUT is a device. All
+    reports have the same `report_format`, if it is given.
     """
 
     output: Path | None
@@ -50,7 +50,7 @@ class Outputs:
     charged: ClassVar[str] = "the release is charged and stored"
 
     def __post_init__(self) -> None:
-        """Find out what each report is; UsageError for a wrong format."""
+        """Find the format of each report; UsageError for an unknown one."""
         self.output, given = output_file(self.output), self.report or ()
         if self.report_format and not given:
             raise UsageError.about("bad-option.format-alone")
@@ -61,16 +61,16 @@ class Outputs:
 
     @property
     def tables(self) -> Mapping[Path, str]:
-        """Which stored table goes to which file, or nothing that is stored."""
+        """The name of the stored table for each file; empty for a table that is not stored."""
         raise NotImplementedError
 
     @property
     def wanted(self) -> list[str]:
-        """What is asked for, by the names under which the ledger keeps it."""
+        """The outputs to store, by their names in the ledger."""
         return [name for name in (*self.tables.values(), *self.reports.values()) if name]
 
     def files(self, stored: StoredRelease) -> dict[Path, str]:
-        """Which stored output goes to which file; no table of a release that was stopped."""
+        """The name of the stored output for each file; a stopped release has no tables."""
         return {**({} if stored.stopped else self.tables), **self.reports}
 
     def notify_written(self, stored: StoredRelease) -> None:
@@ -79,12 +79,15 @@ class Outputs:
             notify("wrote", file=path)
 
     def contents(self, stored: StoredRelease) -> dict[Path, bytes]:
-        """The files with their bytes; LedgerError if an output cannot be made of what is stored."""
+        """The files with their bytes; LedgerError if an output cannot be made."""
         files = self.files(stored).items()
         return {path: self.content(stored, name) for path, name in files if name}
 
     def content(self, stored: StoredRelease, name: str) -> bytes:
-        """The stored bytes of an output; one that was not asked for at the time is made now."""
+        """The stored bytes of an output; one that is not stored is made from the stored report.
+
+        Raises LedgerError if it cannot be made.
+        """
         if name in stored.outputs:
             return stored.outputs[name]
         if name not in self._made:
@@ -96,29 +99,31 @@ class Outputs:
         return self._made[name]
 
     def is_published(self, stored: StoredRelease) -> bool:  # noqa: ARG002 - of responses alone
-        """Whether an output that is not stored is where it is wanted already."""
+        """Whether an output that is not stored is already in its file."""
         return False
 
-    def require(
+    def require_valid(
         self, inputs: Sequence[Path], stored: StoredRelease | None = None, *, exist_ok: bool = False
     ) -> None:
-        """Raise UsageError or LedgerError, before anything is spent, for what must be a mistake.
+        """Raise UsageError or LedgerError for files that must not be written.
 
-        Files that hold what is `stored` may exist; with `exist_ok` all may.
+        It is called before anything is spent. Files with the bytes of the `stored` release may
+        exist; with `exist_ok`, all files may.
         """
         known = self.contents(stored) if stored else {}
-        is_there = stored is not None and self.is_published(stored)
-        targets = [*({} if is_there else self.tables), *self.reports]
+        is_published = stored is not None and self.is_published(stored)
+        targets = [*({} if is_published else self.tables), *self.reports]
         twice = len(self.report or ()) > len(self.reports)
         require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, known=known)
 
     def publish(self, stored: StoredRelease, again: str) -> None:
-        """Copy what is wanted; OutputError says by `again` how to publish what is charged."""
+        """Write the files; an OutputError has `again` as its hint."""
         try:
             self._publish(stored)
         except OutputError as failure:
             hint = f"{self.charged}; {again}, which costs nothing"
-            raise OutputError(replace(one, hint=hint) for one in failure.problems) from None
+            problems = (replace(problem, hint=hint) for problem in failure.problems)
+            raise OutputError(problems) from None
 
     def _publish(self, stored: StoredRelease) -> None:
         publish(self.contents(stored))
@@ -128,8 +133,8 @@ class Outputs:
 class Tables(Outputs):
     """The noisy tables of a release, and its reports.
 
-    A table whose name ends in .parquet is one. Several wide tables, by the `names` of their keys,
-    go to OUT.<keys>.csv, or one after the other to standard output if they may.
+    A table whose name ends in .parquet is a Parquet file. Several wide tables, by the `names` of
+    their keys, go to OUT.<keys>.csv, or one after the other to standard output if `to_stdout`.
     """
 
     layout: str
@@ -138,12 +143,12 @@ class Tables(Outputs):
 
     @property
     def on_terminal(self) -> bool:
-        """Whether a person would see the table, and should see a summary in its place."""
+        """Whether the table would go to a terminal, which shows a summary in its place."""
         return self.to_stdout and self.output is None and sys.stdout.isatty()
 
     @property
     def tables(self) -> Mapping[Path, str]:
-        """Which table goes to which file."""
+        """The name of the stored table for each file."""
         output, names = self.output, self.names
         if output is None:
             return {}
@@ -158,7 +163,7 @@ class Tables(Outputs):
 
     @property
     def wanted(self) -> list[str]:
-        """Files, or the tables that go to standard output."""
+        """The outputs to store, with the tables that go to standard output."""
         return [*super().wanted, *([] if self.on_terminal else self._printed)]
 
     @property
@@ -168,13 +173,13 @@ class Tables(Outputs):
         return [LONG] if self.layout == "long" else [WIDE + name for name in self.names]
 
     def notify_written(self, stored: StoredRelease) -> None:
-        """Report which files were written, or how to write what a terminal alone has shown."""
+        """Report which files were written, or how to keep a table that only a terminal showed."""
         super().notify_written(stored)
         if self.on_terminal and not stored.stopped:
             notify("to_keep", name=stored.release_id)
 
     def _publish(self, stored: StoredRelease) -> None:
-        """Files, or the table to standard output unless a person sees a summary of it."""
+        """Write files, or the table to standard output unless a summary was shown."""
         super()._publish(stored)
         shown = self.on_terminal and stored.receipt
         if self._printed and not shown and not stored.stopped:
@@ -183,7 +188,7 @@ class Tables(Outputs):
 
 @dataclass
 class Responses(Outputs):
-    """The responses of a local collection, which wait next to the ledger, and its reports."""
+    """The responses of a local collection, which are in an outbox next to the ledger."""
 
     shuffle: bool
     ledger: Path
@@ -192,24 +197,24 @@ class Responses(Outputs):
 
     @property
     def tables(self) -> Mapping[Path, str]:
-        """The responses, which are not stored."""
+        """The file of the responses, which are not stored in the ledger."""
         return {} if self.output is None else {self.output: ""}
 
-    def require(
+    def require_valid(
         self, inputs: Sequence[Path], stored: StoredRelease | None = None, *, exist_ok: bool = False
     ) -> None:
-        """The same; LedgerError if responses that were charged are gone, or in another order."""
+        """The same; LedgerError if charged responses are missing, or in another order."""
         if stored is not None:
             self._responses(stored).require(self.output)
-        super().require(inputs, stored, exist_ok=exist_ok)
+        super().require_valid(inputs, stored, exist_ok=exist_ok)
 
     def _publish(self, stored: StoredRelease) -> None:
-        """The responses first: there is only one of them. Then the reports."""
+        """Publish the responses first, because there is only one copy, then the reports."""
         self._responses(stored).publish(self.output, force=self.force)
         super()._publish(stored)
 
     def is_published(self, stored: StoredRelease) -> bool:
-        """Whether the responses are where they are wanted already."""
+        """Whether the responses are already in their file."""
         return self._responses(stored).are_at(self.output)
 
     def _responses(self, stored: StoredRelease) -> ChargedResponses:
@@ -217,11 +222,11 @@ class Responses(Outputs):
 
 
 def wide_tables(stored: StoredRelease) -> list[str]:
-    """The names of the wide tables of a stored release; earlier versions stored them all."""
+    """The names of the wide tables of a stored release; earlier versions stored all of them."""
     kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
     facts = json.loads(without_numbers(stored.outputs[FACTS]))
     statistics = [] if kept else facts.get("statistics", [])
-    return kept or list(dict.fromkeys(one["layout"]["table"] for one in statistics))
+    return kept or list(dict.fromkeys(facts["layout"]["table"] for facts in statistics))
 
 
 def _is_parquet(path: Path) -> bool:
@@ -229,5 +234,5 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _stem(path: Path) -> str:
-    """The name of a table without the ending that says its format."""
+    """The name of a table without the ending of its format."""
     return path.stem if _is_parquet(path) else path.name.removesuffix(".csv")

@@ -1,4 +1,4 @@
-"""`dpcli plan`: what a release will ask, hide and reveal, before any row is read."""
+"""`dpcli plan`: the queries, noise and privacy cost of a release, before any row is read."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
 
 MOST = 10**15
-"""More records than any collection has."""
+"""The largest number of records that an option accepts."""
 
 MOST_TIMES = 100_000
-"""Runs that can be asked about."""
+"""The largest number of runs that `--times` accepts."""
 
-COLOURS = {"MET": "1;32", "WARNED": "1;33", "OPEN": "1;35"}
-"""How verdicts on risks are shown. What only some options need is imported where they are."""
+COLORS = {"MET": "1;32", "WARNED": "1;33", "OPEN": "1;35"}
+"""The styles of verdicts on risks."""
 
 NEITHER: BeforeAfter = (None, None)
 
@@ -66,40 +66,42 @@ def plan(
         },
         tables=named,
     )
-    read = read_spec_file(spec)
+    loaded = read_spec_file(spec)
     refuse_first(
         {
-            "bad-option.diff-local": read.is_local and diff is not None,
-            "bad-option.delta-alone": read.is_local and delta is not None and shuffle is None,
-            "bad-option.shuffle-central": not read.is_local and bool(shuffle or delta),
+            "bad-option.diff-local": loaded.is_local and diff is not None,
+            "bad-option.delta-alone": loaded.is_local and delta is not None and shuffle is None,
+            "bad-option.shuffle-central": not loaded.is_local and bool(shuffle or delta),
         }
     )
-    made = make_plan(read)
+    current = make_plan(loaded)
     if diff is not None:
         older = make_plan(read_central_spec(diff))
-        _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
-        require_plan_fits(made)
+        _difference(older, current, as_json=as_json, blamed=diff if fail_on_weaker else None)
+        require_plan_fits(current)
         return
-    mixed = None if shuffle is None else _amplified(made, shuffle, delta)
-    found = forecast_balance(made, spec, ledger, period, times=times)
+    shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
+    forecast = forecast_balance(current, spec, ledger, period, times=times)
     records = records or shuffle
     if as_json:
         from dpcli.report.facts import plan_json
 
-        write_json(plan_json(made, found, compared=compare, records=records, amplified=mixed))
+        write_json(
+            plan_json(current, forecast, compared=compare, records=records, amplified=shuffled)
+        )
     elif show_risks or hazards:
-        _print_risks(made, found.window)
+        _print_risks(current, forecast.window)
     else:
-        print_plan(made, found, records, mixed)
+        print_plan(current, forecast, records, shuffled)
         if compare:
             print()
-            _print_comparison(made)
+            _print_comparison(current)
     sys.stdout.flush()
-    found.raise_refusal()
+    forecast.raise_refusal()
 
 
 def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee:
-    """What shuffling makes of a plan; UsageError where the bound does not apply."""
+    """The guarantee of a plan with shuffling; UsageError if the bound does not apply."""
     try:
         chosen = plan.spec.privacy.budget.delta if delta is None else parse_number(delta)
     except NumberSyntaxError:
@@ -107,41 +109,51 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee
     if not 0 < chosen < 1:
         code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
         raise UsageError.about(code, delta=delta)
-    found = plan.shuffle_guarantee(records, chosen)
-    if found is None:
-        names = [one.column.name for one in plan.spec.responses if one.randomizer.loss.delta]
+    guarantee = plan.shuffle_guarantee(records, chosen)
+    if guarantee is None:
+        names = [
+            response.column.name
+            for response in plan.spec.responses
+            if response.randomizer.loss.delta
+        ]
         raise UsageError.about("shuffle-pure", columns=names)
-    return found
+    return guarantee
 
 
-def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) -> None:
-    """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
+def _difference(older: Plan, current: Plan, *, as_json: bool, blamed: Path | None) -> None:
+    """Print what changed since an older plan; SpecError if the new plan is weaker than `blamed`."""
     from dpcli.planning.compare import weaker_guarantees
 
-    reasons = list(weaker_guarantees(older, made))
+    reasons = list(weaker_guarantees(older, current))
     if as_json:
         from dpcli.report.facts import difference_json
 
-        write_json(difference_json(older, made, reasons))
+        write_json(difference_json(older, current, reasons))
     else:
-        _print_difference(older, made)
+        _print_difference(older, current)
         for reason in reasons:
             print(f"weaker: {reason}")
     sys.stdout.flush()
     if blamed is not None and reasons:
-        raise SpecError(make_problem("weaker-privacy", reason=one, older=blamed) for one in reasons)
+        raise SpecError(
+            make_problem("weaker-privacy", reason=reason, older=blamed) for reason in reasons
+        )
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
     from dpcli.planning.risks import Verdict, risks
 
-    found = risks(plan, window)
-    for one in found:
-        print_styled(one.verdict.value, COLOURS[one.verdict.name], f": {one.risk}. {one.question}")
-        for sentence in one.sentences:
+    assessed = risks(plan, window)
+    for risk in assessed:
+        print_styled(
+            risk.verdict.value, COLORS[risk.verdict.name], f": {risk.risk}. {risk.question}"
+        )
+        for sentence in risk.sentences:
             print(f"    {escape_controls(sentence)}")
         print()
-    counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]
+    counts = [
+        (sum(risk.verdict is verdict for risk in assessed), verdict.value) for verdict in Verdict
+    ]
     print(", ".join(f"{count} {words}" for count, words in counts))
     print("after NIST SP 800-226 (2025); answers are under `declarations:` in the spec")
 
@@ -150,18 +162,20 @@ def _print_comparison(plan: Plan) -> None:
     from dpcli.planning.compare import compare_compositions, comparison_delta
 
     rows, notes = [], []
-    for one in compare_compositions(plan):
-        loss = one.total
+    for option in compare_compositions(plan):
+        loss = option.total
         if loss is None:
-            notes.append(f"{one.composition} needs a package that is not installed: {one.needs}")
-        verdict = ["cheapest"] * one.cheapest + ["over budget"] * bool(loss and not one.fits)
+            notes.append(
+                f"{option.composition} needs a package that is not installed: {option.needs}"
+            )
+        verdict = ["cheapest"] * option.cheapest + ["over budget"] * bool(loss and not option.fits)
         rows.append(
             {
-                "composition": one.composition,
+                "composition": option.composition,
                 "epsilon": exact_or_up(loss.epsilon) if loss else "?",
                 "delta": exact_or_up(loss.delta) if loss else "",
                 "rho": exact_or_up(loss.rho) if loss and loss.rho is not None else "",
-                "bound": one.bound or "",
+                "bound": option.bound or "",
                 "": ", ".join(verdict),
             }
         )
@@ -180,10 +194,10 @@ def _print_difference(old: Plan, new: Plan) -> None:
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | BeforeAfter, ...]] = []
-    for one in statistic_changes(old, new):
-        head, losses = (one.name, one.change or ""), (one.epsilon, one.rho)
-        mechanisms = one.mechanisms
-        for query, error in one.errors.items():
+    for change in statistic_changes(old, new):
+        head, losses = (change.name, change.change or ""), (change.epsilon, change.rho)
+        mechanisms = change.mechanisms
+        for query, error in change.errors.items():
             lines.append((*head, query, *losses, error, " -> ".join(mechanisms)))
             head, losses, mechanisms = ("", ""), (NEITHER, NEITHER), ()
     rules = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
@@ -201,6 +215,8 @@ def _print_difference(old: Plan, new: Plan) -> None:
 
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:
-    """A number before and after, or the only one; nothing changes if they read the same."""
-    texts = dict.fromkeys(rounded_text(one, 6) for one in (before, after) if one is not None)
+    """A number before and after; a single number if only one exists or both have one text."""
+    texts = dict.fromkeys(
+        rounded_text(number, 6) for number in (before, after) if number is not None
+    )
     return " -> ".join(texts)

@@ -1,4 +1,4 @@
-"""`dpcli release`: the whole flow, from a spec and a file to a noisy table."""
+"""`dpcli release`: from a spec and data files to noisy tables and a report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 
 QUALITY = ("passed", "missed", "rows", "readable")
-"""What `--json` shows of the quality check: noisy numbers and their verdict."""
+"""The keys of the quality check in `--json`: noisy numbers and their verdict."""
 
 
 def release(
@@ -98,7 +98,7 @@ def release(
 
 
 def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[str, object]:
-    """What a release did, for scripts: keys as in its JSON report."""
+    """The result of a release for `--json`; its keys are those of the JSON report."""
     report = json.loads(without_numbers(stored.outputs[FACTS]))
     quality = report["quality"]
     return {
@@ -124,16 +124,16 @@ def _dry_run(
     *,
     as_json: bool,
 ) -> None:
-    """Fail where a release would, as far as that depends on no row; then print the plan.
+    """Print the plan, or fail where a release would fail before it reads a row.
 
-    Reads the header of the data. Charges nothing, and creates no ledger.
+    Reads the headers of the data files. Charges nothing, and creates no ledger.
     """
     plan, protected, stored = request.plan, list(inputs), None
     if not is_absent(request.path):
         with existing_ledger(request.path) as book:
             protected += book.files()
             stored = book.stored(request.release_id, request.charge)
-    tables.require(protected, stored)
+    tables.require_valid(protected, stored)
     if stored is not None:
         name = stored.release_id
         notify("would_again", name=name)

@@ -1,4 +1,4 @@
-"""`dpcli simulate`: how good a release will be, tried on synthetic rows."""
+"""`dpcli simulate`: the accuracy of a release, measured on synthetic rows."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
 
 MOST_ROWS = 10_000_000
-"""More rows take long to make, and noise does not grow with them."""
+"""More rows would take long, and noise does not grow with their number."""
 
 MOST_RUNS = 10_000
-"""More runs take long, and change no digit of the errors that matters."""
+"""More runs would take long, and would not change a significant digit of the errors."""
 
 MOST_SEED = 2**53 - 1
-"""Every reader of JSON holds such a number exactly."""
+"""Every JSON reader represents numbers up to this one exactly."""
 
 RUNS = 100
-"""Enough to see errors to about a tenth; they take a few seconds."""
+"""Enough to estimate errors to about 10%; they take a few seconds."""
 
 
 def simulate(
@@ -58,7 +58,7 @@ def simulate(
     if dummy is not None:
         require_new_file(dummy, spec)
     if into is not None:
-        # Findings replace older findings at most.
+        # The file may replace an older simulation, and no other file.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))
     read = read_spec_file(spec)
     if read.is_local:
@@ -82,7 +82,7 @@ def simulate(
 
 
 def _keep(invented: SyntheticDataset, dummy: Path) -> None:
-    """Write the synthetic file, whole or not at all, and replace none."""
+    """Write the synthetic rows to a new file; after an error, no file is left."""
     with tempfile.TemporaryDirectory(prefix="dpcli-") as folder:
         waiting = Path(folder) / "dummy.csv"
         try:
