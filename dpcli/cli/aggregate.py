@@ -1,4 +1,4 @@
-"""`dpcli aggregate`: writes a sealed partial aggregate for `dpcli release --partials`."""
+"""`dpcli aggregate`: writes a sealed part for `dpcli release --partials`."""
 
 from __future__ import annotations
 

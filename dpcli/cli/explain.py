@@ -1,4 +1,4 @@
-"""`dpcli explain`: the meaning of words in specs, plans, errors and command lines."""
+"""`dpcli explain`: the meaning of words in specs, plans, errors and commands."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Interview:
     """The spec as it is built from the answers, and the questions in their order."""
 
     def __init__(self, prompter: Prompter, header: Sequence[str], dialect: Dialect) -> None:
-        self._asker, self._dialect = prompter, dialect
+        self._prompter, self._dialect = prompter, dialect
         twins = duplicate_names(header)
         self._header = [name for name in header if not why_undeclarable(name, twins)]
         self._tree: dict[str, Any] = {
@@ -126,8 +126,8 @@ class Interview:
 
     def spec(self, name: str) -> str:
         """Ask all questions, and return the spec; `name` is proposed for the dataset."""
-        ask = self._asker.ask
-        self._asker.explain("start")
+        ask = self._prompter.ask
+        self._prompter.explain("start")
         self._ask_field("dataset", "dataset", default="" if dataset_name_fault(name) else name)
         likely = next(filter(PERSON_NAMES.search, self._header), "")
         unit = ask("unit", parse_choice("row", *self._header), likely)
@@ -142,10 +142,10 @@ class Interview:
             mark = ask("decimal", parse_choice(*DECIMALS), usual)
             self._dialect = replace(self._dialect, decimal=mark)
         self._ask_columns()
-        self._asker.explain("statistics")
+        self._prompter.explain("statistics")
         self._ask_statistics()
         while not self._tree["statistics"]:
-            self._asker.explain("no_statistic")
+            self._prompter.explain("no_statistic")
             self._ask_statistics()
         ask("min_rows", self._put_quality)
         self._divide_budget(ask("releases", parse_count))
@@ -154,15 +154,15 @@ class Interview:
     def _ask_field(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
         """Ask for the value at a place of the spec."""
         read = PARSERS.get(path[-1], str)
-        self._asker.ask(key, lambda text: self.put(read(text), *path), default, **facts)
+        self._prompter.ask(key, lambda text: self.put(read(text), *path), default, **facts)
 
     def _ask_columns(self) -> None:
-        self._asker.explain("columns")
+        self._prompter.explain("columns")
         shapes = {shape.kind: shape for shape in COLUMN_TYPES}
         for name in self._header:
             if name in self._tree["columns"]:
                 continue
-            kind = self._asker.ask(
+            kind = self._prompter.ask(
                 "column", parse_choice("skip", *shapes, "done"), column=quote(name)
             )
             if kind == "done":
@@ -194,11 +194,11 @@ class Interview:
             entry = {"statistic": counted, **more}
             return lambda text: self._add({name: entry} if parse_yes_or_no(text) else {})
 
-        self._asker.ask("total", add_count(what), what=what)
+        self._prompter.ask("total", add_count(what), what=what)
         for column in parse_central_spec(self._text(), "answers").columns:
             if isinstance(column, CategoryColumn):
                 add = add_count(self._name("by", column.name), by=[column.name])
-                self._asker.ask("groups", add, what=what, column=quote(column.name))
+                self._prompter.ask("groups", add, what=what, column=quote(column.name))
             elif isinstance(column, NumericColumn):
                 self._ask_numbers(column)
 
@@ -224,7 +224,7 @@ class Interview:
             )
             return "histogram" in chosen
 
-        if self._asker.ask(f"{kind}numbers", check, column=quote(column.name)):
+        if self._prompter.ask(f"{kind}numbers", check, column=quote(column.name)):
             width = ("statistics", names["histogram"], "bins", "width")
             self._ask_field(f"{kind}width", *width, default=_round_step(column, BINS))
 
@@ -260,7 +260,7 @@ class Interview:
         if quality:
             quality["epsilon"] = check
         facts = {"count": len(entries), "each": each, "check": check, "releases": releases}
-        self._asker.explain("divided", **facts)
+        self._prompter.explain("divided", **facts)
 
 
 def _round_step(column: NumericColumn, parts: int) -> str:

@@ -1,4 +1,4 @@
-"""`dpcli local`: randomizes each record, and estimates from the collected responses."""
+"""`dpcli local`: randomizes records, and estimates from collected responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dpcli local epsilon`: the epsilon of a table of probabilities, or of Laplace noise."""
+"""`dpcli local epsilon`: the epsilon of a table of probabilities or of noise."""
 
 from __future__ import annotations
 

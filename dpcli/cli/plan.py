@@ -1,4 +1,4 @@
-"""`dpcli plan`: the queries, noise and privacy cost of a release, before any row is read."""
+"""`dpcli plan`: queries, noise and privacy cost, before any row is read."""
 
 from __future__ import annotations
 
