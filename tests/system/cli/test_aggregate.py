@@ -1,4 +1,4 @@
-"""`dpcli aggregate`, and releases of its parts."""
+"""`dpcli aggregate`, and releases of its partial aggregates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parts(dpcli: Command, spec: Path, tmp_path: Path) -> list[Path]:
 def test_a_release_of_parts_is_the_release_of_their_rows(
     dpcli: Command, spec: Path, data: Path, parts: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the same noise, the same table and the same numbers in the report."""
+    """With the same noise, the table and the numbers of the report are the same."""
     found = []
     for words in ([data], ["--partials", *parts], [parts[1], "--partials", parts[0]]):
         forget(spec.parent)
@@ -48,7 +48,7 @@ def test_a_release_of_parts_is_the_release_of_their_rows(
 def test_a_part_is_for_its_owner_alone_and_spends_nothing(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """No other may read it whatever the mask, no file is replaced, no ledger is made."""
+    """Only the owner may read it, under any mask; no file is replaced and no ledger is created."""
     part = tmp_path / "data.sealed"
     mask = os.umask(0)
     try:
@@ -80,7 +80,7 @@ def test_a_part_never_goes_where_a_table_would(
     assert ".sealed" in done.err
 
 
-def test_what_is_no_part_of_this_release_is_refused(
+def test_a_file_that_is_not_a_part_of_this_release_is_refused(
     dpcli: Command,
     spec: Path,
     data: Path,
@@ -122,7 +122,7 @@ def test_what_is_no_part_of_this_release_is_refused(
 def test_other_commands_refuse_a_part(
     ending: str, dpcli: Command, spec: Path, parts: list[Path], tmp_path: Path
 ) -> None:
-    """By its first bytes, whatever it is called."""
+    """They recognize a part by its first bytes, whatever its name."""
     part = parts[0].rename(tmp_path / f"renamed{ending}")
     for words in (
         ["release", spec, part], ["check", spec, part], ["init", part],

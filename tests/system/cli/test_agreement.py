@@ -1,4 +1,4 @@
-"""`plan`, `check` and `release` agree on what a ledger allows, whatever its state."""
+"""`plan`, `check` and `release` agree on what a ledger allows, in every state of the ledger."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ responses:
 
 @dataclass
 class Case:
-    """A spec in a folder of its own, the terms that it asks for, and how commands are called."""
+    """A spec in a folder of its own, the terms of its account, and the options of the commands."""
 
     random: Random
     folder: Path
@@ -60,7 +60,7 @@ class Case:
     environment: dict[str, str]
 
     def spend(self, *epsilons: Fraction, terms: AccountTerms | None = None) -> None:
-        """Have the account charged these epsilons, on the day of the case if it has a window."""
+        """Charge the account with these epsilons, on the day of the case if it has a window."""
         terms = terms or self.terms
         book = create_ledger(self.ledger)
         if terms.dataset not in book.accounts():
@@ -83,14 +83,14 @@ def other(case: Case, **changed: object) -> None:
 
 
 def window(case: Case, *days: str) -> None:
-    """An account that bounds any seven days, and a release that names a day or does not."""
+    """An account with a window of seven days, and a release with or without a day."""
     other(case, window=7)
     if days:
         case.options += ["--period", case.random.choice(days)]
 
 
 def budget_of(case: Case) -> Loss:
-    """Another budget than that of the spec."""
+    """A budget that differs from that of the spec."""
     return Loss(case.terms.budget.epsilon * 2, case.terms.budget.delta)
 
 
@@ -115,12 +115,12 @@ def damaged(case: Case) -> None:
 
 
 def missing(case: Case) -> None:
-    """A ledger that is named, and is not there."""
+    """A named ledger that does not exist."""
     case.options += ["--ledger", case.folder / "none.sqlite"]
 
 
 def lost(case: Case) -> None:
-    """An anchor whose ledger is gone, or empty."""
+    """An anchor whose ledger is missing or empty."""
     case.spend(case.part(1, 20))
     case.ledger.unlink()
     if case.random.random() < 0.5:
@@ -128,7 +128,7 @@ def lost(case: Case) -> None:
 
 
 def demanded(case: Case) -> None:
-    """The environment demands a ledger and an account; one of them may be missing."""
+    """The environment requires a ledger and an account; one of them may be missing."""
     case.environment["DPCLI_LEDGER_MUST_EXIST"] = "1"
     kind = case.random.randrange(3)
     if kind == 1:
@@ -138,26 +138,26 @@ def demanded(case: Case) -> None:
 
 
 def demanding(case: Case) -> None:
-    """The spec demands a ledger and an account; one of them may be missing."""
+    """The spec requires a ledger and an account; one of them may be missing."""
     case.spec.write_text(case.spec.read_text("utf-8") + "ledger: must-exist\n", "utf-8")
     if case.random.random() < 0.5:
         case.spend(terms=case.terms)
 
 
 def exhausted(case: Case) -> None:
-    """Nothing is left, or nearly nothing."""
+    """Nothing is left of the budget, or almost nothing."""
     left = case.random.choice([Fraction(0), Fraction(1, 10**9)])
     case.spend(case.terms.budget.epsilon - left)
 
 
 def day(case: Case) -> None:
-    """A release that names a day, on an account without a window."""
+    """A release with a day, on an account without a window."""
     case.spend()
     case.options += ["--period", "2026-03-05"]
 
 
 def elsewhere(case: Case) -> None:
-    """A ledger that an option or the environment names, elsewhere."""
+    """A ledger in another folder, named by an option or the environment."""
     (case.folder / "books").mkdir()
     case.ledger = case.folder / "books" / "l.sqlite"
     case.spend(case.part(1, 99))
@@ -198,7 +198,7 @@ STATES: dict[str, Callable[[Case], object]] = {
 
 
 def make(number: int, folder: Path) -> Case:
-    """A random spec, in a state that the number of the case decides."""
+    """A random spec, in a state that the number of the case selects."""
     random = Random(number)
     local = random.random() < 0.25
     rule = random.choice(["sequential", "sequential", "advanced", "zcdp", "zcdp", "pld"])
@@ -220,12 +220,12 @@ def make(number: int, folder: Path) -> Case:
 
 
 def refusals(words: str) -> list[str]:
-    """The errors among the words on standard error, with their hints."""
+    """The errors on standard error, with their hints."""
     return re.findall(r"^error\[.*(?:\nhint: .*)?$", words, re.MULTILINE)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder."""
+    """The bytes of every file in a folder."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -237,7 +237,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_plan_check_and_release_agree(
     chunk: int, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same status and the same words, and neither plan nor check writes anything."""
+    """The status and the messages are the same, and neither plan nor check writes anything."""
     seen = set()
     for number in range(chunk, CASES, CHUNKS):
         folder = tmp_path / str(number)
@@ -258,24 +258,24 @@ def test_plan_check_and_release_agree(
             assert contents(folder) == before
             command = ["local", "randomize"] if local else ["release"]
             released = dpcli(*command, case.spec, data, "-q", *case.options)
-        told = f"case {number}, {list(STATES)[number % len(STATES)]}: {released.err}"
-        assert checked.status == planned.status == released.status, told
-        assert refusals(checked.err) == refusals(planned.err) == refusals(released.err), told
-        assert facts["fits"] is (released.status == 0), told
-        assert released.status in {0, 5, 6}, told
+        context = f"case {number}, {list(STATES)[number % len(STATES)]}: {released.err}"
+        assert checked.status == planned.status == released.status, context
+        assert refusals(checked.err) == refusals(planned.err) == refusals(released.err), context
+        assert facts["fits"] is (released.status == 0), context
+        assert released.status in {0, 5, 6}, context
         seen.add(released.status)
     assert seen == {0, 5, 6}
 
 
-def test_the_states_cover_every_one_named() -> None:
-    """Each state occurs nine times or more among the cases, in different chunks."""
+def test_the_cases_cover_every_state() -> None:
+    """Each state occurs at least nine times among the cases, in different chunks."""
     for place in range(len(STATES)):
         numbers = [number for number in range(CASES) if number % len(STATES) == place]
         assert len(numbers) >= 9 and len({number % CHUNKS for number in numbers}) >= 5
 
 
-def test_a_closed_account_is_refused_by_all(dpcli: Command, tmp_path: Path) -> None:
-    """An account that was closed pays for nothing more: exit 5, with the same words."""
+def test_every_command_refuses_a_closed_account(dpcli: Command, tmp_path: Path) -> None:
+    """A closed account pays for nothing more: exit 5, with the same messages."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     text = CENTRAL.format(budget="{epsilon: 1}", rule="sequential", first="0.1", second="0.1")
     spec.write_text(text, "utf-8")
@@ -286,9 +286,9 @@ def test_a_closed_account_is_refused_by_all(dpcli: Command, tmp_path: Path) -> N
         book.append(book.next_entry(CLOSE, "town", {"created": "now"}))
     book.update_anchor()
     book.close()
-    told = [dpcli(*words, spec, *([] if words == ["plan"] else [data]))
+    outcomes = [dpcli(*words, spec, *([] if words == ["plan"] else [data]))
             for words in (["plan"], ["check"], ["release"])]  # fmt: skip
 
-    assert [one.status for one in told] == [5, 5, 5]
-    assert all("error[account-closed]" in one.err for one in told)
+    assert [outcome.status for outcome in outcomes] == [5, 5, 5]
+    assert all("error[account-closed]" in outcome.err for outcome in outcomes)
     assert json.loads(dpcli("plan", spec, "--json", "--times", "3").out)["times"]["most"] == 0

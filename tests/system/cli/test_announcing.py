@@ -1,4 +1,4 @@
-"""New ledgers and accounts are announced, and may be demanded to exist."""
+"""New ledgers and accounts are announced, and a spec can require that they exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDINGS = (".json", ".md", ".html", ".yaml")
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing in the environment, and a folder without a ledger."""
+    """An empty environment, and a folder without a ledger."""
     for name in ("DPCLI_LEDGER", "DPCLI_LEDGER_MUST_EXIST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -32,7 +32,9 @@ def renamed(spec: Path, dataset: str) -> Path:
     return copy
 
 
-def test_what_begins_is_announced_even_quietly(dpcli: Command, spec: Path, data: Path) -> None:
+def test_a_new_ledger_and_a_new_account_are_announced_even_quietly(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
     """The file when it is created, the account at its first release, nothing after that."""
     spec.write_text(spec.read_text("utf-8").replace("epsilon: 10,", "epsilon: 20,"), "utf-8")
     first = dpcli("release", spec, data, "-q")
@@ -45,24 +47,24 @@ def test_what_begins_is_announced_even_quietly(dpcli: Command, spec: Path, data:
 
 
 def test_opening_an_account_announces_the_ledger_that_it_creates(dpcli: Command) -> None:
-    """`ledger open` in a folder without a ledger says that it made one."""
+    """`ledger open` in a folder without a ledger reports the new file."""
     assert "created the ledger" in dpcli("ledger", "open", "town", "--epsilon", "1").err
     assert dpcli("ledger", "open", "village", "--epsilon", "1").err == ""
 
 
-def test_every_report_says_whether_it_is_the_first(
+def test_every_report_states_whether_it_is_the_first(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """A fact of the ledger, in JSON, Markdown, on the page and in the record; stable in retries."""
+    """All formats state it from the ledger, and a retry states the same."""
     spec.write_text(spec.read_text("utf-8").replace("epsilon: 10,", "epsilon: 20,"), "utf-8")
-    told = {}
+    reports = {}
     for name in ("a", "b", "a"):
         words = [word for end in ENDINGS for word in ("--report", tmp_path / f"{name}{end}")]
         assert (
             dpcli("release", spec, data, "-q", "--release-id", name, "--force", *words).status == 0
         )
-        told[name] = [(tmp_path / f"{name}{end}").read_text("utf-8") for end in ENDINGS]
-    first, second = told["a"], told["b"]
+        reports[name] = [(tmp_path / f"{name}{end}").read_text("utf-8") for end in ENDINGS]
+    first, second = reports["a"], reports["b"]
 
     assert json.loads(first[0])["ledger"]["first_release"] is True
     assert json.loads(second[0])["ledger"]["first_release"] is False
@@ -75,11 +77,11 @@ def test_every_report_says_whether_it_is_the_first(
 
 @pytest.mark.parametrize("by", ["spec", "environment"])
 @pytest.mark.parametrize("local", [False, True])
-def test_a_demanded_ledger_is_not_created(
+def test_a_required_ledger_is_not_created(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, by: str, local: bool,
 ) -> None:  # fmt: skip
-    """Exit 6 and no file; then a ledger without the account; then all is as ever."""
+    """Exit 6 without a file, then without an account; with both, the release succeeds."""
     command = ["local", "randomize"] if local else ["release"]
     if local:
         spec.write_text(LOCAL.read_text("utf-8"), "utf-8")
@@ -102,27 +104,27 @@ def test_a_demanded_ledger_is_not_created(
     assert dpcli(*command, spec, data, "-q").status == 0
 
 
-def test_accounts_can_be_opened_where_a_ledger_is_demanded(
+def test_accounts_can_be_opened_where_a_ledger_is_required(
     dpcli: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`ledger init` and `ledger open` are how one begins on purpose."""
+    """`ledger init` and `ledger open` create a required ledger and account."""
     monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
     assert dpcli("ledger", "open", "town", "--epsilon", "1").status == 0
     assert dpcli("ledger", "init", "other.sqlite").status == 0
 
 
-def test_a_zero_demands_nothing(
+def test_a_zero_requires_nothing(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DPCLI_LEDGER_MUST_EXIST=0 is as if it were absent."""
+    """DPCLI_LEDGER_MUST_EXIST=0 has the same effect as no variable."""
     monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "0")
     assert dpcli("release", spec, data, "-q").status == 0
 
 
-def test_two_accounts_for_one_file_are_noticed(
+def test_two_accounts_for_one_file_give_a_warning(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """By the path in the ledger, through links; by releases, plans and checks; in no report."""
+    """Releases, plans and checks compare resolved paths in the ledger; no report shows it."""
     assert "warning" not in dpcli("release", spec, data, "-q").err
     village = renamed(spec, "village")
     link = tmp_path / "link.csv"
@@ -139,10 +141,10 @@ def test_two_accounts_for_one_file_are_noticed(
     assert str(data) not in report.read_text("utf-8")
 
 
-def test_other_files_and_standard_input_are_not_remembered(
+def test_other_files_and_standard_input_give_no_warning(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """Copies are other files, and nothing is known of what comes through a pipe."""
+    """Copies are other files, and the ledger records nothing about standard input."""
     copy = tmp_path / "copy.csv"
     copy.write_bytes(data.read_bytes())
     assert dpcli("release", spec, data, "-q").status == 0
@@ -155,7 +157,7 @@ def test_other_files_and_standard_input_are_not_remembered(
 def test_files_that_were_written_are_named(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """By releases, by their repetition and by collections; with `-q` nothing is reported."""
+    """Releases, retries and collections name them; with `-q` nothing is reported."""
     words = ["release", spec, data, "-o", tmp_path / "o.csv", "--release-id", "r"]
     for _ in range(2):
         done = dpcli(*words)
@@ -183,7 +185,7 @@ def test_check_reports_the_account_and_the_header_together(
 
 
 def test_an_account_is_named_without_an_option(dpcli: Command, spec: Path, data: Path) -> None:
-    """A wrong name and a wrong option each say what to write instead."""
+    """For a wrong name and for a wrong option, the hint has the right command."""
     assert dpcli("release", spec, data, "-q").status == 0
     assert "did you mean `town`?" in dpcli("ledger", "history", "twon").err
     refused = dpcli("ledger", "history", "--dataset", "town")

@@ -1,4 +1,4 @@
-"""Bins as readers see them: in a plan, in tables, and on the page."""
+"""Bins as readers see them: in a plan, in tables, and in reports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def spec(tmp_path: Path) -> Path:
 
 
 def test_a_plan_shows_the_first_and_the_last_bin(dpcli: Command, spec: Path) -> None:
-    """A reader of the plan sees which bins there are; statistics with the same share a line."""
+    """A reader of the plan sees the bins; statistics with the same bins share a line."""
     done = dpcli("plan", spec)
 
     assert done.status == 0
@@ -72,9 +72,9 @@ def test_a_plan_shows_the_first_and_the_last_bin(dpcli: Command, spec: Path) -> 
 
 
 def test_a_plan_lists_bins_in_json(dpcli: Command, spec: Path) -> None:
-    """Each statistic has its bins in the plan; one that cuts no number has none."""
-    told = json.loads(dpcli("plan", spec, "--json").out)
-    bins = {one["name"]: one["bins"] for one in told["statistics"]}
+    """Each statistic has its bins in the plan; one without numbers to bin has none."""
+    plan = json.loads(dpcli("plan", spec, "--json").out)
+    bins = {one["name"]: one["bins"] for one in plan["statistics"]}
 
     assert bins["ages"] == [{"column": "age", "count": 12, "first": "0-9", "last": "110"}]
     assert bins["people"] == bins["ages"]
@@ -82,7 +82,7 @@ def test_a_plan_lists_bins_in_json(dpcli: Command, spec: Path) -> None:
 
 
 def test_a_bin_has_one_label_in_every_format(dpcli: Command, spec: Path, tmp_path: Path) -> None:
-    """CSV, Parquet, JSON and the page name the same bins with the same texts."""
+    """CSV, Parquet, JSON and HTML have the same labels for the same bins."""
     for ending in ("csv", "parquet"):
         done = dpcli(
             "release", spec, tmp_path / "data.csv", "-q", "-o", tmp_path / f"out.{ending}",
@@ -94,19 +94,19 @@ def test_a_bin_has_one_label_in_every_format(dpcli: Command, spec: Path, tmp_pat
         lines = list(csv.DictReader(file))
     typed = pl.read_parquet(tmp_path / "out.parquet").rows(named=True)
     report = json.loads((tmp_path / "csv.json").read_text(encoding="utf-8"))
-    told = {one["name"]: [cell["item"] for cell in one["cells"]] for one in report["statistics"]}
+    items = {one["name"]: [cell["item"] for cell in one["cells"]] for one in report["statistics"]}
     page = (tmp_path / "csv.html").read_text(encoding="utf-8")
 
     for name, labels in BINS.items():
         assert [line["item"] for line in lines if line["statistic"] == name] == labels
         assert [line["item"] for line in typed if line["statistic"] == name] == labels
-        assert told[name] == labels
+        assert items[name] == labels
         assert all(f">{label}<" in page for label in labels)
     assert [line["age"] for line in lines if line["statistic"] == "people"] == BINS["ages"]
 
 
 def test_bins_are_groups_of_private_keys_and_of_means(dpcli: Command, tmp_path: Path) -> None:
-    """Bins next to private keys have the labels and the order that they have elsewhere."""
+    """With private keys, bins have the same labels and order as without them."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     spec.write_text(
         "dpcli: 1\ndataset: d\n"

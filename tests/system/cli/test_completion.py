@@ -1,4 +1,4 @@
-"""Completion, as the shells ask for it: by an environment variable, of whole processes."""
+"""Shell completion: an environment variable, in a process of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def offered(line: str, shell: str, cwd: Path) -> set[str]:
-    """What is offered for the last word of a line; without an error, and status zero."""
+    """The completions of the last word of a line, without an error and with status 0."""
     if shell == "bash":
         complete_words = line.split(" ")
         done = run(
@@ -57,7 +57,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_shells_offer_what_may_come_next(shell: str, tmp_path: Path) -> None:
+def test_shells_complete_commands_options_and_words(shell: str, tmp_path: Path) -> None:
     """Commands, options, choices and words of `explain`, in each shell."""
     assert offered("dpcli ", shell, tmp_path) == set(COMMANDS)
     assert offered("dpcli ledger ex", shell, tmp_path) == {"export"}
@@ -70,12 +70,12 @@ def test_shells_offer_what_may_come_next(shell: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_files_are_left_to_the_shell(shell: str, tmp_path: Path) -> None:
-    """Where a file is expected nothing is offered, so that the shell offers files."""
+    """Where a file is expected there are no completions, so the shell completes file names."""
     assert offered("dpcli release sp", shell, tmp_path) == set()
 
 
-def test_fish_asks_whether_there_is_anything_but_files(tmp_path: Path) -> None:
-    """The status says it: zero if there are words, one if files are wanted."""
+def test_the_status_says_to_fish_whether_there_are_words(tmp_path: Path) -> None:
+    """The status is zero if there are words, and one if a file is expected."""
 
     def status(line: str) -> int:
         return run(
@@ -88,8 +88,8 @@ def test_fish_asks_whether_there_is_anything_but_files(tmp_path: Path) -> None:
     assert (status("dpcli explain "), status("dpcli release ")) == (0, 1)
 
 
-def test_every_word_is_offered(tmp_path: Path) -> None:
-    """All pages of `explain` can be completed, and none has a sign that shells take amiss."""
+def test_every_word_of_explain_is_completed(tmp_path: Path) -> None:
+    """All pages of `explain` can be completed, and no name has a special character of shells."""
     names = dict(complete_words(""))
 
     assert offered("dpcli explain ", "bash", tmp_path) == set(names)
@@ -97,8 +97,8 @@ def test_every_word_is_offered(tmp_path: Path) -> None:
     assert all("\n" not in brief and len(brief) < 60 for brief in names.values())
 
 
-def test_accounts_are_offered(dpcli: Command, spec: Path, data: Path, tmp_path: Path) -> None:
-    """The ledger in this folder says which datasets there are; other files offer nothing."""
+def test_accounts_are_completed(dpcli: Command, spec: Path, data: Path, tmp_path: Path) -> None:
+    """The ledger in this folder has the names; other files give none."""
     assert dpcli("release", spec, data, "-q").status == 0
     other = tmp_path / "other"
     other.mkdir()
@@ -110,8 +110,8 @@ def test_accounts_are_offered(dpcli: Command, spec: Path, data: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_asks_by_our_name(shell: str, tmp_path: Path) -> None:
-    """The script of each shell completes `dpcli`, however the program was started."""
+def test_the_script_of_each_shell_completes_dpcli(shell: str, tmp_path: Path) -> None:
+    """The name is `dpcli`, however the program was started."""
     shown = run(tmp_path, _DPCLI_COMPLETE=f"source_{shell}")
 
     assert shown.returncode == 0
@@ -120,7 +120,7 @@ def test_the_script_asks_by_our_name(shell: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_itself_completes(tmp_path: Path) -> None:
-    """The script works in the shell that it is for."""
+    """The script works in a real bash."""
     script = tmp_path / "completion.sh"
     script.write_text(run(tmp_path, _DPCLI_COMPLETE="source_bash").stdout, encoding="utf-8")
     command = tmp_path / "dpcli"

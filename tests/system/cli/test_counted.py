@@ -1,4 +1,4 @@
-"""What is counted is named: rows by their word, people, or different values."""
+"""Every output names what is counted: rows by their word, people, or different values."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def planned(dpcli: Command, folder: Path, rows: str, unit: str) -> dict[str, dic
 
 
 def test_each_statistic_names_what_it_counts(dpcli: Command, tmp_path: Path) -> None:
-    """Visits, people and different values are never called the same."""
-    told = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
+    """Visits, people and different values always have different names."""
+    facts = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
 
-    assert {name: one["counts"] for name, one in told.items()} == {
+    assert {name: one["counts"] for name, one in facts.items()} == {
         "came": "visits",
         "ages": "visits",
         "years": "different values of age",
@@ -64,15 +64,15 @@ def test_each_statistic_names_what_it_counts(dpcli: Command, tmp_path: Path) -> 
 
 
 def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path: Path) -> None:
-    """Groups are limited where there are groups, and totals where a total is declared."""
-    told = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
+    """Limits apply to groups if there are groups, and to totals if a total is declared."""
+    facts = planned(dpcli, tmp_path, "rows_are: visits", UNIT)
     some = "at most 3 visits per person are used; more are left out at random"
     grouped = (
         "at most 3 visits per person are used, in at most 2 groups; more are left out at random"
     )
     rest = "in at most 2 groups; more groups are left out at random"
 
-    assert {name: one["left_out"] for name, one in told.items()} == {
+    assert {name: one["left_out"] for name, one in facts.items()} == {
         "came": some,
         "ages": grouped,
         "years": some,
@@ -83,26 +83,26 @@ def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path:
     }
 
 
-def test_one_row_of_each_person_is_one(dpcli: Command, tmp_path: Path) -> None:
-    """A limit of one reads as one."""
-    told = planned(dpcli, tmp_path, "rows_are: visits", "{column: who, max_rows: 1}")
+def test_a_limit_of_one_row_is_singular(dpcli: Command, tmp_path: Path) -> None:
+    """A limit of one is written in the singular."""
+    facts = planned(dpcli, tmp_path, "rows_are: visits", "{column: who, max_rows: 1}")
 
-    assert told["came"]["left_out"] == (
+    assert facts["came"]["left_out"] == (
         "at most one of the visits of a person is used; others are left out at random"
     )
 
 
 def test_rows_are_rows_by_default_and_no_limit_is_mentioned(dpcli: Command, tmp_path: Path) -> None:
-    """Where a row is protected, nothing is left out."""
-    told = planned(dpcli, tmp_path, "", "row")
+    """With rows as the privacy unit, nothing is left out."""
+    facts = planned(dpcli, tmp_path, "", "row")
 
-    assert {one["counts"] for one in told.values()} == {"rows", "different values of age"}
-    assert {one["left_out"] for one in told.values()} == {None}
+    assert {one["counts"] for one in facts.values()} == {"rows", "different values of age"}
+    assert {one["left_out"] for one in facts.values()} == {None}
 
 
 @pytest.mark.parametrize("ending", ["md", "html"])
 def test_headings_name_the_unit(dpcli: Command, tmp_path: Path, ending: str) -> None:
-    """A reader who sees only headings does not take visits for people."""
+    """A reader who sees only headings does not confuse visits with people."""
     planned(dpcli, tmp_path, "rows_are: visits", UNIT)
     report = tmp_path / f"r.{ending}"
     done = dpcli("release", tmp_path / "spec.yaml", tmp_path / "data.csv", "--report", report)
@@ -118,7 +118,7 @@ def test_headings_name_the_unit(dpcli: Command, tmp_path: Path, ending: str) -> 
 
 
 def test_the_plan_and_the_summary_name_the_unit(dpcli: Command, tmp_path: Path) -> None:
-    """Both tables say it line by line."""
+    """Both tables name it in each line."""
     planned(dpcli, tmp_path, "rows_are: visits", UNIT)
     plan = dpcli("plan", tmp_path / "spec.yaml").out
     summary = dpcli("release", tmp_path / "spec.yaml", tmp_path / "data.csv").err
@@ -133,14 +133,14 @@ def test_the_plan_and_the_summary_name_the_unit(dpcli: Command, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("word", ["visits", "hospital stays", "follow-ups", "Besuche", "visites é"])
-def test_any_plain_plural_will_do(dpcli: Command, tmp_path: Path, word: str) -> None:
+def test_a_plural_of_any_alphabet_is_accepted(dpcli: Command, tmp_path: Path, word: str) -> None:
     """Letters of any alphabet, spaces and hyphens."""
     assert planned(dpcli, tmp_path, f"rows_are: {word}", "row")["came"]["counts"] == word
 
 
 @pytest.mark.parametrize("word", ["v1", "'=cmd'", "a_b", "'a  b'", "'-a'", "x" * 41, "'<b>'"])
-def test_what_is_no_plain_word_is_refused(dpcli: Command, tmp_path: Path, word: str) -> None:
-    """The word stands in tables and pages, so it holds nothing but letters."""
+def test_a_word_with_other_characters_is_refused(dpcli: Command, tmp_path: Path, word: str) -> None:
+    """The word appears in tables and pages, so it may hold nothing but letters."""
     spec = tmp_path / "spec.yaml"
     text = SPEC.replace("ROWS", f"rows_are: {word}").replace("UNIT", "row")
     spec.write_text(text, encoding="utf-8")
@@ -150,8 +150,6 @@ def test_what_is_no_plain_word_is_refused(dpcli: Command, tmp_path: Path, word: 
     assert "error[bad-name]: `rows_are` is" in done.err
 
 
-def test_rows_that_are_people_are_called_so_where_rows_are_protected(
-    dpcli: Command, tmp_path: Path
-) -> None:
+def test_rows_can_be_called_people_where_rows_are_protected(dpcli: Command, tmp_path: Path) -> None:
     """A file with one row per person counts people by counting rows."""
     assert planned(dpcli, tmp_path, "rows_are: people", "row")["came"]["counts"] == "people"

@@ -32,7 +32,7 @@ ROWS = [
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to hand a table over: what the spec says of it, and the files."""
+    """A way to store a table: what the spec says about it, and the files."""
 
     section: str
     files: Callable[[Table], dict[str, bytes]]
@@ -93,13 +93,13 @@ KINDS = {
 }
 
 
-def told(kind: Kind) -> str:
-    """The spec of a kind of file."""
+def spec_text(kind: Kind) -> str:
+    """The spec for a kind of file."""
     spec = SPEC.replace("NEIGHBORS", "add-remove")
     return spec + (f"csv: {{{kind.section}}}\n" if kind.section else "")
 
 
-def laid_out(kind: Kind, table: Table, folder: Path) -> list[Path]:
+def write_files(kind: Kind, table: Table, folder: Path) -> list[Path]:
     """The files of a table, in a folder of their own."""
     folder.mkdir(exist_ok=True)
     for name, content in kind.files(table).items():
@@ -111,18 +111,18 @@ def laid_out(kind: Kind, table: Table, folder: Path) -> list[Path]:
 def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
     name: str, dpcli: Command, tmp_path: Path
 ) -> None:
-    """Words, tables, reports and leftovers hold no cell; the status is that of a plain twin."""
+    """No message, table, report or remaining file has a cell; the status does not depend on one."""
     kind, data = KINDS[name], tmp_path / "data"
     spec = tmp_path / "spec.yaml"
-    spec.write_text(told(kind), encoding="utf-8")
-    # Every other cell of one kind of file, and the cells between them of the next.
+    spec.write_text(spec_text(kind), encoding="utf-8")
+    # Every second cell of one kind of file, and the other cells of the next.
     for place in range(list(KINDS).index(name) % 2, len(ROWS) * len(HEADER), 2):
         row, column = divmod(place, len(HEADER))
-        # The first record may look like the beginning of another format.
+        # The first record could look like the beginning of another format.
         for word in ("CANARY7f3a", *(["PAR1"] if row == 0 else [])):
             table = [HEADER, *(list(cells) for cells in ROWS)]
             table[row + 1][column] = word
-            files = laid_out(kind, table, data)
+            files = write_files(kind, table, data)
             forget(tmp_path)
             words = ["release", spec, *files, "-o", tmp_path / "o.csv", "--force"]
             outcome = dpcli(*words)
@@ -138,15 +138,15 @@ def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
 def test_a_row_more_changes_released_values_and_nothing_else(
     name: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
-    """No word tells how many rows, or how wide they are, in any kind of file."""
+    """No message depends on the number of rows or their width, in any kind of file."""
     kind = KINDS[name]
     spec = tmp_path / "spec.yaml"
-    spec.write_text(told(kind), encoding="utf-8")
+    spec.write_text(spec_text(kind), encoding="utf-8")
     results = tmp_path / "results"
     results.mkdir()
     outcomes = []
     for rows in (ROWS, ROWS[:3], [*ROWS, ["", "x" * 9, "", "\x00", "y"]]):
-        files = laid_out(kind, [HEADER, *rows], tmp_path / "data")
+        files = write_files(kind, [HEADER, *rows], tmp_path / "data")
         freeze()
         output = ["-o", results / "o.csv", "--report", results / "r.json", "--force"]
         outcome = dpcli("release", spec, *files, *output, "--release-id", "r")
@@ -160,13 +160,13 @@ def test_a_row_more_changes_released_values_and_nothing_else(
 def test_files_of_records_may_be_empty(dpcli: Command, tmp_path: Path) -> None:
     """A file without a header line and without records is a table without rows."""
     spec = tmp_path / "spec.yaml"
-    spec.write_text(told(KINDS["no header"]), encoding="utf-8")
+    spec.write_text(spec_text(KINDS["no header"]), encoding="utf-8")
     (tmp_path / "a.csv").write_bytes(b"")
     assert dpcli("release", spec, tmp_path / "a.csv", "-q").status == 0
 
 
 def test_every_file_needs_every_column(dpcli: Command, spec: Path, tmp_path: Path) -> None:
-    """All problems of all files are told at once, each with the name of its file."""
+    """All problems of all files are reported at once, each with the name of its file."""
     good, bare, odd = (tmp_path / name for name in ("good.csv", "bare.csv", "odd.parquet"))
     good.write_text(text([HEADER, *ROWS]), encoding="utf-8")
     bare.write_text("age,income,sex\n1,2,f\n", encoding="utf-8")
@@ -181,8 +181,8 @@ def test_every_file_needs_every_column(dpcli: Command, spec: Path, tmp_path: Pat
     assert outcome.err.count("error[data-missing]") == 2
 
 
-def test_a_file_is_read_once(dpcli: Command, spec: Path, tmp_path: Path) -> None:
-    """By its own name, by a link, by another path or as standard input: twice is refused."""
+def test_a_file_that_is_named_twice_is_refused(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """By its own name, a link, another path, or standard input."""
     data = tmp_path / "a.csv"
     data.write_text(text([HEADER, *ROWS]), encoding="utf-8")
     (tmp_path / "soft.csv").symlink_to(data)
@@ -207,7 +207,7 @@ def test_a_file_is_read_once(dpcli: Command, spec: Path, tmp_path: Path) -> None
     assert "`-` is named twice" in done.stderr
 
 
-def test_standard_input_may_be_one_of_several(spec: Path, tmp_path: Path) -> None:
+def test_standard_input_may_be_one_of_several_files(spec: Path, tmp_path: Path) -> None:
     """A pipe and a file are one dataset, and a pipe may be Parquet."""
     data = tmp_path / "a.csv"
     data.write_text(text([HEADER, *ROWS]), encoding="utf-8")
@@ -223,7 +223,7 @@ def test_standard_input_may_be_one_of_several(spec: Path, tmp_path: Path) -> Non
 
 
 def test_no_output_replaces_any_of_the_files(dpcli: Command, spec: Path, tmp_path: Path) -> None:
-    """Also the last of several files is an input."""
+    """The last of several files is an input too."""
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for path in files:
         path.write_text(text([HEADER, *ROWS]), encoding="utf-8")
@@ -234,19 +234,19 @@ def test_no_output_replaces_any_of_the_files(dpcli: Command, spec: Path, tmp_pat
 
 
 def test_the_dialect_is_part_of_the_digest(dpcli: Command, spec: Path, tmp_path: Path) -> None:
-    """The same name for a release of another dialect is refused."""
+    """A release id that was used with another dialect is refused."""
     data = tmp_path / "a.csv"
     data.write_text(text([HEADER, *ROWS], ";"), encoding="utf-8")
-    spec.write_text(told(KINDS["semicolons"]), encoding="utf-8")
+    spec.write_text(spec_text(KINDS["semicolons"]), encoding="utf-8")
     assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0
-    spec.write_text(told(KINDS["semicolons"]).replace("';'", "tab"), encoding="utf-8")
+    spec.write_text(spec_text(KINDS["semicolons"]).replace("';'", "tab"), encoding="utf-8")
     assert "release-id-taken" in dpcli("release", spec, data, "-q", "--release-id", "one").err
 
 
-def test_a_header_in_another_dialect_is_recognised(
+def test_a_header_in_another_dialect_is_recognized(
     dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """A header that is one long name with semicolons in it suggests a delimiter."""
+    """A header that is one long name with semicolons suggests a delimiter."""
     data = tmp_path / "a.csv"
     data.write_text(text([HEADER, *ROWS], ";"), encoding="utf-8")
     outcome = dpcli("check", spec, data)
@@ -254,8 +254,8 @@ def test_a_header_in_another_dialect_is_recognised(
     assert 'csv: {delimiter: ";"}' in outcome.err
 
 
-def test_init_says_how_the_file_is_written(dpcli: Command, tmp_path: Path) -> None:
-    """Options of init stand in the draft; of Parquet, the names are read."""
+def test_init_writes_the_dialect_into_the_draft(dpcli: Command, tmp_path: Path) -> None:
+    """Options of init are in the draft; from Parquet, the names are read."""
     data = tmp_path / "a.csv"
     data.write_bytes("Größe;'x;y'\n1;2\n".encode("utf-16"))
     drafted = dpcli("init", data, "--delimiter", ";", "--quote", "'", "--encoding", "UTF16")
@@ -270,8 +270,10 @@ def test_init_says_how_the_file_is_written(dpcli: Command, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("mark", ["x", "", ";;", "\n"])
-def test_init_takes_no_odd_marks(mark: str, dpcli: Command, tmp_path: Path) -> None:
-    """What no spec could say is a wrong command line."""
+def test_init_refuses_marks_that_no_spec_can_have(
+    mark: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """They are errors of the command line."""
     data = tmp_path / "a.csv"
     data.write_text("a\n", encoding="utf-8")
     outcome = dpcli("init", data, "--delimiter", mark, "--encoding", "nope")
@@ -280,7 +282,7 @@ def test_init_takes_no_odd_marks(mark: str, dpcli: Command, tmp_path: Path) -> N
 
 
 def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_path: Path) -> None:
-    """Public columns of the responses stand as in the files, one after the other."""
+    """Public columns of the responses keep the order of the files."""
     with PEOPLE.open(encoding="utf-8", newline="") as people:
         header, *rows = list(csv.reader(people))
     rows = [[re.sub(r"[,\"\r\n]", ";", cell) for cell in row] for row in rows]

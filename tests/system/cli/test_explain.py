@@ -1,4 +1,4 @@
-"""`dpcli explain` knows every word that a newcomer meets, and finds those that were meant."""
+"""`dpcli explain` has a page for every word that a new user meets, and suggests words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ EVERY = KNOWN | {word for page in PAGES for word in page.also}
 
 
 @pytest.mark.parametrize("page", word_pages(), ids=lambda page: f"{page.name}-{page.kind}")
-def test_a_page_is_whole(page: Page) -> None:
-    """A page says what the word means, what it may be, an example, and where to read on."""
+def test_a_page_is_complete(page: Page) -> None:
+    """A page has the meaning of the word, its values, an example, and related words."""
     assert page.meaning.endswith(".") and page.example and page.see
     assert page.values or page.kind == "term" or page.name == "exit"
     assert page.absent or page.kind in ("type", "term") or page.name == "exit"
@@ -40,8 +40,8 @@ def test_pages_fit_the_terminal(width: int) -> None:
         assert page.text(width).split() == page.text(78).split()
 
 
-def test_pages_name_words_to_read_next() -> None:
-    """Docstrings and error codes lead on as well, to words that have pages."""
+def test_pages_name_related_words() -> None:
+    """Pages from docstrings and of error codes name words that have pages."""
     for page in PAGES:
         assert set(page.see) <= EVERY - {page.name}, page.name
         assert page.see or page.kind == "command" or page.kind.endswith(" error"), page.name
@@ -57,14 +57,14 @@ OLD = re.compile(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.name}-{page.kind}")
-def test_pages_are_plain(page: Page) -> None:
+def test_pages_are_in_plain_english(page: Page) -> None:
     """No page uses a word that the rules of style replace."""
     _, _, text = page.text().partition("\n")
     assert not OLD.search(text)
 
 
 def test_words_have_one_meaning_each() -> None:
-    """No word has two pages of one kind, and none is that of an error code too."""
+    """No word has two pages of one kind, and no word is also an error code."""
     names = [(page.name, page.kind) for page in PAGES]
 
     assert len(set(names)) == len(names)
@@ -72,7 +72,7 @@ def test_words_have_one_meaning_each() -> None:
 
 
 def test_every_type_has_a_page() -> None:
-    """The types that a column may have are those that have pages."""
+    """Every type of a column has a page, and no other type has one."""
     kinds = [shape.kind for shape in COLUMN_TYPES]
     assert [page.name for page in word_pages() if page.kind == "type"] == kinds
 
@@ -87,7 +87,7 @@ def test_every_word_is_explained(name: str, dpcli: Command) -> None:
 
 
 def test_the_list_has_every_word(dpcli: Command) -> None:
-    """Without a word all of them are listed, by kind, at 80 columns."""
+    """Without an argument, all words are listed by kind, at 80 columns."""
     done = dpcli("explain")
 
     assert done.status == 0
@@ -104,16 +104,16 @@ def test_the_list_has_every_word(dpcli: Command) -> None:
      ("max-rows", "max_rows"), ("over budget", "over-budget-epsilon"), ("status", "exit"),
      ("hazards", "risks"), ("scales", "scale")],
 )  # fmt: skip
-def test_a_slip_is_understood(word: str, meant: str, dpcli: Command) -> None:
-    """A word that is none leads to those that are near."""
+def test_a_misspelled_word_gives_suggestions(word: str, meant: str, dpcli: Command) -> None:
+    """The error for an unknown word names similar words."""
     done = dpcli("explain", word)
 
     assert done.status == 2
     assert f"`{meant}`" in done.err
 
 
-def test_a_word_that_is_far_from_all(dpcli: Command) -> None:
-    """Nothing is proposed where nothing is near; the list is named."""
+def test_an_unrelated_word_gives_no_suggestion(dpcli: Command) -> None:
+    """Without similar words, nothing is suggested and the list is named."""
     done = dpcli("explain", "zzzzzz")
 
     assert "did you mean" not in done.err and "`dpcli explain` lists all words" in done.err
@@ -129,7 +129,7 @@ def headings(text: str) -> set[str]:
     return found
 
 
-def test_what_tables_show_has_a_page(
+def test_words_in_tables_have_pages(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every heading of a table, every flag and every choice of an option can be looked up."""
@@ -163,14 +163,14 @@ def test_what_tables_show_has_a_page(
     assert not unknown
 
 
-def test_words_of_other_tools_lead_to_ours() -> None:
-    """What stands for a foreign word is a word of ours, and the foreign one is not."""
+def test_words_of_other_tools_lead_to_those_of_dpcli() -> None:
+    """A synonym leads to a word of dpcli, and is not such a word itself."""
     assert set(synonyms().values()) <= KNOWN
     assert not set(synonyms()) & KNOWN
 
 
-def test_privacy_is_both_a_promise_and_a_section(dpcli: Command) -> None:
-    """The page says what an epsilon means for a person, and what the section holds."""
+def test_privacy_has_its_meaning_and_its_section(dpcli: Command) -> None:
+    """The page has the meaning of an epsilon for a person, and the keys of the section."""
     done = dpcli("explain", "privacy", "--epsilon", "0.5").out
 
     assert done.startswith("What epsilon 0.5 means for one person")

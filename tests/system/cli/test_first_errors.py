@@ -1,4 +1,4 @@
-"""The errors that a newcomer meets first say what to do next."""
+"""The first errors that a new user meets say what to do next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.cli import PEOPLE, SPEC, Command
 
 
 def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_path: Path) -> None:
-    """Whoever swaps spec and data is told so, and no line of the data is printed."""
+    """The error says that spec and data are exchanged, and shows no line of the data."""
     data = tmp_path / "people.CSV"
     data.write_text("name,age\nsecret: [,1\n", encoding="utf-8")
     for words in (
@@ -21,10 +21,10 @@ def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_pa
         ("plan", spec, "--diff", data),
         ("local", "randomize", PEOPLE, spec),
     ):
-        told = dpcli(*words)
-        assert told.status == 3
-        assert "name the spec first, then the data" in told.err
-        assert "secret" not in told.err and "name,age" not in told.err
+        outcome = dpcli(*words)
+        assert outcome.status == 3
+        assert "name the spec first, then the data" in outcome.err
+        assert "secret" not in outcome.err and "name,age" not in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_pa
 def test_hints_can_be_acted_on(
     old: str, new: str, hint: str, dpcli: Command, tmp_path: Path
 ) -> None:
-    """The hint holds the word, the number or the key that is to be written."""
+    """The hint has the word, the number or the key to write."""
     text = SPEC.replace("NEIGHBORS", "add-remove")
     assert old in text
     path = tmp_path / "spec.yaml"
@@ -52,8 +52,10 @@ def test_hints_can_be_acted_on(
     assert hint in dpcli("check", path).err
 
 
-def test_a_spent_budget_leaves_the_past(dpcli: Command, spec: Path, data: Path) -> None:
-    """When nothing is left, nobody is told to ask for less."""
+def test_an_empty_budget_suggests_no_smaller_request(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """When nothing is left, no hint suggests a smaller epsilon."""
     spec.write_text(
         spec.read_text(encoding="utf-8").replace(
             "budget: {epsilon: 10, delta: 1e-5}", "budget: {epsilon: 6, delta: 1e-6}"
@@ -69,7 +71,7 @@ def test_a_spent_budget_leaves_the_past(dpcli: Command, spec: Path, data: Path) 
 def test_a_terminal_names_the_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Somebody at a terminal is told which page to read; logs are left as they are."""
+    """A terminal shows the page to read; logs stay as they are."""
     failure = SpecError([Problem("missing-bounds", "no bounds", "add some")])
     print_failure(failure)
     plain = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`dpcli init` copies no record: a first line that may be one is neither shown nor written."""
+"""`dpcli init` copies no record: a first line that may be one is not shown and not written."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ HEADERS = (
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Where a file lies."""
+    """The path of the data file."""
     return tmp_path / "people.csv"
 
 
@@ -59,7 +59,7 @@ def data(tmp_path: Path) -> Path:
 def test_a_record_is_not_copied(
     kind: str, words: tuple[str, ...], data: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command ends with status 4; no cell is in its words, and no spec is written."""
+    """The command ends with status 4; no cell is in its messages, and no spec is written."""
     data.write_text(f"{RECORDS[kind]}\nBob,40,M\n", encoding="utf-8")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"yes\n" * 9)))
     spec = data.with_name("spec.yaml")
@@ -77,7 +77,7 @@ def test_a_record_is_not_copied(
 def test_without_a_header_line_only_cells_are_counted(
     kind: str, data: Path, dpcli: Command
 ) -> None:
-    """A draft has as many placeholders as the first line has cells, and no text of it."""
+    """A draft has a placeholder for each cell of the first line, and no text of it."""
     data.write_text(f"{RECORDS[kind]}\nBob,40,M\n", encoding="utf-8")
     outcome = dpcli("init", data, "--no-header")
 
@@ -90,7 +90,7 @@ def test_without_a_header_line_only_cells_are_counted(
 
 @pytest.mark.parametrize("kind", RECORDS)
 def test_a_header_line_can_be_asserted(kind: str, data: Path, dpcli: Command) -> None:
-    """With --header the names are written; those that no spec can declare are left out."""
+    """With --header the names are written, except for those that no spec can declare."""
     data.write_text(f"{RECORDS[kind]}\n", encoding="utf-8")
     outcome = dpcli("init", data, "--header")
 
@@ -99,8 +99,8 @@ def test_a_header_line_can_be_asserted(kind: str, data: Path, dpcli: Command) ->
 
 
 @pytest.mark.parametrize("line", HEADERS)
-def test_names_are_names(line: str, data: Path, dpcli: Command) -> None:
-    """Usual headers give a draft, and a note that they were taken for names."""
+def test_usual_headers_are_accepted_as_names(line: str, data: Path, dpcli: Command) -> None:
+    """Usual headers give a draft, and a note that they were read as names."""
     data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
     outcome = dpcli("init", data)
 
@@ -125,7 +125,7 @@ def test_names_are_names(line: str, data: Path, dpcli: Command) -> None:
 def test_the_option_to_try_is_named(
     content: bytes, option: str, data: Path, dpcli: Command
 ) -> None:
-    """Marks and bytes that do not fit the declared form suggest another one, and show nothing."""
+    """For marks and bytes that do not fit, the hint names another option and shows nothing."""
     data.write_bytes(content)
     outcome = dpcli("init", data)
 
@@ -134,16 +134,18 @@ def test_the_option_to_try_is_named(
     assert "Ann" not in outcome.err and "\ufffd" not in outcome.err
 
 
-def test_no_assertion_makes_text_of_bytes(data: Path, dpcli: Command) -> None:
-    """What cannot be read as text names no column, whatever is asserted."""
+def test_bytes_that_are_not_text_name_no_column(data: Path, dpcli: Command) -> None:
+    """Not even with --header."""
     data.write_bytes("Ann\xe4,f\n".encode("latin-1"))
 
     assert "error[not-text]" in dpcli("init", data, "--header").err
 
 
 @pytest.mark.parametrize("line", ['""', "a,a", "\x07"])
-def test_a_draft_without_columns_is_none(line: str, data: Path, dpcli: Command) -> None:
-    """Where no name can be declared the status is 4, also when a header is asserted."""
+def test_a_file_without_declarable_names_gives_no_draft(
+    line: str, data: Path, dpcli: Command
+) -> None:
+    """The status is 4, also with --header."""
     data.write_text(f"{line}\n", encoding="utf-8")
     outcome = dpcli("init", data, "--header")
 
@@ -153,7 +155,7 @@ def test_a_draft_without_columns_is_none(line: str, data: Path, dpcli: Command) 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tab", "a.tsv.gz"])
 def test_the_name_of_a_file_declares_tabs(name: str, tmp_path: Path, dpcli: Command) -> None:
-    """Cells of a .tsv file are separated by tabs, in `init` and where a spec says nothing."""
+    """Cells of a .tsv file are separated by tabs, in `init` and without a declaration in a spec."""
     content = b"age\tsex\n30\tf\n"
     path, comma = tmp_path / name, tmp_path / "b.csv"
     path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
@@ -175,7 +177,7 @@ def test_the_name_of_a_file_declares_tabs(name: str, tmp_path: Path, dpcli: Comm
 def test_an_answer_decides_before_anything_is_shown(
     data: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With --ask a first line stays hidden until it is confirmed; else the names are asked for."""
+    """With --ask, a first line stays hidden until it is confirmed; else the names are asked for."""
     data.write_text(f"{CANARY},Smith,F\n", encoding="utf-8")
 
     def asked(answers: str, *words: str) -> str:
@@ -196,7 +198,7 @@ def test_an_answer_decides_before_anything_is_shown(
 
 
 def test_a_parquet_file_names_its_columns(tmp_path: Path, dpcli: Command) -> None:
-    """Names of a Parquet file are apart from its records, so that they are not doubted."""
+    """Parquet stores the names apart from the records, so they are certain."""
     path = tmp_path / "a.parquet"
     pl.DataFrame({"2019": [1], "2020": [2]}).write_parquet(path)
     drafted = dpcli("init", path)
@@ -207,10 +209,10 @@ def test_a_parquet_file_names_its_columns(tmp_path: Path, dpcli: Command) -> Non
 
 
 @pytest.mark.parametrize("command", ["check", "release"])
-def test_no_message_lists_what_a_header_says(
+def test_no_message_lists_the_names_of_a_header(
     command: str, data: Path, spec: Path, dpcli: Command
 ) -> None:
-    """Where declared columns are missing, only names from the spec are in the message."""
+    """If declared columns are missing, the message has only names from the spec."""
     for line in (f"{CANARY},Smith,F", f"{CANARY};Smith;F", f"{CANARY},age,age"):
         data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
         outcome = dpcli(command, spec, data)
@@ -220,7 +222,7 @@ def test_no_message_lists_what_a_header_says(
 
 
 def test_an_empty_file_has_no_columns(data: Path, dpcli: Command) -> None:
-    """Without a line nothing can be counted."""
+    """Without a line, there is nothing to count."""
     data.write_bytes(b"\n\n")
 
     assert "error[no-header]" in dpcli("init", data, "--no-header").err
@@ -228,7 +230,7 @@ def test_an_empty_file_has_no_columns(data: Path, dpcli: Command) -> None:
 
 
 def test_the_mark_of_a_spreadsheet_is_recognized(data: Path, dpcli: Command) -> None:
-    """A line `sep=;` is named for what it is, by `init` and by `check`."""
+    """`init` and `check` name a line `sep=;` for what it is."""
     data.write_text("sep=;\nname;age\nAnn;40\n", encoding="utf-8")
     spec = data.with_name("spec.yaml")
     spec.write_text(

@@ -34,7 +34,7 @@ class Place:
         (folder / "data.csv").write_text(DATA, encoding="utf-8")
 
     def release(self, *entries: str, layout: str = "long") -> str:
-        """Releases these entries; what is said on standard error."""
+        """Release these statistics, and return standard error."""
         text = SPEC + "".join(f"  - {entry}\n" for entry in entries)
         (self.folder / "spec.yaml").write_text(text, encoding="utf-8")
         done = self._dpcli(
@@ -46,7 +46,7 @@ class Place:
         return done.err
 
     def path(self, ending: str) -> Path:
-        """A report."""
+        """The path of a report."""
         return self.folder / f"r.{ending}"
 
     def rows(self) -> list[dict[str, str]]:
@@ -57,7 +57,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path, dpcli: Command) -> Place:
-    """A folder with data about two sexes, and nothing about a third."""
+    """A folder with data about two sexes, and without rows of a third."""
     return Place(tmp_path, dpcli)
 
 
@@ -78,8 +78,8 @@ def test_every_flag_can_be_recomputed_from_the_table(place: Place) -> None:
     assert [row["flag"] for row in rows[:2]] == ["", ""]
 
 
-def test_a_mean_over_nothing_has_no_information(place: Place) -> None:
-    """Its interval is its bounds, which were known before."""
+def test_a_mean_over_no_rows_has_no_information(place: Place) -> None:
+    """Its interval is its declared bounds, which are public."""
     err = place.release(HOPELESS)
     (row,) = place.rows()
 
@@ -96,7 +96,7 @@ def test_a_mean_over_nothing_has_no_information(place: Place) -> None:
 
 
 def test_a_release_without_flags_mentions_none(place: Place) -> None:
-    """Good numbers are not cluttered by a column for bad ones."""
+    """A table of reliable numbers has no column for flags."""
     err = place.release("{name: all, statistic: count, epsilon: 5}")
 
     assert "*" not in err and "unreliable" not in err
@@ -105,7 +105,7 @@ def test_a_release_without_flags_mentions_none(place: Place) -> None:
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
 def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
-    """A number that is too uncertain leaves blanks in both layouts, and a note in the report."""
+    """A number that is too uncertain is blank in both layouts, with a note in the report."""
     entry = COUNT.replace("epsilon", "withhold: {wider_than: 1e-6}, epsilon")
     place.release(entry, layout=layout)
     rows = place.rows()
@@ -115,15 +115,15 @@ def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
     else:
         assert list(rows[0]) == ["sex", "people", "people_lower", "people_upper"]
         assert {tuple(row.values())[1:] for row in rows} == {("", "", "")}
-    told = json.loads(place.path("json").read_text("utf-8"))
-    assert told["post_processing"] == [
+    report = json.loads(place.path("json").read_text("utf-8"))
+    assert report["post_processing"] == [
         "people: left out where half the width of the interval is more than 1e-6 of the value"
     ]
-    assert {cell["flag"] for cell in told["statistics"][0]["cells"]} == {"suppressed"}
+    assert {cell["flag"] for cell in report["statistics"][0]["cells"]} == {"suppressed"}
 
 
 def test_withholding_costs_nothing_and_changes_no_noise(place: Place, dpcli: Command) -> None:
-    """Scale and loss are those of the entry without it, and the plan lists the step."""
+    """Scale and loss are those of the same statistic without it, and the plan lists the step."""
     plans = []
     for entry in (COUNT, COUNT.replace("epsilon", "withhold: {wider_than: 0.3}, epsilon")):
         spec = place.folder / "plan.yaml"
@@ -142,7 +142,7 @@ def test_withholding_costs_nothing_and_changes_no_noise(place: Place, dpcli: Com
 
 
 def test_a_key_called_flag_keeps_its_column(place: Place) -> None:
-    """Data may have a column of that name; the last column gets a number then."""
+    """Data may have a column of that name; the column of flags then gets a number."""
     place.release("{name: n, statistic: count, by: [flag], epsilon: 5}")
     header = (place.folder / "out.csv").read_text("utf-8").splitlines()[0]
 

@@ -1,4 +1,4 @@
-"""Every help has examples, and every example runs as it stands there."""
+"""Every help has examples, and every example runs as it is written."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def examples(text: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of the usual width."""
+    """A terminal of 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("DPCLI_LEDGER", raising=False)
 
 
 @pytest.fixture(scope="session")
 def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all that examples speak of: specs, data, a ledger and past releases."""
+    """A folder with everything that examples use: specs, data, a ledger and past releases."""
     folder = tmp_path_factory.mktemp("kitchen")
     shutil.copytree(ROOT / "specs", folder / "specs")
     shutil.copytree(ROOT / "sample_data", folder / "sample_data")
@@ -80,7 +80,7 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A line as somebody types it; it must succeed, every part of a pipeline."""
+    """Run a line in bash; every part of a pipeline must succeed."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
@@ -97,42 +97,42 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def from_cron(line: str) -> str:
-    """What cron would run: without the time, and without its escapes."""
+    """The command of a crontab line: without the time, and without its escapes."""
     return re.sub(r"^(?:(?:[0-9*/,-]+ +){5}|@daily +)", "", line).replace("\\%", "%")
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES)
-def test_a_help_is_whole(words: str, dpcli: Command) -> None:
-    """At 80 columns each help says what is done, in two examples or more, and what else to see."""
-    told = dpcli(*words.split(), "--help")
-    lines = told.out.splitlines()
+def test_a_help_is_complete(words: str, dpcli: Command) -> None:
+    """At 80 columns, each help has a description, at least two examples, and related words."""
+    outcome = dpcli(*words.split(), "--help")
+    lines = outcome.out.splitlines()
 
-    assert told.status == 0
+    assert outcome.status == 0
     assert max(map(len, lines)) <= 80
-    assert len(examples(told.out)) >= 2
-    assert words == "" or "See also: " in told.out
-    assert words == "" or re.search("spen|charge", told.out, re.IGNORECASE)
+    assert len(examples(outcome.out)) >= 2
+    assert words == "" or "See also: " in outcome.out
+    assert words == "" or re.search("spen|charge", outcome.out, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES)
-def test_lists_of_commands_are_read_at_a_glance(words: str, dpcli: Command) -> None:
-    """Each command has one line in the list that it is part of."""
-    told = dpcli(*words.split()[:-1], "--help").out
+def test_each_command_has_one_line_in_a_list(words: str, dpcli: Command) -> None:
+    """The list that it is part of has its name and a short text."""
+    help_text = dpcli(*words.split()[:-1], "--help").out
     name = words.rsplit(maxsplit=1)[-1] if words else ""
 
-    assert not words or re.search(rf"^  {name} +[A-Z].{{20,}}$", told, re.MULTILINE)
-    assert not re.search(r"^ {10,}[a-z]", told.split("Commands:")[-1], re.MULTILINE)
+    assert not words or re.search(rf"^  {name} +[A-Z].{{20,}}$", help_text, re.MULTILINE)
+    assert not re.search(r"^ {10,}[a-z]", help_text.split("Commands:")[-1], re.MULTILINE)
 
 
 def test_the_help_of_release_is_short(dpcli: Command) -> None:
-    """The command of every day is explained on a screen and a half."""
+    """The help of the most frequent command fits a screen and a half."""
     assert len(dpcli("release", "--help").out.splitlines()) <= RELEASE_LINES
 
 
 def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> None:
     """A spec is drafted, checked and planned before anything is released."""
-    told = dpcli("--help").out.split("Commands:")[1]
-    names = re.findall(r"^  ([a-z]+)", told, re.MULTILINE)
+    help_text = dpcli("--help").out.split("Commands:")[1]
+    names = re.findall(r"^  ([a-z]+)", help_text, re.MULTILINE)
 
     assert names == list(COMMANDS)
     assert names[:5] == ["init", "check", "plan", "simulate", "release"]
@@ -140,7 +140,7 @@ def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> Non
 
 @pytest.mark.parametrize("words", COMMAND_LINES)
 def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path) -> None:
-    """Whoever copies an example from a help gets what it promises."""
+    """Every example in a help succeeds."""
     found = examples(dpcli(*words.split(), "--help").out)
 
     for number, line in enumerate(found):
@@ -156,7 +156,7 @@ def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path)
     ids=lambda page: page.name,
 )
 def test_examples_of_pages_run(page: Page, kitchen: Path, tmp_path: Path) -> None:
-    """Whoever copies an example from a page of the command line gets what it promises."""
+    """Every example on a page of the command line succeeds."""
     folder = tmp_path / "copy"
     shutil.copytree(kitchen, folder)
 

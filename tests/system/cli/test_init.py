@@ -70,7 +70,7 @@ yes
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """A file whose rows must not be looked at."""
+    """A file whose rows must not be read."""
     path = tmp_path / "table.csv"
     path.write_text(HEADER + 'P1,"\xff', encoding="latin-1")
     return path
@@ -93,7 +93,7 @@ def ask(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> Ask:
 def test_a_dialogue_ends_in_a_spec_that_is_ready(
     ask: Ask, dpcli: Command, table: Path, tmp_path: Path
 ) -> None:
-    """What was answered stands in the spec, and check, plan and release accept it."""
+    """The answers are in the spec, and check, plan and release accept it."""
     spec = tmp_path / "spec.yaml"
     asked = ask(PEOPLE_DIALOGUE, table, "-o", spec)
     text = spec.read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reason"),
     [
         ("my data\n", "`dataset` is `my data`"),
         ("d\nperson-id\n", "did you mean `person_id`"),
@@ -150,18 +150,20 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
         ("d\nrow\n\n1\ndone\nyes\n0\n", "a whole number from 1"),
     ],
 )
-def test_wrong_answers_are_asked_again(wrong: str, told: str, ask: Ask, table: Path) -> None:
-    """The reason is told at once, in the words of the spec; nothing is written at the end."""
+def test_questions_with_wrong_answers_are_repeated(
+    wrong: str, reason: str, ask: Ask, table: Path
+) -> None:
+    """The reason is reported at once, in the words of the loader; nothing is written at the end."""
     asked = ask(f"yes\n{wrong}", table)
 
     assert (asked.status, asked.out) == (2, "")
-    assert told in asked.err.replace("\n  ", " ")
+    assert reason in asked.err.replace("\n  ", " ")
     assert "error[no-answer]" in asked.err
     assert "Traceback" not in asked.err
 
 
-def test_the_person_is_proposed_before_the_row(ask: Ask, table: Path, tmp_path: Path) -> None:
-    """A column that sounds like people is the default; without one there is no default."""
+def test_a_column_of_people_is_the_default_unit(ask: Ask, table: Path, tmp_path: Path) -> None:
+    """Without a column that sounds like people, there is no default."""
     asked = ask("yes\n\n\n\n\n\ndone\n\n\n\n", table)
     assert "unit: {column: person_id, max_rows: 3}" in asked.out
     other = tmp_path / "other.csv"
@@ -170,8 +172,8 @@ def test_the_person_is_proposed_before_the_row(ask: Ask, table: Path, tmp_path: 
     assert asked.status == 2 and "answer `row`, `age` or `sex`" in asked.err
 
 
-def test_a_person_goes_back(ask: Ask, table: Path) -> None:
-    """`<` asks the question before again, as often as it is given, and keeps the answers before."""
+def test_a_user_can_go_back(ask: Ask, table: Path) -> None:
+    """Each `<` repeats the previous question, and earlier answers are kept."""
     asked = ask("yes\nd\n<\n<\n<\nyes\ne\nrow\n\n0.5\nskip\ninteger\n<\nskip\ndone\n\n\n\n", table)
 
     assert asked.status == 0
@@ -182,7 +184,7 @@ def test_a_person_goes_back(ask: Ask, table: Path) -> None:
 
 
 def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
-    """Where cells are not separated by commas, decimals may have them."""
+    """If cells are not separated by commas, a comma may be the decimal mark."""
     path = tmp_path / "my data.csv"
     path.write_text("weight;sex\n", encoding="utf-8")
     spec = tmp_path / "my spec.yaml"
@@ -193,8 +195,8 @@ def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
     assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'; " in asked.err
 
 
-def test_rows_are_never_looked_at(ask: Ask, table: Path, tmp_path: Path) -> None:
-    """Whatever follows the header, the questions and the spec are the same."""
+def test_rows_are_never_read(ask: Ask, table: Path, tmp_path: Path) -> None:
+    """The questions and the spec do not depend on anything after the header."""
     other = tmp_path / "other" / "table.csv"
     other.parent.mkdir()
     other.write_text(HEADER + "P1,30,0,Old Town,100,2021-03-01,yes,secret\n", encoding="utf-8")
@@ -206,7 +208,7 @@ def test_rows_are_never_looked_at(ask: Ask, table: Path, tmp_path: Path) -> None
 
 
 def test_nothing_is_overwritten(ask: Ask, dpcli: Command, table: Path, tmp_path: Path) -> None:
-    """A file that is there is refused before the first question, and no hint says otherwise."""
+    """An existing file is refused before the first question, and no hint suggests --force."""
     spec = tmp_path / "spec.yaml"
     spec.write_text("mine", encoding="utf-8")
     for refused in (ask("", table, "-o", spec), dpcli("init", table, "-o", spec)):
@@ -218,7 +220,7 @@ def test_nothing_is_overwritten(ask: Ask, dpcli: Command, table: Path, tmp_path:
 
 
 def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> None:
-    """A pipe that never says anything sensible is left after a while."""
+    """After a limited number of wrong answers from a pipe, the dialogue ends."""
     spec = tmp_path / "spec.yaml"
     asked = ask("yes\n" + "my data\n" * 10_000, table, "-o", spec)
 
@@ -233,14 +235,14 @@ def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> Non
 def test_a_name_for_the_dataset_is_proposed(
     name: str, dataset: str, dpcli: Command, tmp_path: Path
 ) -> None:
-    """It is that of the file, with what no dataset may be called replaced by hyphens."""
+    """It is the name of the file, with hyphens in place of other characters."""
     (tmp_path / name).write_text("age,sex\n", encoding="utf-8")
 
     assert f"dataset: {dataset}" in dpcli("init", tmp_path / name).out.replace('"', "")
 
 
 def test_data_and_answers_cannot_share_a_pipe(ask: Ask) -> None:
-    """With `-` for DATA there is nowhere to take answers from."""
+    """With `-` for DATA, there is no input for the answers."""
     assert "error[bad-option]" in ask("", "-").err
 
 
@@ -256,8 +258,10 @@ ANSWERS = st.one_of(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(ANSWERS, max_size=60))
-def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
-    """Any dialogue ends in a spec that can be planned, or in the refusal of one."""
+def test_random_answers_end_in_a_valid_spec_or_a_refusal(
+    header: list[str], answers: list[str]
+) -> None:
+    """Any dialogue ends in a spec that can be planned, or in its refusal."""
     lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
     prompter = Prompter(io.BytesIO(lines), terminal=False)
     try:
@@ -292,7 +296,7 @@ def typed(folder: Path, keys: list[bytes]) -> tuple[int, str]:
         if not select.select([leader], [], [], 5)[0]:
             if process.poll() is not None:
                 break
-            # A key that comes while something is loaded may be lost: people press it again.
+            # A key that is pressed during an import may be lost: press it again.
             os.write(leader, keys[-1])
             continue
         try:
@@ -307,7 +311,7 @@ def typed(folder: Path, keys: list[bytes]) -> tuple[int, str]:
 
 
 def _own_terminal() -> None:
-    """Makes the terminal that of the process, so that Ctrl-C reaches it."""
+    """Make the terminal that of the process, so that Ctrl-C reaches it."""
     import fcntl
     import termios
 
@@ -316,11 +320,11 @@ def _own_terminal() -> None:
 
 
 def _until_asked(leader: int) -> bytes:
-    """What is shown up to the next question."""
+    """The text up to the next question."""
     shown = b""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        # What looks like the end of a question may be the middle of a sentence.
+        # A text that looks like the end of a question may be the middle of a sentence.
         if select.select([leader], [], [], 0.5)[0]:
             shown += os.read(leader, 65536)
         elif shown.endswith(b": "):
@@ -328,8 +332,8 @@ def _until_asked(leader: int) -> bytes:
     return shown
 
 
-def test_a_terminal(tmp_path: Path) -> None:
-    """Somebody at a terminal answers by Enter, and is told what to do next."""
+def test_a_user_answers_in_a_terminal(tmp_path: Path) -> None:
+    """Enter answers with the default, and the end shows the next commands."""
     enter = [b"yes\n", *([b"\n"] * 5)]
     status, shown = typed(tmp_path, [*enter, b"done\n", b"\n", b"\n"])
 
@@ -341,8 +345,8 @@ def test_a_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("key", "status"), [(b"\x03", 130), (b"\x04", 2)])
-def test_leaving_a_terminal(key: bytes, status: int, tmp_path: Path) -> None:
-    """Ctrl-C and the end of input leave at once, and nothing is written."""
+def test_a_user_leaves_a_terminal(key: bytes, status: int, tmp_path: Path) -> None:
+    """Ctrl-C and the end of input end the dialogue at once, and nothing is written."""
     ended, shown = typed(tmp_path, [b"yes\n", b"\n", key])
 
     assert ended == status

@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say."""
+"""Intervals contain the noise-free value as often as they state."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ statistics:
 
 
 def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
-    """The noise-free published numbers of an entry, from the oracle's integers."""
+    """The noise-free published numbers of a statistic, from the integers of the oracle."""
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
@@ -95,7 +95,7 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
 
 
 def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
-    """How often the intervals of each entry hold what would be published without noise."""
+    """How often the intervals of each statistic contain the noise-free published value."""
     parts = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
     expected = [
         truth(planned, [next(parts) for _ in planned.queries]) for planned in plan.statistics
@@ -120,35 +120,35 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
 
 
 def of(text: str, tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """The coverage of every entry of a spec."""
+    """The coverage of every statistic of a spec."""
     monkeypatch.setattr(entropy, "source", Stream("intervals"))
     spec = tmp_path / "spec.yaml"
     spec.write_text(text, encoding="utf-8")
     plan = make_plan(read_central_spec(spec))
-    return coverage(plan, [exactly(query, data) for query in plan.engine_queries])
+    return coverage(plan, [exact_integers(query, data) for query in plan.engine_queries])
 
 
-def exactly(query: Query, data: bytes) -> list[int]:
-    """The integers that are behind an answer."""
+def exact_integers(query: Query, data: bytes) -> list[int]:
+    """The integers behind an answer."""
     if isinstance(query, RidgeQuery):
         moments = [cells_of(cells)[0] for cells in evaluate(query.moments, data)]
         return list(ridge_coefficients(query, moments))
     return cells_of(evaluate([query], data)[0])
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say(
+def test_intervals_have_their_stated_coverage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over 400 releases of the sample 95 % intervals hold what is true in 91.7 to 99 %."""
+    """In 400 releases of the sample, 95% intervals contain the true value in 91.7 to 99%."""
     found = of(SPEC, tmp_path, PEOPLE.read_bytes(), monkeypatch)
     print(found)
     assert all(LEAST <= share <= 0.99 for share in found.values()), found
 
 
-def test_the_intervals_of_a_fixed_number_of_rows_hold(
+def test_intervals_under_change_one_have_their_coverage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So do they under change-one, where the number of rows is public, and of outputs."""
+    """Also where the number of rows is public, and for outputs."""
     found = of(FIXED, tmp_path, PEOPLE.read_bytes(), monkeypatch)
     assert all(LEAST <= share <= 0.99 for share in found.values()), found
 
@@ -159,8 +159,10 @@ def test_every_statistic_with_an_interval_is_tried() -> None:
         assert statistic.chooses or f"statistic: {statistic.name}," in SPEC
 
 
-def test_the_intervals_of_the_town_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So do those of the first example, for rows."""
+def test_the_intervals_of_the_first_example_have_their_coverage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The privacy unit of the first example is a row."""
     text = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
     people = "unit: {column: person_id, max_rows: 3, max_groups: 2}"
     counted = "  - {name: people, statistic: count_distinct, epsilon: 0.1}\n"

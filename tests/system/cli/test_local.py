@@ -1,4 +1,4 @@
-"""`dpcli local`: what goes out for each record, what it costs, and what is told."""
+"""`dpcli local`: the responses of each record, their cost, and the messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ COLLECTED = "region,since,rent,smoker,colour,pet=cat,pet=dog,pet=none,age,income
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
-    """A spec with every randomizer, beside its table."""
+    """A spec with every randomizer, next to its table."""
     (tmp_path / "votes.csv").write_text(VOTES, encoding="utf-8")
     path = tmp_path / "spec.yaml"
     path.write_text(SPEC, encoding="utf-8")
@@ -69,7 +69,7 @@ def spec(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A few records, good and odd."""
+    """A few records, usual and unusual."""
     path = tmp_path / "data.csv"
     path.write_text("\n".join([HEADER, *ROWS]) + "\n", encoding="utf-8")
     return path
@@ -81,15 +81,15 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def entries(folder: Path, dpcli: Command) -> int:
-    """How many releases the ledger of a folder holds."""
-    told = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    return len(json.loads(told.out))
+    """The number of releases in the ledger of a folder."""
+    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    return len(json.loads(outcome.out))
 
 
 def test_each_record_responds_and_all_else_is_dropped(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """As many rows as records, in their order; public columns as they are, others randomized."""
+    """One row per record, in order; public columns are unchanged, others are randomized."""
     done = dpcli("local", "randomize", spec, data)
 
     assert done.status == 0, done.err
@@ -109,8 +109,8 @@ def test_each_record_responds_and_all_else_is_dropped(
     assert "plain" not in done.out + done.err
 
 
-def test_the_report_tells_how_records_responded(dpcli: Command, spec: Path, data: Path) -> None:
-    """Parameters, losses, digest and account; as JSON beside the table, and as Markdown."""
+def test_the_report_states_how_records_responded(dpcli: Command, spec: Path, data: Path) -> None:
+    """Parameters, losses, digest and account; as JSON next to the table, and as Markdown."""
     folder = spec.parent
     done = dpcli("local", "randomize", spec, data, "-o", folder / "o.csv")
     assert done.status == 0, done.err
@@ -138,34 +138,34 @@ def test_the_report_tells_how_records_responded(dpcli: Command, spec: Path, data
 def test_an_odd_record_is_one_row_and_changes_nothing_else(
     where: int, dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a cell holds, the number of rows, the words and the status stay the same."""
+    """For any cell, the number of rows, the messages and the status stay the same."""
     # A new ledger draws its name.
     book = spec.parent / "book.sqlite"
     assert dpcli("ledger", "init", book).status == 0
-    told: list[object] = []
+    outcomes: list[object] = []
     for odd in ("n,2020-05-05,0,yes,red,cat,1,1,a,x", "CANARY7f3a,1e999,=1+1,\x00,�,-,NaN,inf,,"):
         lines = [HEADER, *ROWS[:where], odd, *ROWS[where:]]
         data.write_text("\n".join(lines) + "\n", encoding="utf-8")
         monkeypatch.setattr(entropy, "source", Stream("odd"))
-        named = ("--release-id", f"r{len(told)}", "--ledger", book)
+        named = ("--release-id", f"r{len(outcomes)}", "--ledger", book)
         done = dpcli("local", "randomize", spec, data, *named, "-q")
         found = rows(done.out)
         public = [(row["region"], row["since"], row["rent"]) for row in found]
         coins = [row["smoker"] for row in found]
-        # The first release of an account is announced, whatever the records hold.
+        # The first release of an account is announced, for any records.
         words = [line for line in done.err.splitlines() if not line.startswith("first release")]
-        told.append((done.status, words, public[:where], public[where + 1 :], coins[:where]))
+        outcomes.append((done.status, words, public[:where], public[where + 1 :], coins[:where]))
         assert len(found) == len(ROWS) + 1
         assert "ANARY" not in done.out + done.err
 
-    assert told[0] == told[1]
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-def test_no_cell_shows_however_malformed_the_file(
+def test_no_cell_is_shown_in_any_malformed_file(
     kind: str, dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """A canary in any cell, also of a public column, is nowhere in what is written."""
+    """A canary in any cell, also of a public column, is in no output and no message."""
     header, *records = ([*line.split(",")][:9] for line in [HEADER, *ROWS[:1], *ROWS[2:]])
     statuses = set()
     data = tmp_path / "data.csv"
@@ -177,18 +177,18 @@ def test_no_cell_shows_however_malformed_the_file(
         (tmp_path / "dpcli-ledger.sqlite.anchor").unlink(missing_ok=True)
         done = dpcli("local", "randomize", spec, data, "-o", tmp_path / "o.csv", "--force")
         statuses.add(done.status)
-        told = done.out + done.err
+        texts = done.out + done.err
         for path in tmp_path.iterdir():
             if path != data:
-                told += path.read_text(encoding="utf-8", errors="replace")
-        assert "ANARY" not in told
+                texts += path.read_text(encoding="utf-8", errors="replace")
+        assert "ANARY" not in texts
     assert statuses == {0}
 
 
-def test_the_same_id_is_the_same_responses_for_nothing(
+def test_the_same_id_gives_the_same_responses_at_no_cost(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """A retry reads nothing and charges nothing; without the file it says what is missing."""
+    """A retry reads and charges nothing; without the file, it names what is missing."""
     folder, out = spec.parent, spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     assert dpcli(*command).status == 0
@@ -209,7 +209,7 @@ def test_the_same_id_is_the_same_responses_for_nothing(
     other = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "b", "--force")
     assert other.status == 0
     assert entries(folder, dpcli) == 2
-    # Who is randomized twice pays twice.
+    # A record that is randomized twice is charged twice.
     shown = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
     assert float(shown[0]["spent_epsilon"]) == pytest.approx(2 * 5.79175946923)
     assert shown[0]["more_runs"] == 0
@@ -228,7 +228,7 @@ def test_a_changed_table_is_another_spec(dpcli: Command, spec: Path, data: Path)
 
 
 def _interrupted(*_: object, **__: object) -> None:
-    """Somebody pressed Ctrl-C."""
+    """Raise what Ctrl-C raises."""
     raise KeyboardInterrupt
 
 
@@ -253,7 +253,7 @@ def test_a_crash_before_the_charge_leaves_nothing(
 def test_a_crash_after_the_charge_loses_nothing(
     where: str, dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Charged responses wait under a name of their own, which only their owner can read."""
+    """Charged responses stay in the outbox, under a name that only their owner can read."""
     out = spec.parent / "o.csv"
     target = ("-o", out) if where == "file" else ()
     command = ("local", "randomize", spec, data, *target, "--release-id", "a")
@@ -272,8 +272,8 @@ def test_a_crash_after_the_charge_loses_nothing(
     assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
 
 
-def test_a_reader_that_goes_away_can_come_back(spec: Path, data: Path) -> None:
-    """A closed pipe is status 7; a retry gives all of the same responses for nothing."""
+def test_a_closed_pipe_can_be_retried(spec: Path, data: Path) -> None:
+    """A closed pipe is status 7; a retry writes all of the same responses at no cost."""
     data.write_text("\n".join([HEADER, *ROWS * 20_000]) + "\n", encoding="utf-8")
     command: list[str] = [sys.executable, "-m", "dpcli", "local", "randomize", str(spec), str(data)]
     command += ["--release-id", "a"]
@@ -291,8 +291,10 @@ def test_a_reader_that_goes_away_can_come_back(spec: Path, data: Path) -> None:
     assert b"nothing charged" in again.stderr
 
 
-def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path) -> None:
-    """What waits for one id is left alone by another, whatever their letters."""
+def test_ids_with_a_common_beginning_have_their_own_files(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """No release touches the outbox of another id."""
     spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 100"), encoding="utf-8")
     for name in ("1", "1.2", "1.2.3"):
         kept = spec.parent / f"{name}.csv"
@@ -311,7 +313,7 @@ def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path
 def test_a_signal_right_after_the_charge_loses_nothing(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the charge is on disk, its responses stay, however the command ends."""
+    """Once the charge is on disk, its responses stay, in any end of the command."""
     from dpcli.ledger.store import Store
 
     out = spec.parent / "o.csv"
@@ -332,10 +334,10 @@ def test_a_signal_right_after_the_charge_loses_nothing(
     assert out.read_text(encoding="utf-8").startswith(COLLECTED)
 
 
-def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
+def test_responses_do_not_replace_a_file_that_appears_meanwhile(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another's file of that name stays, and the charged responses go elsewhere for nothing."""
+    """The other file stays, and the charged responses are written elsewhere at no cost."""
     out, other = spec.parent / "o.csv", spec.parent / "p.csv"
     name = outbox.Outbox.name
 
@@ -355,10 +357,10 @@ def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
     assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
 
 
-def test_a_report_that_cannot_be_written_is_told(
+def test_a_report_that_cannot_be_written_has_status_7(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The responses are out, the report is not: status 7, and a retry writes it for nothing."""
+    """The responses are published, the report is not; a retry writes it at no cost."""
     from dpcli.errors import OutputError, Problem
 
     def refused(_: object) -> None:
@@ -379,7 +381,7 @@ def test_a_report_that_cannot_be_written_is_told(
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second drive")
 @pytest.mark.parametrize("force", [False, True])
 def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, data: Path) -> None:
-    """They are copied whole under another name, and put in place at once."""
+    """They are copied completely under a temporary name, and then renamed."""
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     try:
         out = folder / "o.csv"
@@ -392,8 +394,8 @@ def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, 
         shutil.rmtree(folder)
 
 
-def test_an_attempt_that_ends_leaves_alone_what_another_is_charging_for(tmp_path: Path) -> None:
-    """Only the file that has the waiting name can lose it."""
+def test_a_failed_attempt_keeps_the_outbox_of_another_process(tmp_path: Path) -> None:
+    """It removes only the file that it wrote itself."""
     waiting = tmp_path / "waiting"
     with outbox.Outbox(waiting) as mine, outbox.Outbox(waiting) as theirs:
         theirs.name()
@@ -403,10 +405,10 @@ def test_an_attempt_that_ends_leaves_alone_what_another_is_charging_for(tmp_path
         assert not waiting.exists()
 
 
-def test_what_was_never_charged_is_swept_by_the_next_collection(
+def test_the_next_collection_removes_responses_without_a_charge(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """Named by a process that died before its charge; what others wait for stays."""
+    """They are from a process that died before its charge; other files in the outbox stay."""
     book = spec.parent / "dpcli-ledger.sqlite"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpcli.charged_responses.publish_file", _interrupted)
@@ -422,8 +424,8 @@ def test_what_was_never_charged_is_swept_by_the_next_collection(
     assert dpcli(*kept).status == 0
 
 
-def test_a_ledger_has_one_place_whatever_its_name(tmp_path: Path) -> None:
-    """A link to a ledger finds what waits beside the ledger itself."""
+def test_a_link_to_a_ledger_has_the_same_outbox(tmp_path: Path) -> None:
+    """The outbox is next to the ledger itself."""
     book = tmp_path / "book.sqlite"
     book.touch()
     link = tmp_path / "sub" / "link.sqlite"
@@ -436,7 +438,7 @@ def test_a_ledger_has_one_place_whatever_its_name(tmp_path: Path) -> None:
 def test_files_without_a_name_are_not_needed(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Elsewhere responses have an odd name until they are charged, and nothing is left."""
+    """On other systems, responses have a temporary name until they are charged."""
     monkeypatch.setattr(outbox, "_nameless", lambda _: None)
     out = spec.parent / "o.csv"
     assert dpcli("local", "randomize", spec, data, "-o", out).status == 0
@@ -445,10 +447,10 @@ def test_files_without_a_name_are_not_needed(
     assert not any(name.endswith((".tmp", outbox.ENDING)) for name in names), names
 
 
-def test_a_link_is_no_file_that_waits(
+def test_a_link_in_the_outbox_is_not_followed(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """Somebody's link in the waiting place is not followed."""
+    """Another user could have created it."""
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     with pytest.MonkeyPatch.context() as patch:
@@ -465,7 +467,7 @@ def test_a_link_is_no_file_that_waits(
 
 
 def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Path) -> None:
-    """Responses never replace the probabilities that they were drawn with."""
+    """Responses never replace the table of probabilities that they were drawn with."""
     table = spec.parent / "votes.csv"
     for command in (("randomize", spec, data), ("estimate", spec, data)):
         done = dpcli("local", *command, "-o", table, "--force")
@@ -474,7 +476,7 @@ def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Pat
 
 
 def test_the_same_id_keeps_its_order(dpcli: Command, spec: Path, data: Path) -> None:
-    """A retry with another wish for the order is refused, not passed over."""
+    """A retry that requests another order is refused."""
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     assert dpcli(*command, "--shuffle").status == 0
@@ -486,7 +488,7 @@ def test_the_same_id_keeps_its_order(dpcli: Command, spec: Path, data: Path) -> 
 def test_outputs_that_cannot_be_meant_are_refused_before_anything_is_spent(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """The data, the spec, an existing file and a missing folder are no place for responses."""
+    """The data, the spec, an existing file and a missing folder are not valid outputs."""
     there = spec.parent / "there.csv"
     there.write_text("precious", encoding="utf-8")
     for out, code in (
@@ -503,7 +505,7 @@ def test_outputs_that_cannot_be_meant_are_refused_before_anything_is_spent(
 
 
 def test_shuffled_responses_are_the_same_records(dpcli: Command, spec: Path, data: Path) -> None:
-    """Every record still responds once, in an order that says nothing of the file's."""
+    """Every record still responds once, in an order that is independent of the file."""
     body = [f"n,2020-01-01,{place % 80 / 4 - 10},yes,red,cat,1,1,a," for place in range(400)]
     data.write_text("\n".join([HEADER, *body]) + "\n", encoding="utf-8")
     done = dpcli("local", "randomize", spec, data, "--shuffle", "--report", spec.parent / "r.json")
@@ -535,7 +537,7 @@ def test_compressed_and_piped_data_are_read(
 def test_the_ledger_keeps_reports_of_collections_and_no_responses(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """`export` publishes a report again, and says where responses are."""
+    """`export` publishes a report again, and states where the responses are."""
     folder = spec.parent
     book = ("--ledger", folder / "dpcli-ledger.sqlite")
     report = folder / "r.json"
@@ -552,7 +554,7 @@ def test_the_ledger_keeps_reports_of_collections_and_no_responses(
 
 
 def test_each_command_is_for_its_model(dpcli: Command, spec: Path, data: Path) -> None:
-    """A local spec is not released, and a central one is not randomized."""
+    """A local spec cannot be released, and a central one cannot be randomized."""
     central = LOCAL.with_name("minimal.yaml")
     for command in (
         ("release", spec, data),
@@ -567,7 +569,7 @@ def test_each_command_is_for_its_model(dpcli: Command, spec: Path, data: Path) -
 
 
 def test_check_reads_the_header(dpcli: Command, spec: Path, data: Path) -> None:
-    """A local spec is checked like any other, and its data file has its columns."""
+    """A local spec is checked like any other, and its data file must have its columns."""
     done = dpcli("check", spec, data)
     assert done.status == 0 and "6 responses, no problems" in done.out
     data.write_text("region,since\nn,2020-01-01\n", encoding="utf-8")
@@ -577,11 +579,11 @@ def test_check_reads_the_header(dpcli: Command, spec: Path, data: Path) -> None:
 
 
 class TestEstimates:
-    """What is made of a collection."""
+    """Estimates from a collection."""
 
     @pytest.fixture
     def collected(self, dpcli: Command, spec: Path, data: Path) -> Path:
-        """Four thousand responses: of the north, all smoke."""
+        """Four thousand responses; all records of the north smoke."""
         body = [
             f"{'n' if place % 2 else 's'},2020-01-01,0,{'yes' if place % 2 else 'no'},red,cat,"
             f"{place % 100},10,b," for place in range(4000)
@@ -594,7 +596,7 @@ class TestEstimates:
     def test_frequencies_and_means_are_near_the_truth(
         self, dpcli: Command, spec: Path, collected: Path
     ) -> None:
-        """Every estimate lies within five standard errors of what the records hold."""
+        """Every estimate is within five standard errors of the true value."""
         done = dpcli("local", "estimate", spec, collected)
         assert done.status == 0 and not done.err
         header = "column,estimate,region,item,records,value,standard_error,lower,upper"
@@ -618,10 +620,10 @@ class TestEstimates:
         assert all(0 <= value <= 1 for value in colours)
         assert abs(float(sum(colours)) - 1) < 0.01
 
-    def test_what_is_no_response_is_left_out_and_counted(
+    def test_invalid_responses_are_left_out_and_counted(
         self, dpcli: Command, spec: Path, collected: Path
     ) -> None:
-        """Odd responses are not guessed at."""
+        """An invalid response is not interpreted."""
         lines = collected.read_text(encoding="utf-8").splitlines()
         lines += ["north,,,perhaps,purple,2,0,1,NaN,1e999,?", "west,,,true,red,1,1,1,1,1,left"]
         collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -636,7 +638,7 @@ class TestEstimates:
     def test_one_immense_number_does_not_decide_a_mean(
         self, dpcli: Command, spec: Path, collected: Path
     ) -> None:
-        """No response can be so far out, so it is none."""
+        """No response can be so large, so it is invalid."""
         lines = collected.read_text(encoding="utf-8").splitlines()
         lines += ["north,,,true,red,1,0,1,1e308,1e308,left"] * 2
         collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -662,7 +664,7 @@ class TestEstimates:
     def test_estimates_in_a_file_are_summed_up_for_people(
         self, dpcli: Command, spec: Path, collected: Path
     ) -> None:
-        """With -o the same numbers stand on standard error, unless --quiet."""
+        """With -o, the same numbers are on standard error, unless --quiet."""
         out = spec.parent / "e.csv"
         done = dpcli("local", "estimate", spec, collected, "-o", out)
         assert done.status == 0 and not done.out
@@ -679,10 +681,10 @@ class TestEstimates:
 
 
 class TestPlan:
-    """What is known before a record is read."""
+    """The plan of a local spec, before a record is read."""
 
-    def test_it_tells_each_response_and_its_error(self, dpcli: Command, spec: Path) -> None:
-        """Mechanisms, probabilities, epsilons and the standard error for so many records."""
+    def test_it_lists_each_response_and_its_error(self, dpcli: Command, spec: Path) -> None:
+        """Mechanisms, probabilities, epsilons and the standard error for a number of records."""
         done = dpcli("plan", spec, "--records", "10000")
         assert done.status == 0
         assert "standard error of 10,000 records" in done.out
@@ -700,7 +702,7 @@ class TestPlan:
     def test_shuffling_is_for_pure_responses_and_a_delta(
         self, dpcli: Command, spec: Path, tmp_path: Path
     ) -> None:
-        """The conditions of the bound are checked, one by one."""
+        """Each condition of the bound is checked."""
         gaussian = dpcli("plan", spec, "--shuffle", "1000000")
         assert gaussian.status == 2 and "shuffle-pure" in gaussian.err and "income" in gaussian.err
         pure = tmp_path / "pure.yaml"
@@ -722,14 +724,14 @@ class TestPlan:
         assert 0 < report["shuffled"]["epsilon"] < 0.5
 
     def test_it_does_not_fit_a_small_budget(self, dpcli: Command, spec: Path) -> None:
-        """A record's total is checked against the budget before anything is read."""
+        """The total of a record is checked against the budget before anything is read."""
         spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 5"), encoding="utf-8")
         done = dpcli("plan", spec)
         assert done.status == 5 and "does not fit" in done.out
         assert dpcli("local", "randomize", spec, "nowhere.csv").status == 5
 
     def test_public_columns_are_part_of_the_condition(self, dpcli: Command, spec: Path) -> None:
-        """Records that public columns tell apart do not hide each other, also in JSON."""
+        """Records with different public values do not hide each other, also in JSON."""
         lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
         spec.write_text("\n".join(lines), encoding="utf-8")
         words = ("plan", spec, "--shuffle", "10000000")
@@ -739,8 +741,8 @@ class TestPlan:
         assert report["records"] == 10_000_000
         assert report["responses"][0]["standard_error"] > 0
 
-    def test_options_are_never_passed_over(self, dpcli: Command, spec: Path) -> None:
-        """A delta without shuffling is refused; comparisons are in the JSON as well."""
+    def test_options_are_never_ignored(self, dpcli: Command, spec: Path) -> None:
+        """A delta without shuffling is refused; comparisons are also in the JSON."""
         assert dpcli("plan", spec, "--delta", "abc").status == 2
         assert dpcli("plan", spec, "--records", "1" + "0" * 400).status == 2
         assert json.loads(dpcli("plan", spec, "--compare", "--json").out)["compared"]
@@ -782,8 +784,10 @@ class TestEpsilon:
             (",a,b,c\nx,0.5,0.5,0\ny,0.25,0.75,0\n", "epsilon  0.69314718056 (ln 2)"),
         ],
     )
-    def test_tables(self, text: str, first: str, dpcli: Command, tmp_path: Path) -> None:
-        """Without names, without difference, without limit, and with an output nobody gives."""
+    def test_the_epsilon_of_a_table(
+        self, text: str, first: str, dpcli: Command, tmp_path: Path
+    ) -> None:
+        """Tables without names, difference or limit, and with an output of probability zero."""
         status, out, _ = self.run(dpcli, tmp_path, text)
         assert status == 0 and out.splitlines()[0] == first
 
@@ -799,24 +803,24 @@ class TestEpsilon:
             (",a,b\nx,half,0.5\n", ["not-a-probability"]),
         ],
     )
-    def test_slips_are_told_with_their_places(
+    def test_errors_in_a_table_have_their_places(
         self, text: str, codes: list[str], dpcli: Command, tmp_path: Path
     ) -> None:
-        """The first of them with its line, since others may be a consequence; status 3."""
+        """The first error has its line, since others may follow from it; status 3."""
         status, out, err = self.run(dpcli, tmp_path, text)
         assert status == 3 and not out
         for code in set(codes):
             assert err.count(f"error[{code}]") == codes.count(code), err
 
-    def test_many_long_fractions_are_told_in_short(self, dpcli: Command, tmp_path: Path) -> None:
-        """A sum of hundreds of odd fractions is no fault, and is not printed."""
+    def test_many_long_fractions_are_summarized(self, dpcli: Command, tmp_path: Path) -> None:
+        """A sum of hundreds of unusual fractions is accepted, and is not printed."""
         cells = [f"1000000000000000/{10**17 + 2 * place + 1}" for place in range(400)]
         header = ",".join(f"o{place}" for place in range(400))
         status, _, err = self.run(dpcli, tmp_path, f"x,{header}\na,{','.join(cells)}\n")
         assert status == 3 and "row-sum" in err
         assert len(err.splitlines()[0]) < 120
 
-    def test_laplace_noise_that_was_added(self, dpcli: Command, tmp_path: Path) -> None:
+    def test_laplace_noise(self, dpcli: Command, tmp_path: Path) -> None:
         """Scale 3 on numbers from 18 to 100 is 82/3."""
         done = dpcli("local", "epsilon", "--scale", "3", "--bounds", "18", "100")
         assert done.status == 0 and done.out.startswith("epsilon  27.3333333334 (82/3)\n")
@@ -854,12 +858,12 @@ def test_randomizers_are_explained_by_their_argument(word: str, dpcli: Command) 
 
 def test_both_models_of_one_name_are_explained(dpcli: Command) -> None:
     """Laplace noise on an answer, and on every record."""
-    told = dpcli("explain", "laplace").out
-    assert "laplace (mechanism)" in told and "laplace (mechanism of the local model)" in told
+    text = dpcli("explain", "laplace").out
+    assert "laplace (mechanism)" in text and "laplace (mechanism of the local model)" in text
 
 
 def test_a_file_of_records_in_place_of_a_table_is_not_shown(dpcli: Command, tmp_path: Path) -> None:
-    """No line, cell or name of it is printed, whether it is large or small."""
+    """No line, cell or name of it is printed, for a large or a small file."""
     rows = "".join(f"canary{place},0.5,secret{place}\n" for place in range(50))
     table = tmp_path / "table.csv"
     for text in ("name,chance,note\n" + rows, rows, rows * 200, "a,b\nx,0.25\ncanary,0.5\n"):

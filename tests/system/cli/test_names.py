@@ -1,4 +1,4 @@
-"""Dataset names of any script, from the spec to the ledger and the reports."""
+"""Dataset names in any script, from the spec to the ledger and the reports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ responses: [{column: b, mechanism: randomized_response, epsilon: 1}]
 
 
 def write(folder: Path, name: str, text: str = SPEC) -> Path:
-    """A spec of that dataset, next to a file of data."""
+    """A spec of that dataset, next to a data file."""
     (folder / "data.csv").write_text("age\n1\n2\n", encoding="utf-8")
     spec = folder / "spec.yaml"
     spec.write_text(text.replace("NAME", name), encoding="utf-8")
@@ -42,7 +42,7 @@ def write(folder: Path, name: str, text: str = SPEC) -> Path:
 def test_a_name_of_letters_of_any_script_pays_for_releases(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Release, ledger, completion and reports carry the name as it is."""
+    """Release, ledger, completion and reports have the name unchanged."""
     from dpcli.cli.ledger_show import datasets
 
     monkeypatch.chdir(tmp_path)
@@ -60,7 +60,7 @@ def test_a_name_of_letters_of_any_script_pays_for_releases(
 def test_a_decomposed_name_finds_its_account(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The history of an account is found however its name is typed; a second is not opened."""
+    """The history of an account is found in either form of its name; no second one is opened."""
     monkeypatch.chdir(tmp_path)
     assert dpcli("ledger", "init", "dpcli-ledger.sqlite").status == 0
     assert dpcli("ledger", "open", COMPOSED, "--epsilon", "1").status == 0
@@ -72,7 +72,7 @@ def test_a_decomposed_name_finds_its_account(
 
 
 def test_a_plan_warns_of_mixed_scripts(dpcli: Command, tmp_path: Path) -> None:
-    """In the text and the JSON of a plan, of either model."""
+    """In the text and the JSON of a plan, for both models."""
     warning = f"mixes the scripts of t (U+0074, Latin), {MIXED[1]} (U+0430, Cyrillic)"
     for text in (SPEC, LOCAL):
         spec = write(tmp_path, MIXED, text)

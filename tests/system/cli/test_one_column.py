@@ -1,4 +1,4 @@
-"""A file of one column, where an empty cell makes a blank line."""
+"""A file of one column, where an empty cell is a blank line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ statistics:
 def test_a_blank_line_is_a_row_with_a_missing_cell(
     data: str, dpcli: Command, tmp_path: Path
 ) -> None:
-    """Blanking a cell does not change the number of rows, which change-one makes public."""
+    """An empty cell does not change the number of rows, which change-one makes public."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SPEC, encoding="utf-8")
     (tmp_path / "data.csv").write_text(data, encoding="utf-8", newline="")

@@ -1,4 +1,4 @@
-"""Releases about people with many rows, and about groups nobody declared."""
+"""Releases about people with many rows, and about groups that no spec declares."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ statistics:
 """
 
 MOVES = {
-    # The most that one person changes: in all cells together, and how many cells.
+    # The largest change by one person: in all cells together, and the number of cells.
     "rows": (5, 1),
     "people": (1, 1),
     "by_place": (5, 2),
@@ -76,7 +76,7 @@ def values(text: str) -> dict[tuple[str, ...], Decimal]:
 def test_a_person_with_ten_thousand_rows_moves_a_release_no_further_than_declared(
     mixing: str, rows: int, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
-    """With frozen noise, all rows of one person change few cells, and those by little."""
+    """With frozen noise, all rows of one person change few cells by a bounded amount."""
     random = Random(f"{mixing} {rows}")
     others = crowd(random)
     random.shuffle(others)
@@ -86,7 +86,7 @@ def test_a_person_with_ten_thousand_rows_moves_a_release_no_further_than_declare
     ]
     together = {"first": mine + others, "last": others + mine, "shuffled": others + mine}[mixing]
     if mixing == "shuffled":
-        # The others' rows keep their order, as they do when somebody joins.
+        # The others' rows keep their order, as they do when a person is added.
         places = set(random.sample(range(len(together)), rows))
         rest, own = iter(others), iter(mine)
         together = [next(own if at in places else rest) for at in range(len(together))]
@@ -143,8 +143,8 @@ def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add
     return make_plan(read_central_spec(path))
 
 
-def often(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
-    """In how many of many releases of a file each group was shown."""
+def selection_counts(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
+    """The number of releases of a file in which each group was shown."""
     exact = aggregate_data(plan, (str(data),))
     shown: Counter[tuple[str, ...]] = Counter()
     for _ in range(runs):
@@ -157,16 +157,16 @@ def often(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
 def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     mechanism: str, tmp_path: Path
 ) -> None:
-    """In 10,000 runs with delta 1e-9, no group tells of the only person who is in it."""
+    """In 10,000 runs with delta 1e-9, no group with a single person appears."""
     data = tmp_path / "data.csv"
     many = [f"{number},50,large,f" for number in range(300)]
     alone = ["me,50,secret,m"] * 50 + ["me,50,hidden,f"] * 50
     data.write_text("\n".join(["who,pay,city,sex", *many, *alone, ""]), encoding="utf-8")
     plan_of(tmp_path, "1e-9", mechanism)
     spec = tmp_path / "spec.yaml"
-    # A mean would take all of the time, and it selects nothing.
+    # A mean would take most of the time, and selects no groups.
     spec.write_text(spec.read_text().replace(MEAN, ""))
-    shown = often(make_plan(read_central_spec(spec)), data, 10_000)
+    shown = selection_counts(make_plan(read_central_spec(spec)), data, 10_000)
 
     # Two entries are by city, one by city and sex.
     assert shown == {("large",): 20_000, ("large", "f"): 10_000}
@@ -175,13 +175,13 @@ def test_a_group_of_one_person_never_appears_and_a_large_one_always(
 def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     tmp_path: Path,
 ) -> None:
-    """The threshold is not too low, and not needlessly high."""
+    """The threshold is not too low, and not higher than needed."""
     data = tmp_path / "data.csv"
     data.write_text("who,pay,city,sex\n" + "me,50,secret,m\n" * 4, encoding="utf-8")
     runs = 20_000
     plan = plan_of(tmp_path, "0.02")
     rows, *_, people = (planned.queries[0].partition_selection for planned in plan.statistics)
-    shown = often(plan, data, runs)
+    shown = selection_counts(plan, data, runs)
 
     assert rows is not None
     assert people is not None
@@ -194,7 +194,7 @@ def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
 def test_only_selected_groups_make_rows(neighbors: str, dpcli: Command, tmp_path: Path) -> None:
-    """All entries of one `by` have the same groups, sorted, and no other row is made."""
+    """All statistics of one `by` have the same groups, sorted, and no other rows."""
     plan_of(tmp_path, "1e-6", neighbors=neighbors)
     cities = ["Zoo", "=1+1", "+A", "-B", "@C", "-7", "a,b", 'say "x"', "Éire", "hamlet"]
     lines = [
@@ -226,7 +226,7 @@ def quoted(text: str) -> str:
 
 
 def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) -> None:
-    """Entries of the same groups stand in one table, a line for each group."""
+    """Statistics with the same groups are in one table, with a line for each group."""
     plan_of(tmp_path, "1e-6")
     data = tmp_path / "data.csv"
     lines = [f"{n},50,{city},f" for city in "xy" for n in range(500)]
@@ -246,7 +246,7 @@ def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) 
 def test_the_same_axes_with_other_groups_are_two_wide_tables(
     dpcli: Command, tmp_path: Path
 ) -> None:
-    """Bins within selected groups and selected groups of bins are never put in one table."""
+    """Bins within selected groups and selected groups of bins are never in one table."""
     plan_of(tmp_path, "1e-6")
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     binned = "[city, {column: pay, bins: {width: 50}}]"
@@ -262,8 +262,8 @@ def test_the_same_axes_with_other_groups_are_two_wide_tables(
     }
 
 
-def test_no_groups_at_all_is_an_answer(dpcli: Command, tmp_path: Path) -> None:
-    """A file without people gives tables without groups, and no failure."""
+def test_a_file_without_people_gives_empty_tables(dpcli: Command, tmp_path: Path) -> None:
+    """There are tables without groups, and no failure."""
     plan_of(tmp_path, "1e-6")
     data = tmp_path / "data.csv"
     data.write_text("who,pay,city,sex\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What `dpcli plan` and `dpcli explain privacy` tell."""
+"""The output of `dpcli plan` and `dpcli explain privacy`."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def changed(old: Path, *pairs: tuple[str, str]) -> Path:
     return path
 
 
-def test_a_plan_says_what_is_disjoint_and_how_it_is_added_up(dpcli: Command, old: Path) -> None:
-    """The recognised parts, the reason, the bound that was used, and rho."""
-    told = dpcli("plan", old)
-    assert told.status == 0
-    assert "people; others: about disjoint values of sex, of which a row has one" in told.out
-    assert "losses are added up by zcdp: " in told.out
-    assert "rho" in told.out.splitlines()[1]
+def test_a_plan_states_disjoint_statistics_and_the_bound(dpcli: Command, old: Path) -> None:
+    """It names the disjoint statistics, the reason, the bound that was used, and rho."""
+    outcome = dpcli("plan", old)
+    assert outcome.status == 0
+    assert "people; others: about disjoint values of sex, of which a row has one" in outcome.out
+    assert "losses are added up by zcdp: " in outcome.out
+    assert "rho" in outcome.out.splitlines()[1]
 
 
-def test_compare_tells_every_composition_and_the_cheapest(dpcli: Command, old: Path) -> None:
-    """A line each, in the table and in JSON; just one is the cheapest."""
-    told = dpcli("plan", old, "--compare")
-    lines = [line.split() for line in told.out.splitlines() if line]
+def test_compare_lists_every_composition_and_the_cheapest(dpcli: Command, old: Path) -> None:
+    """One line each, in the table and in JSON; exactly one is the cheapest."""
+    outcome = dpcli("plan", old, "--compare")
+    lines = [line.split() for line in outcome.out.splitlines() if line]
     table = {
         line[0]: line for line in lines if line[0] in ("sequential", "advanced", "zcdp", "pld")
     }
@@ -71,29 +71,29 @@ def test_compare_tells_every_composition_and_the_cheapest(dpcli: Command, old: P
     assert totals["pld"] <= totals["zcdp"] <= totals["sequential"]
 
 
-def test_compare_needs_no_delta_to_answer(dpcli: Command, old: Path) -> None:
-    """A sequential spec without a delta learns what others would cost with one."""
+def test_compare_works_for_a_budget_without_a_delta(dpcli: Command, old: Path) -> None:
+    """A sequential spec without a delta shows what others would cost with one."""
     path = changed(
         old,
         (", delta: 1e-6}, composition: zcdp", "}"),
         ("mechanism: gaussian, rho: 0.01", "epsilon: 1"),
     )
-    told = dpcli("plan", path, "--compare")
-    assert told.status == 0
-    assert "at delta 1e-6" in told.out
-    assert "need a delta in the budget, which has none" in told.out
+    outcome = dpcli("plan", path, "--compare")
+    assert outcome.status == 0
+    assert "at delta 1e-6" in outcome.out
+    assert "need a delta in the budget, which has none" in outcome.out
 
 
-def test_diff_tells_what_changed(dpcli: Command, old: Path) -> None:
-    """Epsilon and error of every statistic, before and after, and what came and went."""
+def test_diff_lists_what_changed(dpcli: Command, old: Path) -> None:
+    """Epsilon and error of every statistic, before and after, and added and removed statistics."""
     new = changed(
         old,
         ("statistic: count, where: {sex: f}, epsilon: 0.2", "statistic: count, epsilon: 0.1"),
         ("name: others", "name: rest"),
     )
-    told = dpcli("plan", new, "--diff", old)
-    assert told.status == 0
-    words = {line.split()[0]: line for line in told.out.splitlines() if line}
+    outcome = dpcli("plan", new, "--diff", old)
+    assert outcome.status == 0
+    words = {line.split()[0]: line for line in outcome.out.splitlines() if line}
     assert "changed" in words["people"] and "0.2 -> 0.1" in words["people"]
     assert "15 -> 30" in words["people"]
     assert "added" in words["rest"] and "removed" in words["others"]
@@ -110,18 +110,18 @@ def test_diff_tells_what_changed(dpcli: Command, old: Path) -> None:
 
 
 def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> None:
-    """Exit 3 with every reason; a stronger one passes; the same does too."""
+    """Exit 3 with every reason; a stronger spec and an equal one pass."""
     weaker = changed(
         old,
         ("epsilon: 0.2", "epsilon: 0.5"),
         ("epsilon: 3", "epsilon: 4"),
         ("add-remove", "change-one"),
     )
-    told = dpcli("plan", weaker, "--diff", old, "--fail-on-weaker")
-    assert told.status == 3
-    assert told.err.count("error[weaker-privacy]") >= 3
-    assert "`neighbors` was add-remove and is change-one" in told.err
-    assert "the budget allows epsilon 4 instead of 3" in told.err
+    outcome = dpcli("plan", weaker, "--diff", old, "--fail-on-weaker")
+    assert outcome.status == 3
+    assert outcome.err.count("error[weaker-privacy]") >= 3
+    assert "`neighbors` was add-remove and is change-one" in outcome.err
+    assert "the budget allows epsilon 4 instead of 3" in outcome.err
     assert dpcli("plan", weaker, "--diff", old).status == 0
     facts = json.loads(dpcli("plan", weaker, "--diff", old, "--json").out)
     assert len(facts["weaker"]) >= 3 and facts["statistics"][0]["epsilon"] == [0.2, 0.5]
@@ -130,45 +130,45 @@ def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> Non
     assert dpcli("plan", stronger, "--diff", old, "--fail-on-weaker").status == 0
 
 
-def test_failing_needs_something_to_compare_with(dpcli: Command, old: Path) -> None:
-    """The older spec must be named, and be one."""
+def test_fail_on_weaker_needs_an_older_spec(dpcli: Command, old: Path) -> None:
+    """The older spec must be named, and must be a spec."""
     assert dpcli("plan", old, "--fail-on-weaker").status == 2
     missing = dpcli("plan", old, "--diff", old.with_name("none.yaml"))
     assert missing.status == 3 and "does not exist" in missing.err
 
 
-def test_pld_without_its_package_says_how_to_get_it(
+def test_pld_without_its_package_names_the_installation(
     dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plan by it is refused; a comparison tells the others."""
+    """A plan with pld is refused; a comparison lists the others."""
     monkeypatch.setitem(
         __import__("sys").modules, "dp_accounting.pld.privacy_loss_distribution", None
     )
     refused = dpcli("plan", changed(old, ("composition: zcdp", "composition: pld")))
     assert refused.status == 3
     assert "error[package-missing]" in refused.err and "pip install 'dpcli[pld]'" in refused.err
-    told = dpcli("plan", old, "--compare")
-    assert told.status == 0 and "pip install 'dpcli[pld]'" in told.out
+    outcome = dpcli("plan", old, "--compare")
+    assert outcome.status == 0 and "pip install 'dpcli[pld]'" in outcome.out
 
 
-def test_explain_privacy_says_what_an_epsilon_means(dpcli: Command) -> None:
-    """Beliefs, tests, guesses and changes, as the formulas have them."""
-    told = dpcli("explain", "privacy", "--epsilon", "1")
-    assert told.status == 0
-    lines = [line.split() for line in told.out.splitlines()]
-    # e / (1 + e) = 0.73105..., and 10 % becomes 1/(1 + 9/e) = 0.23197... at most.
+def test_explain_privacy_shows_what_an_epsilon_means(dpcli: Command) -> None:
+    """Beliefs, tests, guesses and changes follow the formulas."""
+    outcome = dpcli("explain", "privacy", "--epsilon", "1")
+    assert outcome.status == 0
+    lines = [line.split() for line in outcome.out.splitlines()]
+    # e / (1 + e) = 0.73105..., and 10% becomes 1/(1 + 9/e) = 0.23197... at most.
     assert ["50%", "26.8%", "73.2%"] in lines
     assert ["10%", "3.92%", "23.2%"] in lines
     assert ["5%", "13.6%"] in lines
-    text = " ".join(told.out.split())
+    text = " ".join(outcome.out.split())
     assert "in at most 73.2% with it" in text
     assert "at most 6.39 times itself" in text
 
 
-def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> None:
-    """Beliefs are those of epsilon + 0.1, but for a chance of delta / (1 - exp(-0.1))."""
-    told = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
-    text = " ".join(told.out.split())
+def test_a_delta_widens_beliefs_and_states_a_probability(dpcli: Command) -> None:
+    """Beliefs are those of epsilon + 0.1, except with probability delta / (1 - exp(-0.1))."""
+    outcome = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
+    text = " ".join(outcome.out.split())
 
     # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1)) = 95162.58...
     assert "10% 3.56% 25.1%" in text
@@ -177,17 +177,17 @@ def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> 
 
 
 def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:
-    """From nearly nothing to no protection at all, without a fault."""
+    """From almost no loss to no protection, without an error."""
     for epsilon in ("1e-12", "0.1", "20", "1000"):
         for delta in ("0", "1e-18", "0.999"):
-            told = dpcli("explain", "privacy", "--epsilon", epsilon, "--delta", delta)
-            assert told.status == 0, told.err
+            outcome = dpcli("explain", "privacy", "--epsilon", epsilon, "--delta", delta)
+            assert outcome.status == 0, outcome.err
     assert dpcli("explain", "privacy", "--epsilon", "-1").status == 2
     assert dpcli("explain", "count", "--epsilon", "1").status == 2
 
 
-def test_another_composition_is_not_taken_for_other_noise(dpcli: Command, old: Path) -> None:
-    """Less noise is weaker though the total is told smaller, and more noise is not."""
+def test_fail_on_weaker_compares_noise_and_not_totals(dpcli: Command, old: Path) -> None:
+    """Less noise is weaker even if the total is smaller, and more noise is not weaker."""
     gaussian = "  - {name: ages, statistic: mean, column: age, mechanism: gaussian, rho: "
     base = SPEC[: SPEC.index("  - {name: people")]
     zcdp, pld = old.with_name("zcdp.yaml"), old.with_name("pld.yaml")
@@ -203,15 +203,15 @@ def test_another_composition_is_not_taken_for_other_noise(dpcli: Command, old: P
     assert dpcli("plan", zcdp, "--diff", pld, "--fail-on-weaker").status == 0
 
 
-def test_a_difference_keeps_to_the_budget(dpcli: Command, old: Path) -> None:
-    """A spec that does not fit exits 5, compared or not."""
+def test_a_difference_is_checked_against_the_budget(dpcli: Command, old: Path) -> None:
+    """A spec that exceeds its budget exits 5, with and without a comparison."""
     over = changed(old, ("epsilon: 0.2", "epsilon: 9"))
     assert dpcli("plan", over).status == dpcli("plan", over, "--diff", old).status == 5
     assert dpcli("plan", old, "--diff", old, "--compare").status == 2
 
 
 def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
-    """Neither rounding of a search nor another way to the same epsilon fails a pull request."""
+    """Neither rounding in a search nor another way to the same epsilon fails a pull request."""
     base = SPEC[: SPEC.index("  - {name: people")]
     before, after = old.with_name("a.yaml"), old.with_name("b.yaml")
     for path, error in ((before, 25), (after, 26)):
@@ -224,9 +224,7 @@ def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
     assert dpcli("plan", before, "--diff", after, "--fail-on-weaker").status == 0
 
 
-def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interruption_keeps_its_status_in_any_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that catches the interruption and raises another error hides nothing."""
 
     def wrapped(_words: list[str], *, standalone_mode: bool, prog_name: str) -> None:
@@ -249,33 +247,31 @@ statistics: [{name: n, statistic: count, epsilon: 0.3}]
 """
 
 
-def account_told(dpcli: Command, *words: str | Path) -> tuple[object, object, bool]:
-    """What a plan in JSON says was spent before, is left after, and whether a release fits."""
+def account_facts(dpcli: Command, *words: str | Path) -> tuple[object, object, bool]:
+    """What was spent before, what is left after, and whether a release fits, from the JSON."""
     facts = json.loads(dpcli("plan", *words, "--json").out)
     before, left = facts["privacy"]["before"], facts["privacy"]["remaining"]
     return before and before["epsilon"], left and left["epsilon"], facts["fits"]
 
 
-def test_a_plan_says_what_the_account_has_left_before_and_after(
-    dpcli: Command, tmp_path: Path
-) -> None:
-    """Before is what was spent, remaining what is left after the release; nothing if refused."""
+def test_a_plan_states_the_balance_before_and_after(dpcli: Command, tmp_path: Path) -> None:
+    """`before` is what was spent, `remaining` what is left after; null after a refusal."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     spec.write_text(TENTHS, "utf-8")
     data.write_text("a\n1\n", "utf-8")
     assert "which it creates" in dpcli("plan", spec).out
-    assert account_told(dpcli, spec) == (0, 0.7, True)
+    assert account_facts(dpcli, spec) == (0, 0.7, True)
     assert not list(tmp_path.glob("dpcli-ledger*"))
     for before, left in ((0.3, 0.4), (0.6, 0.1)):
         assert dpcli("release", spec, data, "-q").status == 0
-        assert account_told(dpcli, spec) == (before, left, True)
+        assert account_facts(dpcli, spec) == (before, left, True)
     assert dpcli("release", spec, data, "-q").status == 0
-    assert account_told(dpcli, spec) == (0.9, None, False)
+    assert account_facts(dpcli, spec) == (0.9, None, False)
     assert "epsilon 0.3 of 1 allowed, 0.1 left: does not fit" in dpcli("plan", spec).out
 
 
 def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: Path) -> None:
-    """Without a day, an empty window is shown, and the plan is refused as a release is."""
+    """Without a day, an empty window is shown, and the plan is refused like a release."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     spec.write_text(TENTHS, "utf-8")
     data.write_text("a\n1\n", "utf-8")
@@ -286,9 +282,9 @@ def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: 
     assert dpcli("release", spec, data, "-q", *book, *day).status == 0
     without = dpcli("plan", spec, *book)
     assert without.status == 6 and "error[period-required]" in without.err
-    assert account_told(dpcli, spec, *book) == (0, 0.7, False)
-    assert account_told(dpcli, spec, *book, *day) == (0.3, 0.4, True)
-    assert account_told(dpcli, spec, *book, "--period", "2026-03-07") == (0, 0.7, True)
+    assert account_facts(dpcli, spec, *book) == (0, 0.7, False)
+    assert account_facts(dpcli, spec, *book, *day) == (0.3, 0.4, True)
+    assert account_facts(dpcli, spec, *book, "--period", "2026-03-07") == (0, 0.7, True)
     # Three of 0.3 fit in a window with nothing else; the third day from here has one already.
     for start, most in (("2026-03-07", 1_000_000), ("2026-03-04", 2), ("2026-03-02", 2)):
         words = ("plan", spec, *book, "--period", start, "--times", "3", "--json")
@@ -296,7 +292,7 @@ def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: 
 
 
 def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: Path) -> None:
-    """It falls with the number, and holds the noise of sum and count."""
+    """It falls with the number, and includes the noise of sum and count."""
     spec = changed(old, ("mechanism: gaussian, rho: 0.01", "epsilon: 1"))
     found = []
     for rows in ("1000", "2000"):
@@ -311,8 +307,8 @@ def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: 
     assert "off by" not in dpcli("plan", spec).out
 
 
-def test_a_failed_check_that_leaves_too_little_is_announced(dpcli: Command, old: Path) -> None:
-    """A quality check and the release fit once; after a failed check the release does not."""
+def test_a_plan_warns_of_a_failed_check_that_leaves_too_little(dpcli: Command, old: Path) -> None:
+    """A quality check and the release fit once, but not after a failed check."""
     check = ("statistics:", "quality: {epsilon: 0.2, min_rows: 5}\nstatistics:")
     plain = (
         (", delta: 1e-6}, composition: zcdp", "}"),
@@ -341,10 +337,10 @@ def test_runs_are_counted_for_local_specs(dpcli: Command, tmp_path: Path) -> Non
     assert "error[too-many-runs]" in refused.err
 
 
-def test_a_comparison_of_specs_asks_no_account(
+def test_a_comparison_of_specs_reads_no_ledger(
     dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pull request is judged without a ledger, and options about one are refused."""
+    """A pull request is checked without a ledger, and options about one are refused."""
     monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
     assert dpcli("plan", old).status == 6
     assert dpcli("plan", old, "--diff", old).status == 0

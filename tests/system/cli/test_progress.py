@@ -1,4 +1,4 @@
-"""A bar of bytes: on a terminal, when work takes a while, and nowhere else."""
+"""A progress bar of bytes: only on a terminal, and only for work that takes time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print("done", file=sys.stderr)
 def on_terminal(
     quiet: bool = False, total: int | None = 5_000_000, seconds: float = 1.5, term: str = "xterm"
 ) -> str:
-    """What a terminal receives of some work."""
+    """What a terminal receives from some work."""
     ours, theirs = pty.openpty()
     script = WORK.format(quiet=quiet, total=total, seconds=seconds)
     process = subprocess.Popen(
@@ -47,7 +47,7 @@ def on_terminal(
 
 
 def test_long_work_shows_bytes_and_leaves_nothing() -> None:
-    """The bar tells bytes of how many, and is erased before anything else is said."""
+    """The bar shows the bytes and their total, and is erased before the next output."""
     seen = on_terminal()
     assert "copying" in seen and "2.5 MB of 5.0 MB" in seen
     # The last line with a bar is erased.
@@ -55,19 +55,19 @@ def test_long_work_shows_bytes_and_leaves_nothing() -> None:
 
 
 def test_without_a_total_the_bytes_so_far_are_shown() -> None:
-    """Of a pipe nobody knows the end."""
+    """The size of a pipe is unknown."""
     seen = on_terminal(total=None)
     assert "2.5 MB" in seen and " of " not in seen
 
 
 @pytest.mark.parametrize("words", [{"quiet": True}, {"seconds": 0.1}, {"term": "dumb"}], ids=repr)
 def test_short_or_quiet_work_shows_nothing(words: dict[str, bool]) -> None:
-    """No bar for what is over at once, with --quiet, or on a dumb terminal."""
+    """No bar for short work, with --quiet, or on a dumb terminal."""
     assert on_terminal(**words).split() == ["done"]  # type: ignore[arg-type]
 
 
 def test_nothing_is_drawn_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where standard error is no terminal, nothing is written while the work goes on."""
+    """If standard error is not a terminal, nothing is written during the work."""
     with shown_progress(quiet=False) as progress:
         assert progress is None
         time.sleep(0.7)
@@ -75,7 +75,7 @@ def test_nothing_is_drawn_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_failure_passes_and_ends_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Whatever goes wrong within, the threads that draw end at once."""
+    """After any error within, the threads that draw end at once."""
     ours, theirs = pty.openpty()
     before = threading.active_count()
     monkeypatch.setattr(module, "DELAY", 0.01)
@@ -91,7 +91,7 @@ def test_a_failure_passes_and_ends_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def failing() -> None:
-    """Work that goes wrong while the bar is shown."""
+    """Work that raises while the bar is shown."""
     with shown_progress(quiet=False) as progress:
         assert isinstance(progress, Progress)
         time.sleep(0.3)

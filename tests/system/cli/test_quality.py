@@ -1,4 +1,4 @@
-"""`quality:` and `check --cells`: files that do not fit are noticed before the budget is spent."""
+"""`quality:` and `check --cells` detect files that do not fit before the budget is spent."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def readable(folder: Path, rows: int = ROWS) -> tuple[Path, Path]:
 
 def history(dpcli: Command, folder: Path) -> list[dict[str, object]]:
     """What the ledger of a folder was charged for."""
-    told = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    found = json.loads(told.out)
+    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    found = json.loads(outcome.out)
     assert isinstance(found, list)
     return found
 
@@ -129,7 +129,7 @@ def test_a_column_that_cannot_be_read_stops_the_release(
 def test_a_file_without_most_of_its_rows_stops_the_release(
     rows: int, dpcli: Command, tmp_path: Path
 ) -> None:
-    """A header, one row, or a broken-off upload is noticed by the number of rows."""
+    """The number of rows shows a single header, one row, or an incomplete upload."""
     spec, data = readable(tmp_path, rows)
     outcome = dpcli("release", spec, data)
 
@@ -139,7 +139,7 @@ def test_a_file_without_most_of_its_rows_stops_the_release(
 
 
 def test_a_file_that_fits_is_released(dpcli: Command, tmp_path: Path) -> None:
-    """The table is as without a check, and the report shows the noisy counts."""
+    """The table is the same as without a check, and the report has the noisy counts."""
     spec, data = readable(tmp_path)
     outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv")
     report = json.loads((tmp_path / "t.report.json").read_text(encoding="utf-8"))
@@ -154,7 +154,7 @@ def test_a_file_that_fits_is_released(dpcli: Command, tmp_path: Path) -> None:
 
 
 def test_the_same_release_id_fails_the_same_way_again(dpcli: Command, tmp_path: Path) -> None:
-    """A retry has the same reasons, the same report, the same status, and costs nothing."""
+    """A retry has the same reasons, report and status, and costs nothing."""
     spec, data = write(tmp_path, "percent")
     words = ["release", spec, data, "--release-id", "r", "-q"]
     first = dpcli(*words, "--report", tmp_path / "one.html")
@@ -162,7 +162,7 @@ def test_the_same_release_id_fails_the_same_way_again(dpcli: Command, tmp_path: 
     second = dpcli(*words, "--report", tmp_path / "two.html")
 
     assert first.status == second.status == dpcli(*words, "--dry-run").status == 8
-    # The first one announces its ledger and its account as well.
+    # The first release also announces its ledger and its account.
     assert second.err.startswith("error[quality-failed]: ")
     assert first.err.endswith(second.err)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
@@ -170,7 +170,7 @@ def test_the_same_release_id_fails_the_same_way_again(dpcli: Command, tmp_path: 
 
 
 def test_a_stopped_release_has_reports_and_no_table(dpcli: Command, tmp_path: Path) -> None:
-    """Its reports can be exported in every format; asking for a table says why there is none."""
+    """Reports can be exported in every format; a request for a table states why there is none."""
     spec, data = write(tmp_path, "percent")
     dpcli("release", spec, data, "--release-id", "r", "-q")
     ledger = ["--ledger", tmp_path / "dpcli-ledger.sqlite"]
@@ -196,7 +196,7 @@ def test_a_plan_without_a_check_warns(dpcli: Command, tmp_path: Path) -> None:
 
 
 def test_a_public_number_of_rows_is_checked_exactly(dpcli: Command, tmp_path: Path) -> None:
-    """Under change-one a check of rows alone costs nothing, and one row too few stops."""
+    """Under change-one, a check of rows alone costs nothing, and one missing row stops."""
     spec, data = readable(tmp_path)
     text = spec.read_text(encoding="utf-8").replace("add-remove", "change-one")
     text = text.replace("min_rows: 2000, min_readable: 0.8", f"min_rows: {ROWS + 1}")
@@ -209,15 +209,15 @@ def test_a_public_number_of_rows_is_checked_exactly(dpcli: Command, tmp_path: Pa
     assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0"]
 
 
-def test_a_check_that_can_notice_nothing_says_so(dpcli: Command, tmp_path: Path) -> None:
-    """With too small an epsilon the plan says that an empty file would pass."""
+def test_a_plan_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: Path) -> None:
+    """If epsilon is too small, the plan states that an empty file would pass."""
     spec, _ = readable(tmp_path)
     text = spec.read_text(encoding="utf-8").replace("epsilon: 0.1,", "epsilon: 0.001,")
     spec.write_text(text, encoding="utf-8")
 
-    told = dpcli("plan", spec).out
-    assert "even an empty file may pass" in told
-    assert "give `quality` a larger epsilon" in told
+    plan = dpcli("plan", spec).out
+    assert "even an empty file may pass" in plan
+    assert "give `quality` a larger epsilon" in plan
 
 
 ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
@@ -228,7 +228,7 @@ ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
 def test_one_row_changes_noisy_numbers_and_nothing_else(
     row: str, fits: bool, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
-    """With the noise frozen, a row more leaves status, words and report structure as they are."""
+    """With frozen noise, one more row changes no status, message or structure of a report."""
     spec, data = readable(tmp_path) if fits else write(tmp_path, "open-ended ages")
     text = data.read_text(encoding="utf-8")
     outcomes, reports = [], []
@@ -263,19 +263,21 @@ def structure(value: object) -> object:
     return without_digits(value) if isinstance(value, str) else type(value).__name__
 
 
-def rival(folder: Path) -> None:
-    """Another release of the same account takes what is left of its budget."""
+def competing_release(folder: Path) -> None:
+    """Another release of the same account, which takes what is left of its budget."""
     text = (folder / "spec.yaml").read_text(encoding="utf-8")
-    plan = make_plan(parse_central_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "rival.yaml"))
+    plan = make_plan(
+        parse_central_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "competing_release.yaml")
+    )
     ledger = Ledger.open(folder / "dpcli-ledger.sqlite")
-    ledger.commit(charge_for(plan, "rival", None), lambda _: {"table.csv": b""})
+    ledger.commit(charge_for(plan, "competing_release", None), lambda _: {"table.csv": b""})
     ledger.close()
 
 
 def test_a_refusal_does_not_depend_on_the_check(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the budget was taken after the check was drawn, both outcomes are refused alike."""
+    """If another release spent the budget after the check, both outcomes are refused alike."""
     outcomes = []
     for make in (readable, lambda folder: write(folder, "open-ended ages")):
         forget(tmp_path)
@@ -286,7 +288,7 @@ def test_a_refusal_does_not_depend_on_the_check(
             checked = check_quality(*words)  # type: ignore[arg-type]
             assert checked is not None
             drawn.append(bool(checked.missed))
-            rival(tmp_path)
+            competing_release(tmp_path)
             return checked
 
         monkeypatch.setattr("dpcli.releasing.check_quality", check)
@@ -297,13 +299,13 @@ def test_a_refusal_does_not_depend_on_the_check(
     assert (no, yes) == ([False], [True])
     assert passed.status == 5
     assert passed == stopped
-    assert one == other == ["rival"]
+    assert one == other == ["competing_release"]
 
 
 def test_a_ledger_that_cannot_store_charges_for_the_check(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What could not be stored may show what the check found, so that it is charged."""
+    """A failed write may reveal the result of the check, so the check is charged."""
 
     def full(*_: object) -> StoredRelease:
         raise LedgerError([Problem("ledger-unusable", "the disk is full")])
@@ -320,7 +322,7 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
 
 
 def on_terminal(*words: str | Path) -> Outcome:
-    """A command line on a terminal of its own, with what it shows there."""
+    """A command line on a terminal of its own, and what it shows."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ["PYTHONPATH"] = str(ROOT)
@@ -339,7 +341,7 @@ def on_terminal(*words: str | Path) -> Outcome:
 
 @pytest.mark.parametrize("name", FILES)
 def test_check_cells_shows_on_a_terminal_what_cannot_be_read(name: str, tmp_path: Path) -> None:
-    """The column is shown as `none` readable, and no cell and no number of rows is shown."""
+    """The column is shown as `none` readable, without any cell or number of rows."""
     spec, data = write(tmp_path, name)
     shown = on_terminal("check", spec, data, "--cells")
     column = FILES[name][0].split(":")[0]
@@ -364,7 +366,9 @@ def test_check_cells_shows_on_a_terminal_what_cannot_be_read(name: str, tmp_path
         (["x"] * 100, "none"),
     ],
 )
-def test_check_cells_says_how_much_in_a_word(cells: list[str], amount: str, tmp_path: Path) -> None:
+def test_check_cells_describes_amounts_in_words(
+    cells: list[str], amount: str, tmp_path: Path
+) -> None:
     """All, most (nine tenths or more), some, none."""
     spec, data = write(tmp_path, "open-ended ages")
     data.write_text("\n".join(["age", *cells]) + "\n", encoding="utf-8")
@@ -376,8 +380,8 @@ def test_check_cells_says_how_much_in_a_word(cells: list[str], amount: str, tmp_
     assert "rows: fewer than `min_rows`" in shown
 
 
-def test_check_cells_tells_blank_cells_from_unreadable_ones(tmp_path: Path) -> None:
-    """Half of the cells are blank, one is a word, and the rest are ages."""
+def test_check_cells_separates_blank_from_unreadable_cells(tmp_path: Path) -> None:
+    """Half of the cells are blank, one is a word, and the others are ages."""
     spec, data = write(tmp_path, "open-ended ages")
     data.write_text("age,x\n" + ",1\n" * 50 + "x,1\n" + "7,1\n" * 49, encoding="utf-8")
     shown = on_terminal("check", spec, data, "--cells").out
@@ -388,7 +392,7 @@ def test_check_cells_tells_blank_cells_from_unreadable_ones(tmp_path: Path) -> N
 
 
 def test_check_notes_what_reports_will_not_state(dpcli: Command, tmp_path: Path) -> None:
-    """Who answers for a release is asked for in one line, unless the spec says it."""
+    """One line asks who is responsible for a release, unless the spec has it."""
     spec, _ = readable(tmp_path)
     text = spec.read_text(encoding="utf-8")
     spec.write_text(text + "declarations: {curator: A, region: B}\n", encoding="utf-8")
@@ -401,15 +405,15 @@ def test_check_notes_what_reports_will_not_state(dpcli: Command, tmp_path: Path)
 
 
 def test_check_cells_names_declared_texts_that_never_occur(tmp_path: Path) -> None:
-    """Of a category it says which declared texts are in no cell."""
+    """For a category it lists the declared texts that are in no cell."""
     spec, data = write(tmp_path, "letters for words")
     data.write_text("sex\n" + "male\n" * 10, encoding="utf-8")
 
     assert "never occurs: female" in on_terminal("check", spec, data, "--cells").out
 
 
-def test_check_cells_is_for_terminals_alone(dpcli: Command, tmp_path: Path) -> None:
-    """In a pipe it refuses with one text, before it reads a row."""
+def test_check_cells_is_only_for_terminals(dpcli: Command, tmp_path: Path) -> None:
+    """In a pipe it is refused with one message, before it reads a row."""
     spec, data = write(tmp_path, "percent")
     refused = dpcli("check", spec, data, "--cells")
 
@@ -419,7 +423,7 @@ def test_check_cells_is_for_terminals_alone(dpcli: Command, tmp_path: Path) -> N
 
 
 def test_simulation_counts_the_runs_that_the_check_stops(dpcli: Command, tmp_path: Path) -> None:
-    """Too few invented rows are stopped in nearly all runs, enough of them in hardly any."""
+    """Too few synthetic rows stop almost all runs; enough of them stop hardly any."""
     spec, _ = readable(tmp_path)
     few, enough = (
         json.loads(
@@ -434,7 +438,7 @@ def test_simulation_counts_the_runs_that_the_check_stops(dpcli: Command, tmp_pat
 
 
 def test_a_stopped_release_leaves_the_ledger_usable(dpcli: Command, tmp_path: Path) -> None:
-    """Plans, checks and releases of its account and of others go on after it."""
+    """Plans, checks and releases of its account and of others succeed after it."""
     spec, data = write(tmp_path, "percent")
     assert dpcli("release", spec, data, "-q").status == 8
     other = tmp_path / "other.yaml"
@@ -448,8 +452,8 @@ def test_a_stopped_release_leaves_the_ledger_usable(dpcli: Command, tmp_path: Pa
         assert dpcli("release", one, data, "-q").status == 0
 
 
-def test_check_warns_of_a_check_that_notices_nothing(dpcli: Command, tmp_path: Path) -> None:
-    """`check` says that the epsilon of the quality check is too small; the status stays 0."""
+def test_check_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: Path) -> None:
+    """`check` states that the epsilon of the quality check is too small; the status stays 0."""
     spec, _ = readable(tmp_path)
     assert "warning" not in dpcli("check", spec).err
     text = spec.read_text(encoding="utf-8").replace("epsilon: 0.1,", "epsilon: 0.001,")

@@ -1,4 +1,4 @@
-"""The whole flow, as a person or a cron job sees it."""
+"""The complete flow, as a person or a cron job runs it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Pat
     for row in rows:
         numbers = [number for number in row[-4:-1] if number]
         assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
-        # A choice has no interval, and a number that is suppressed nothing at all.
+        # A choice has no interval, and a suppressed number is blank.
         assert len(numbers) in (0, 1, 3)
         if len(numbers) == 3:
             assert Decimal(row[-3]) <= Decimal(row[-2])
@@ -65,7 +65,7 @@ def test_the_census_spec_reads_its_header(dpcli: Command, tmp_path: Path) -> Non
 def test_the_table_goes_to_stdout_and_all_else_to_stderr(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """Without -o, stdout is the table alone; the summary and the cost are on stderr."""
+    """Without -o, stdout has only the table; the summary and the cost are on stderr."""
     outcome = dpcli("release", spec, data)
 
     assert all(len(line) == 7 for line in lines(outcome.out))
@@ -75,13 +75,13 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(
 def test_report_and_table_show_the_same_digits(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """Every value in the report is written as in the table, digit for digit."""
+    """Every value in the report has the same digits as in the table."""
     dpcli("release", spec, data, "-o", tmp_path / "out.csv")
     report = (tmp_path / "out.report.json").read_text(encoding="utf-8")
-    told = json.loads(report, parse_float=str, parse_int=str)
+    facts = json.loads(report, parse_float=str, parse_int=str)
     shown = [
         [cell["value"], cell["lower"], cell["upper"], cell["flag"] or ""]
-        for statistic in told["statistics"]
+        for statistic in facts["statistics"]
         for cell in statistic["cells"]
     ]
     table = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))[1:]
@@ -92,7 +92,7 @@ def test_report_and_table_show_the_same_digits(
 def test_the_report_has_the_promised_keys(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """Other programs find what they rely on."""
+    """The report has every key that other programs rely on."""
     dpcli("release", spec, data, "-o", tmp_path / "o.csv", "--report", tmp_path / "r.json")
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
 
@@ -115,7 +115,7 @@ def test_the_report_has_the_promised_keys(
 
 
 def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
-    """A pipe gives the same table as the file, but for the noise."""
+    """A pipe gives the same table as the file, except for the noise."""
     piped = subprocess.run(
         [*DPCLI, "release", spec, "-", "-q"], input=DATA.encode(), capture_output=True, check=True
     )
@@ -128,7 +128,7 @@ def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
 
 
 def test_a_retry_reads_a_pipe_to_its_end(spec: Path, data: Path) -> None:
-    """What writes into the pipe is not stopped by a signal when the release is there already."""
+    """If the release exists already, no signal stops the program that writes into the pipe."""
     data.write_text(DATA + DATA.splitlines(keepends=True)[1] * 100_000, encoding="utf-8")
     release = shlex.join([*DPCLI, "release", str(spec), "-", "-q", "--release-id", "one"])
     script = f"set -o pipefail; cat {shlex.quote(str(data))} | {release}"
@@ -147,7 +147,7 @@ def test_standard_input_and_file_agree_to_the_byte_under_the_same_noise(
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only noise tells a pipe from a file."""
+    """Only the noise differs between a pipe and a file."""
     freeze()
     read = dpcli("release", spec, data, "-q").out
     freeze()
@@ -169,7 +169,7 @@ def with_intervals(name: str) -> list[str]:
 def test_wide_tables_have_three_columns_per_statistic(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """One file per set of keys; a histogram's bins are the keys of its table."""
+    """One file per set of keys; the bins of a histogram are the keys of its table."""
     outcome = dpcli("release", spec, data, "--layout", "wide", "-o", tmp_path / "out.csv")
 
     assert outcome.status == 0
@@ -195,10 +195,10 @@ def test_wide_tables_have_three_columns_per_statistic(
     assert ages == ["0-24", "25-49", "50-74", "75-99", "100"]
 
 
-def test_a_budget_that_is_too_small_refuses_before_anything_is_touched(
+def test_a_budget_that_is_too_small_is_refused_before_any_read(
     dpcli: Command, tmp_path: Path
 ) -> None:
-    """Exit 5 says what was asked, what is allowed and what would fit; no file is opened."""
+    """Exit 5 states the request, the limit and what would fit; no file is opened."""
     spec = tmp_path / "spec.yaml"
     text = SPEC.replace("NEIGHBORS", "add-remove").replace("epsilon: 10", "epsilon: 4")
     spec.write_text(text, encoding="utf-8")
@@ -252,7 +252,7 @@ def test_exactly_the_budget_is_allowed(dpcli: Command, data: Path, tmp_path: Pat
 def test_statuses_are_as_documented(
     words: list[str], status: int, dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """Each kind of mistake has its exit status and words, and never a traceback."""
+    """Each kind of mistake has its exit status and message, and never a traceback."""
     places = {"SPEC": str(spec), "DATA": str(data)}
     outcome = dpcli(*(places.get(word, word) for word in words))
 
@@ -277,7 +277,7 @@ def test_outputs_are_not_replaced_without_force(
 def test_no_half_written_file_is_left(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When a disk is full, nothing appears, and the status is 7."""
+    """If a disk is full, no file appears, and the status is 7."""
     words = ["release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r"]
 
     def full(source: BinaryIO, sink: BinaryIO) -> None:
@@ -299,7 +299,7 @@ def test_no_half_written_file_is_left(
 
 
 def test_a_closed_pipe_ends_quietly(spec: Path, data: Path) -> None:
-    """A reader that goes away causes status 7 and no traceback."""
+    """If the reader ends, the status is 7 and there is no traceback."""
     command = f"{' '.join(DPCLI)} release {spec} {data} -q 2>err; echo $? >status"
     subprocess.run(f"({command}) | true", shell=True, cwd=spec.parent, check=True)
 
@@ -310,7 +310,7 @@ def test_a_closed_pipe_ends_quietly(spec: Path, data: Path) -> None:
 def test_change_one_publishes_the_number_of_rows(
     dpcli: Command, data: Path, tmp_path: Path
 ) -> None:
-    """A count of all rows is exact and free under change-one, and the report says so."""
+    """A count of all rows is exact and free under change-one, and the report states it."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SPEC.replace("NEIGHBORS", "change-one"), encoding="utf-8")
     outcome = dpcli(
@@ -333,7 +333,7 @@ def test_change_one_publishes_the_number_of_rows(
 
 
 def test_textbook_sensitivities_are_planned(dpcli: Command, tmp_path: Path) -> None:
-    """Salaries in [20k, 200k] and an age histogram have the textbook's sensitivities."""
+    """Salaries in [20k, 200k] and an age histogram have the sensitivities of textbooks."""
     spec = tmp_path / "spec.yaml"
     found = {}
     for neighbors in ("add-remove", "change-one"):
@@ -365,7 +365,7 @@ def test_textbook_sensitivities_are_planned(dpcli: Command, tmp_path: Path) -> N
 def test_the_draft_fails_helpfully_until_filled_in(
     dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:
-    """init reads the header alone; check names each placeholder; filled in, it releases."""
+    """init reads only the header; check names each placeholder; when filled in, it releases."""
     draft = dpcli("init", PEOPLE)
     spec = tmp_path / "spec.yaml"
     spec.write_text(draft.out, encoding="utf-8")
@@ -380,7 +380,7 @@ def test_the_draft_fails_helpfully_until_filled_in(
     filled = re.sub(r"budget: {epsilon: 0.5}", "budget: {epsilon: 1}", filled)
     filled = re.sub(r"type: FILL_IN", "type: id", filled)
     filled = re.sub(r"min_rows: FILL_IN", "min_rows: 1000", filled)
-    # Two in three notes are blank; with these numbers the check passes whatever its noise.
+    # Two in three notes are blank; with these numbers the check passes for any noise.
     filled = filled.replace("epsilon: 0.02", "epsilon: 0.4").replace(
         "readable: 0.8", "readable: 0.1"
     )
@@ -391,7 +391,7 @@ def test_the_draft_fails_helpfully_until_filled_in(
 
 
 def test_the_schema_is_json(dpcli: Command) -> None:
-    """Editors can read what `schema` prints."""
+    """Editors can read the output of `schema`."""
     assert json.loads(dpcli("schema").out)["$schema"].endswith("2020-12/schema")
 
 
@@ -411,8 +411,10 @@ def test_the_readme_commands_exist() -> None:
 
 
 @pytest.mark.parametrize(("closed", "status"), [("<&-", 0), (">&-", 7), ("2>&-", 0)])
-def test_closed_streams_are_no_fault(spec: Path, data: Path, closed: str, status: int) -> None:
-    """Whoever closes a standard stream gets a documented status and no traceback."""
+def test_closed_streams_have_a_documented_status(
+    spec: Path, data: Path, closed: str, status: int
+) -> None:
+    """A closed standard stream causes no traceback."""
     command = f"{' '.join(DPCLI)} release {spec} {data} -q {closed}"
     done = subprocess.run(
         f"({command})", shell=True, cwd=spec.parent, capture_output=True, text=True, check=False
@@ -426,7 +428,7 @@ def test_closed_streams_are_no_fault(spec: Path, data: Path, closed: str, status
 def test_impossible_outputs_are_refused_before_anything_is_spent(
     name: str, dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """A name that no file can have is a mistake of the command line."""
+    """A name that no file can have is an error of the command line."""
     (tmp_path / "loop").symlink_to("loop")
     output = tmp_path / name if name == "loop" else name
     outcome = dpcli("release", spec, data, "-q", "-o", output)
@@ -435,8 +437,8 @@ def test_impossible_outputs_are_refused_before_anything_is_spent(
     assert not (tmp_path / LEDGER).exists()
 
 
-def test_a_device_gets_no_report_beside_it(dpcli: Command, spec: Path, data: Path) -> None:
-    """`-o /dev/null` makes no file in the folder of devices."""
+def test_a_device_gets_no_report_next_to_it(dpcli: Command, spec: Path, data: Path) -> None:
+    """`-o /dev/null` creates no file in the folder of devices."""
     before = set(Path("/dev").glob("*.json"))
     outcome = dpcli("release", spec, data, "-q", "-o", "/dev/null")
 
@@ -445,14 +447,14 @@ def test_a_device_gets_no_report_beside_it(dpcli: Command, spec: Path, data: Pat
 
 
 def test_a_dash_is_standard_output(dpcli: Command, spec: Path, data: Path) -> None:
-    """`-o -` writes the table to standard output and makes no file."""
+    """`-o -` writes the table to standard output and creates no file."""
     outcome = dpcli("release", spec, data, "-q", "-o", "-")
 
     assert outcome.out.startswith("statistic,")
     assert not Path("-").exists()
 
 
-def test_tiny_numbers_are_told_exactly(dpcli: Command, tmp_path: Path) -> None:
+def test_tiny_numbers_are_printed_exactly(dpcli: Command, tmp_path: Path) -> None:
     """A delta of 1e-15 and a step of 1e-15 are shown as they are."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(

@@ -21,7 +21,7 @@ KEYS = {"level", "code", "message", "file", "line", "column", "hint", "status"}
 
 @pytest.fixture(autouse=True)
 def same_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No ledger is named, and `--no-color` has no effect on other tests."""
+    """No named ledger, and `--no-color` has no effect on other tests."""
     monkeypatch.delenv("DPCLI_LEDGER", raising=False)
     before = os.environ.pop("NO_COLOR", None)
     yield
@@ -41,7 +41,7 @@ def broken(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_errors_as_json_are_one_object_on_a_line(place: int, dpcli: Command, broken: Path) -> None:
-    """Wherever the option stands, each problem has code, message, place, hint and status."""
+    """With the option at any position, each problem has code, message, place, hint and status."""
     words: list[str | Path] = ["check", broken]
     words[place:place] = ["--error-format", "json"]
     done = dpcli(*words)
@@ -56,7 +56,7 @@ def test_errors_as_json_are_one_object_on_a_line(place: int, dpcli: Command, bro
 
 
 def test_usage_errors_as_json_have_the_same_keys(dpcli: Command) -> None:
-    """An option that does not exist is reported like any other problem."""
+    """An unknown option is reported like any other problem."""
     done = dpcli("release", "--error-format=json", "--bogus")
     (problem,) = (json.loads(line) for line in done.err.splitlines())
 
@@ -66,7 +66,7 @@ def test_usage_errors_as_json_have_the_same_keys(dpcli: Command) -> None:
 
 
 def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) -> None:
-    """A release with `--error-format json` writes objects alone on standard error."""
+    """A release with `--error-format json` writes only objects on standard error."""
     out = spec.parent / "o.csv"
     done = dpcli("release", spec, data, "-o", out, "--error-format", "json")
     notices = [json.loads(line) for line in done.err.splitlines()]
@@ -85,7 +85,7 @@ def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) ->
 
 @pytest.mark.parametrize("words", [(), ("ledger",), ("local",)], ids=repr)
 def test_a_group_needs_a_command(words: tuple[str, ...], dpcli: Command) -> None:
-    """Without one, people see an error and the list of commands, and scripts the error alone."""
+    """Without a command, text has an error and the list of commands, and JSON only the error."""
     plain, script = dpcli(*words), dpcli(*words, "--error-format", "json")
 
     assert plain.status == script.status == 2 and not plain.out
@@ -132,14 +132,14 @@ def test_the_version_is_one_line(option: str, dpcli: Command) -> None:
 
 @pytest.mark.parametrize("name", PLACES)
 def test_help_is_a_command_too(name: str, dpcli: Command) -> None:
-    """`dpcli help COMMAND` prints what `dpcli COMMAND --help` prints."""
+    """`dpcli help COMMAND` prints the same as `dpcli COMMAND --help`."""
     assert dpcli("help", *name.split()).out == dpcli(*name.split(), "--help").out
     assert dpcli("help").out == dpcli("help", "help").out == dpcli("--help").out
     assert help_brief(name) in dpcli("help", *name.split()).out
 
 
 def test_check_reports_as_json(dpcli: Command, spec: Path, data: Path, broken: Path) -> None:
-    """With problems or without, standard output is one object; the status is the same."""
+    """With or without problems, standard output is one object; the status is the same."""
     good = dpcli("check", spec, data, "--json")
     bad = dpcli("check", broken, "--json")
     found = json.loads(good.out)
@@ -152,7 +152,7 @@ def test_check_reports_as_json(dpcli: Command, spec: Path, data: Path, broken: P
 
 
 def test_release_reports_as_json(dpcli: Command, spec: Path, data: Path) -> None:
-    """Id, outputs, cost and what is left; published again it charges nothing."""
+    """Id, outputs, cost and what is left; a second publication charges nothing."""
     out = spec.parent / "o.csv"
     words = ("release", spec, data, "-o", out, "--release-id", "a", "--json", "-q")
     first, again = dpcli(*words), dpcli(*words)
@@ -176,7 +176,7 @@ def test_release_as_json_names_its_table(dpcli: Command, spec: Path, data: Path)
 
 
 def test_a_dry_run_plans_and_leaves_nothing(dpcli: Command, spec: Path, data: Path) -> None:
-    """The plan is printed; there is no ledger, no output and no charge afterwards."""
+    """The plan is printed; afterwards there is no ledger, no output and no charge."""
     before = sorted(spec.parent.iterdir())
     done = dpcli("release", spec, data, "-o", spec.parent / "o.csv", "--dry-run")
 
@@ -190,7 +190,7 @@ def test_a_dry_run_plans_and_leaves_nothing(dpcli: Command, spec: Path, data: Pa
 def test_a_dry_run_of_a_known_id_says_that_nothing_is_charged(
     dpcli: Command, spec: Path, data: Path
 ) -> None:
-    """What would be published again is an object on standard output too."""
+    """Standard output has an object with what would be published again."""
     words = ("release", spec, data, "-o", spec.parent / "o.csv", "--release-id", "known")
     assert dpcli(*words).status == 0
 
@@ -200,7 +200,7 @@ def test_a_dry_run_of_a_known_id_says_that_nothing_is_charged(
 
 
 def test_a_dry_run_reads_no_row(dpcli: Command, spec: Path, data: Path) -> None:
-    """What follows the header does not matter: the output is the same for any rows."""
+    """The output is the same for any rows after the header."""
     first = dpcli("release", spec, data, "--dry-run")
     header = data.read_text(encoding="utf-8").split("\n", 1)[0]
     data.write_text(f'{header}\n\x00\n"\n{"x," * 99}\n', encoding="utf-8")
@@ -211,7 +211,7 @@ def test_a_dry_run_reads_no_row(dpcli: Command, spec: Path, data: Path) -> None:
 def test_a_dry_run_ends_as_the_release_would(
     dpcli: Command, spec: Path, data: Path, broken: Path, tmp_path: Path
 ) -> None:
-    """Status 2 to 6 as far as no row decides it, and 0 for a release that was made."""
+    """Status 2 to 6 if no row decides it, and 0 for a release that exists."""
     release = ("release", spec, data)
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n", encoding="utf-8")
@@ -241,14 +241,14 @@ def test_the_root_lists_commands_without_importing_them(dpcli: Command) -> None:
 
 
 def test_the_sample_of_the_readme_passes_a_dry_run(dpcli: Command) -> None:
-    """The specs that come with dpcli fit the data that come with it."""
+    """The specs of dpcli fit the sample data."""
     assert dpcli("release", ROOT / "specs" / "minimal.yaml", PEOPLE, "--dry-run").status == 0
 
 
 def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(
     tmp_path: Path, spec: Path
 ) -> None:
-    """In a process of its own: what the budget refuses has 5, what the header lacks has 4."""
+    """In one output, a refusal of the budget has status 5 and a missing column 4."""
     text = spec.read_text("utf-8").replace("budget: {epsilon: 10,", "budget: {epsilon: 1,")
     spec.write_text(text, encoding="utf-8")
     (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
@@ -266,7 +266,7 @@ def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(
 
 
 def test_all_values_out_of_range_are_reported_at_once(dpcli: Command) -> None:
-    """Each with its option; help is shown all the same if it is asked for."""
+    """Each with its option; --help still shows the help."""
     words = ("simulate", "s.yaml", "--rows", "0", "--seed", "-4", "--runs", "many")
     err = dpcli(*words).err
 

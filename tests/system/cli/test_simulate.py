@@ -29,7 +29,7 @@ def tree(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_every_sample_spec_can_be_simulated(path: Path, dpcli: Command, tmp_path: Path) -> None:
-    """Each prints what it is, keeps its promise, and leaves nothing behind."""
+    """Each output says what it is, passes the privacy test, and leaves no file."""
     spec = tmp_path / "spec.yaml"
     spec.write_bytes(path.read_bytes())
     done = dpcli("simulate", spec, "--rows", 1500, "--runs", 20, "--seed", 3)
@@ -42,7 +42,7 @@ def test_every_sample_spec_can_be_simulated(path: Path, dpcli: Command, tmp_path
 
 
 def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> None:
-    """Its first two members, whatever reads it; predicted errors are those of `plan`."""
+    """The first two members state it; predicted errors are those of `plan`."""
     done = dpcli("simulate", spec, "--rows", 400, "--runs", 5, "--seed", 9, "--json")
     assert done.status == 0
     written: list[str] = []
@@ -68,7 +68,7 @@ def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> No
 def test_a_seed_repeats_the_rows_and_never_the_noise(
     dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """The same file of rows, byte for byte, and other errors."""
+    """The file of rows is the same, byte for byte, and the errors differ."""
     words = ("simulate", spec, "--rows", 300, "--runs", 5, "--json", "--seed")
     first = dpcli(*words, 1, "--dummy", tmp_path / "a.csv")
     again = dpcli(*words, 1, "--dummy", tmp_path / "b.csv")
@@ -78,10 +78,10 @@ def test_a_seed_repeats_the_rows_and_never_the_noise(
     assert first.out != again.out
 
 
-def test_a_fresh_seed_is_told_and_repeats_the_rows(
+def test_a_fresh_seed_is_printed_and_repeats_the_rows(
     dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """Without --seed the rows are new each time, and can be had again."""
+    """Without --seed, each run has new rows, which the printed seed gives again."""
     words = ("simulate", spec, "--rows", 50, "--runs", 1, "--json")
     done = [
         json.loads(dpcli(*words, "--dummy", tmp_path / name).out)["dummy"]["seed"]
@@ -95,7 +95,7 @@ def test_a_fresh_seed_is_told_and_repeats_the_rows(
 def test_the_dummy_file_is_marked_and_fits_the_spec(
     dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """Each row says that it is none; `check` and `release` read the file as any other."""
+    """Each row is marked as synthetic; `check` and `release` read the file like any other."""
     path = tmp_path / "dummy.csv"
     dpcli("simulate", spec, "--rows", 200, "--runs", 1, "--dummy", path)
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
@@ -107,7 +107,7 @@ def test_the_dummy_file_is_marked_and_fits_the_spec(
 
 
 def test_a_dummy_file_replaces_nothing(dpcli: Command, spec: Path, data: Path) -> None:
-    """Neither data nor the spec nor what a link points to; and nothing is simulated."""
+    """It replaces neither data, nor the spec, nor the target of a link; nothing is simulated."""
     link = spec.with_name("link.csv")
     link.symlink_to(data)
     before = data.read_bytes(), spec.read_bytes()
@@ -133,10 +133,10 @@ def test_a_dummy_file_replaces_nothing(dpcli: Command, spec: Path, data: Path) -
         (("--rows", "9", "--dummy", "no/such/folder/x.csv"), "output-folder"),
     ],
 )
-def test_impossible_words_are_told(
+def test_impossible_options_are_refused(
     dpcli: Command, spec: Path, words: Sequence[str], code: str
 ) -> None:
-    """With a code and a hint, before anything is invented."""
+    """With a code and a hint, before any row is made."""
     done = dpcli("simulate", spec, *words)
     assert (done.status, done.out) == (2, "")
     assert f"error[{code}]" in done.err
@@ -149,21 +149,21 @@ def test_impossible_words_are_told(
 def test_a_number_beyond_limits(
     option: str, number: int, least: int, dpcli: Command, spec: Path
 ) -> None:
-    """The message names the limits."""
+    """The message has the limits."""
     done = dpcli("simulate", spec, "--rows", 5, option, number)
     assert "error[number-beyond-limits]" in done.err
     assert f"`{option}` takes a whole number from {least} to " in done.err
 
 
 def test_data_cannot_be_named(dpcli: Command, spec: Path, data: Path) -> None:
-    """No second word is taken, as an argument or as an option."""
+    """No second argument or option is accepted."""
     assert dpcli("simulate", spec, data, "--rows", 5).status == 2
     for option in ("--data", "--input", "--epsilon", "--no-noise", "--noise-seed"):
         assert dpcli("simulate", spec, "--rows", 5, option, data).status == 2
 
 
 def test_only_a_simulation_has_a_seed(dpcli: Command) -> None:
-    """No other command knows the word, and this one says what it is for."""
+    """No other command has the option, and its help states its use."""
     from dpcli.cli.commands import COMMANDS
 
     for command in (*COMMANDS, "local randomize", "local estimate", "ledger init"):
@@ -172,14 +172,14 @@ def test_only_a_simulation_has_a_seed(dpcli: Command) -> None:
 
 
 def test_a_local_spec_is_refused(dpcli: Command) -> None:
-    """With the command that tells its errors."""
+    """The hint has the command that shows its errors."""
     done = dpcli("simulate", LOCAL, "--rows", 10)
     assert done.status == 2
     assert "error[simulate-local]" in done.err
     assert "--records" in done.err
 
 
-def test_over_budget_is_simulated_and_told_as_plan_does(dpcli: Command, spec: Path) -> None:
+def test_over_budget_is_simulated_and_refused_like_a_plan(dpcli: Command, spec: Path) -> None:
     """The tables, then status 5."""
     spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10,", "epsilon: 1,"))
     done = dpcli("simulate", spec, "--rows", 50, "--runs", 2)
@@ -189,7 +189,7 @@ def test_over_budget_is_simulated_and_told_as_plan_does(dpcli: Command, spec: Pa
 
 
 def test_quiet_leaves_out_the_notes(dpcli: Command, spec: Path) -> None:
-    """The heading stays: nobody shall take the tables for a release."""
+    """The heading stays, so that no reader takes the tables for a release."""
     loud = dpcli("simulate", spec, "--rows", 50, "--runs", 2, "--seed", 1)
     quiet = dpcli("simulate", spec, "--rows", 50, "--runs", 2, "--seed", 1, "--quiet")
     assert "errors are those of the noise" in loud.out
@@ -197,10 +197,10 @@ def test_quiet_leaves_out_the_notes(dpcli: Command, spec: Path) -> None:
     assert quiet.out.splitlines()[0] == HEADING
 
 
-def test_a_broken_promise_fails(
+def test_a_mechanism_with_too_little_noise_fails(
     dpcli: Command, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Noise of a tenth of the scale is shown in the table, in JSON and by the status."""
+    """Noise of a tenth of the scale is reported in the table, in JSON and by the status."""
     real = Laplace.add_noise
 
     def wrong(self: Laplace, noise: Noise, values: Array) -> Array:
@@ -218,7 +218,7 @@ def test_a_broken_promise_fails(
 def test_the_environment_names_no_data(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is no variable that a simulation reads, least of all for its rows."""
+    """A simulation reads no environment variable."""
     for name in ("DPCLI_DATA", "DPCLI_DUMMY", "DPCLI_SEED", "DPCLI_LEDGER"):
         monkeypatch.setenv(name, str(data))
     done = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json")
@@ -244,7 +244,7 @@ print(status, *sorted(set(opened)), sep="\\n", file=sys.stderr)
 
 @pytest.mark.parametrize("name", ["town-people", "tables"])
 def test_nothing_but_the_spec_is_opened(name: str, tmp_path: Path) -> None:
-    """No data beside it, no ledger, no socket: only the spec, and the nameless dummy."""
+    """Not data, a ledger or a socket: only the spec, and an unnamed temporary file."""
     folder, scratch = tmp_path / "work", tmp_path / "scratch"
     folder.mkdir()
     scratch.mkdir()
@@ -270,7 +270,7 @@ def test_nothing_but_the_spec_is_opened(name: str, tmp_path: Path) -> None:
 
 
 def test_predicted_errors_do_not_depend_on_rows(dpcli: Command, spec: Path) -> None:
-    """They are those of the plan: more rows change what is observed of means alone."""
+    """They are those of the plan: more rows change the observed errors of means alone."""
     found = []
     for rows in (10, 2000):
         done = dpcli("simulate", spec, "--rows", rows, "--runs", 40, "--seed", 1, "--json")

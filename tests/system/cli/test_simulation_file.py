@@ -43,19 +43,19 @@ class Place:
         self.dpcli = dpcli
 
     def simulate(self) -> None:
-        """Keeps the findings of a short simulation."""
+        """Save a short simulation."""
         done = self.dpcli(
             "simulate", self.spec, "--rows", 200, "--runs", 2, "--seed", 1, "--into", self.found
         )
         assert done.status == 0, done.err
 
     def release(self, *words: str | Path) -> tuple[int, str]:
-        """The exit status of a release with the findings, and what is said of it."""
+        """The exit status and the messages of a release with the simulation."""
         done = self.dpcli("release", self.spec, self.data, "-q", "--simulation", self.found, *words)
         return done.status, done.err
 
     def read_report(self) -> dict[str, Any]:
-        """The report of a release with the findings."""
+        """The report of a release with the simulation."""
         status, err = self.release("--report", self.report, "--force")
         assert status == 0, err
         report: dict[str, Any] = json.loads(self.report.read_text(encoding="utf-8"))
@@ -71,7 +71,7 @@ def place(tmp_path: Path, dpcli: Command) -> Place:
 
 
 def test_the_report_has_the_bias_that_the_simulation_found(place: Place) -> None:
-    """Every number that the limits changed is there, with the digits of the simulation."""
+    """It has every number that the limits changed, with the digits of the simulation."""
     found = json.loads(place.found.read_text(encoding="utf-8"))
     report = place.read_report()
 
@@ -85,8 +85,8 @@ def test_the_report_has_the_bias_that_the_simulation_found(place: Place) -> None
 
 
 @pytest.mark.parametrize("ending", ["md", "html"])
-def test_other_formats_say_it_too(place: Place, ending: str, tmp_path: Path) -> None:
-    """The section stands in the reports for people, and only if findings were given."""
+def test_other_formats_have_the_bias_too(place: Place, ending: str, tmp_path: Path) -> None:
+    """Only reports of a release with a simulation have the section."""
     with_it, without = tmp_path / f"with.{ending}", tmp_path / f"without.{ending}"
     assert place.release("--report", with_it)[0] == 0
     done = place.dpcli("release", place.spec, place.data, "-q", "--report", without)
@@ -97,7 +97,7 @@ def test_other_formats_say_it_too(place: Place, ending: str, tmp_path: Path) -> 
     assert "invented rows" not in without.read_text("utf-8")
 
 
-def test_findings_about_another_text_of_the_spec_are_refused(place: Place) -> None:
+def test_a_simulation_of_another_text_of_the_spec_is_refused(place: Place) -> None:
     """Exit 2, before anything is charged."""
     place.spec.write_text(SPEC.replace("max_rows: 2", "max_rows: 3"), encoding="utf-8")
     status, err = place.release()
@@ -128,10 +128,10 @@ def _a_list(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_without_people, _formula, _exponent, _other_name, _a_list])
-def test_a_file_that_holds_no_findings_is_refused(
+def test_a_file_that_is_not_a_simulation_is_refused(
     place: Place, spoil: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Nothing gets into a public report that no simulation could have written."""
+    """A public report contains only what a simulation could have written."""
     found = json.loads(place.found.read_text(encoding="utf-8"))
     spoil(found)
     place.found.write_text(json.dumps(found), encoding="utf-8")
@@ -143,7 +143,7 @@ def test_a_file_that_holds_no_findings_is_refused(
 
 @pytest.mark.parametrize("text", ["", "[" * 100_000, '{"simulation": true}', "who,sex\n1,f\n"])
 def test_odd_files_are_refused_without_being_quoted(place: Place, text: str) -> None:
-    """Whatever the file holds, the message names the file alone."""
+    """For any content of the file, the message has only the name of the file."""
     place.found.write_text(text, encoding="utf-8")
     status, err = place.release()
 
@@ -151,8 +151,8 @@ def test_odd_files_are_refused_without_being_quoted(place: Place, text: str) -> 
     assert f"error[simulation-unreadable]: `{place.found}` holds no findings" in err
 
 
-def test_findings_replace_findings_and_nothing_else(place: Place) -> None:
-    """The command can be repeated; data and specs are safe from it."""
+def test_a_simulation_replaces_a_simulation_and_nothing_else(place: Place) -> None:
+    """The command can be repeated; data and specs are not replaced."""
     place.simulate()
     before = place.data.read_bytes()
     done = place.dpcli("simulate", place.spec, "--rows", 10, "--runs", 1, "--into", place.data)
@@ -163,7 +163,7 @@ def test_findings_replace_findings_and_nothing_else(place: Place) -> None:
 
 
 def test_the_same_id_publishes_what_is_stored(place: Place, tmp_path: Path) -> None:
-    """Other findings under the same id change no byte: the stored report wins."""
+    """Another simulation under the same id changes no byte of the stored report."""
     reports = [tmp_path / "a.json", tmp_path / "b.json"]
     for report in reports:
         assert place.release("--release-id", "one", "--report", report)[0] == 0

@@ -1,4 +1,4 @@
-"""Every statistic from the command line: odd data, private groups, both layouts."""
+"""Every statistic from the command line: unusual data, private groups, both layouts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ DATA = {
 def test_every_statistic_answers_any_data(
     name: str, neighbors: str, dpcli: Command, tmp_path: Path
 ) -> None:
-    """Whatever the rows, each statistic is published, with both reports that tell the same."""
+    """For any rows, each statistic is published, and both reports state the same numbers."""
     spec, file, out = tmp_path / "s.yaml", tmp_path / "d.csv", tmp_path / "o.csv"
     spec.write_text(SPEC.replace("NEIGHBORS", neighbors), encoding="utf-8")
     file.write_text(DATA[name], encoding="utf-8")
@@ -94,8 +94,8 @@ def test_every_statistic_answers_any_data(
     outcome = dpcli("release", spec, file, "-o", out, *reports)
     assert outcome.status == 0, outcome.err
     rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
-    told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert sum(len(each["cells"]) for each in told["statistics"]) == len(rows)
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert sum(len(each["cells"]) for each in report["statistics"]) == len(rows)
     published = {row["statistic"] for row in rows}
     assert {"plain", "plain.raw", "s", "low", "high", "sole", "cut", "cr"} <= published
     if name == "people":
@@ -110,7 +110,7 @@ def test_every_statistic_answers_any_data(
 def test_a_fault_after_the_noise_is_charged(
     where: str, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A release that fails when noise was drawn is charged and void, whatever made it fail."""
+    """A release that fails after noise was drawn is charged and void, for any cause."""
     spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
     spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
     file.write_text(DATA["people"], encoding="utf-8")
@@ -136,7 +136,7 @@ def test_a_fault_after_the_noise_is_charged(
 
 
 def test_raw_numbers_have_intervals_that_hold_them_or_none(dpcli: Command, tmp_path: Path) -> None:
-    """What noise drove out of its range is shown without the interval of the range."""
+    """A number that noise moved out of its range has no interval of that range."""
     spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
     text = SPEC.replace("NEIGHBORS", "add-remove").replace("epsilon: 200", "epsilon: 1000")
     spec.write_text(
@@ -158,7 +158,7 @@ def test_raw_numbers_have_intervals_that_hold_them_or_none(dpcli: Command, tmp_p
 def test_many_private_groups_with_many_candidates_fit_into_memory(
     dpcli: Command, tmp_path: Path
 ) -> None:
-    """Ten thousand groups of one person each, none of them shown, cost no scores."""
+    """Ten thousand groups of one person, none of them shown, allocate no scores."""
     spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
     spec.write_text(
         """
@@ -185,8 +185,8 @@ statistics:
     assert len(rows) == 2 + 10_001
 
 
-def test_tables_that_nobody_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:
-    """Under change-one a table of one cell is the public number of rows, and agrees."""
+def test_tables_that_no_row_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:
+    """Under change-one, a table of one cell is the public number of rows."""
     spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
     spec.write_text(
         """
@@ -214,20 +214,20 @@ statistics:
 
 
 def test_every_statistic_is_in_a_sample_spec() -> None:
-    """Whoever wants to ask for a statistic finds a spec that does, with its reasons."""
+    """For each statistic there is a sample spec with comments."""
     specs = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "specs").glob("*.yaml"))
     for statistic in STATISTICS:
         assert f"statistic: {statistic.name}" in specs
 
 
 def test_the_spec_above_asks_for_every_statistic() -> None:
-    """A statistic that is listed is asked for from the command line."""
+    """Every registered statistic is requested from the command line."""
     for statistic in STATISTICS:
         assert f"statistic: {statistic.name}," in SPEC
 
 
 def test_wide_tables_of_every_statistic_are_read_alike(dpcli: Command, tmp_path: Path) -> None:
-    """A plain reader of CSV and polars see the same tables; chosen labels stand in cells."""
+    """A plain CSV reader and polars see the same tables; chosen labels are in cells."""
     spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
     spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
     file.write_text(DATA["people"], encoding="utf-8")

@@ -1,4 +1,4 @@
-"""No name of a file, a column or a label acts on the terminal that shows it."""
+"""No name of a file, a column or a label controls the terminal that shows it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\
 
 
 def clean(outcome: Outcome) -> bool:
-    """Whether a terminal shows the words of a run as they are, without a forged line."""
+    """Whether a terminal shows an output as it is, without a forged line."""
     words = outcome.out + outcome.err
     return not ACTS.search(words) and not re.search(r"^error.forged", words, re.MULTILINE)
 
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A folder with an odd name, in which the files have odd names too."""
+    """A folder with an unusual name, which has files with unusual names."""
     folder = tmp_path / ODD
     folder.mkdir()
     spec = folder / f"{ODD}.yaml"
@@ -95,7 +95,7 @@ COMMANDS = (
 def test_names_of_files_are_escaped(
     words: tuple[str, ...], odd: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a command says of its words and files, no raw control character is in it."""
+    """No message about arguments and files has a raw control character."""
     monkeypatch.chdir(odd.parent)
     outcome = dpcli(*(word.replace("O", ODD, 1) for word in words))
 
@@ -104,7 +104,7 @@ def test_names_of_files_are_escaped(
 
 
 def test_labels_and_texts_of_specs_are_escaped(dpcli: Command, tmp_path: Path, data: Path) -> None:
-    """Turns of direction in labels, names and mistakes are shown as escapes."""
+    """Direction marks in labels, names and errors are shown as escapes."""
     spec = tmp_path / "spec.yaml"
     for old, new in (
         ("f: female", "f: fe\u202emale"),
@@ -123,23 +123,23 @@ def test_labels_and_texts_of_specs_are_escaped(dpcli: Command, tmp_path: Path, d
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
-def test_every_stream_of_text_is_guarded(character: str) -> None:
-    """What is written to a guarded stream arrives with escapes; lines and tabs stay."""
+def test_every_text_stream_is_escaped(character: str) -> None:
+    """Text in an escaped stream arrives with escapes; line ends and tabs stay."""
     target = io.StringIO()
     EscapedStream(target).write(f"a\tb\n{character}")
 
     assert target.getvalue() == "a\tb\n" + ascii(character)[1:-1]
 
 
-def test_what_is_harmless_stays() -> None:
+def test_other_characters_are_not_escaped() -> None:
     """Letters of all scripts, joiners of emoji and blanks are printed as they are."""
     text = "Größe 年齢 возраст \N{ZERO WIDTH JOINER} \N{NO-BREAK SPACE} \N{SLICE OF PIZZA}"
 
     assert escaped(text) == text
 
 
-def test_commands_and_places_stay_whole() -> None:
-    """What can be copied from a message is never broken between words."""
+def test_commands_and_places_are_not_broken() -> None:
+    """A command or a place in a message is never broken between words."""
     place = " --> a folder with spaces/and a long name.yaml:12:3"
     command = "`dpcli ledger export day-1 --report check.md`"
     lines = wrapped(f"error: something is wrong\n{place}\nhint: then use {command} again", 40)
@@ -150,14 +150,14 @@ def test_commands_and_places_stay_whole() -> None:
 
 
 def test_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """A name with line ends in it does not begin a line."""
+    """A name with line ends does not begin a new line."""
     print_line("a\nb\r\u2028c")
 
     assert capsys.readouterr().err == "a\\nb\\r\\u2028c\n"
 
 
-def test_no_category_of_unseen_characters_passes_a_line() -> None:
-    """Of all characters, those of the unseen categories are escaped in messages."""
+def test_invisible_characters_are_escaped() -> None:
+    """Of all characters, those of the invisible categories are escaped in messages."""
     for number in range(0x11000):
         kind = unicodedata.category(chr(number))
         assert (escape_controls(chr(number)) == chr(number)) == (
@@ -166,10 +166,10 @@ def test_no_category_of_unseen_characters_passes_a_line() -> None:
 
 
 @pytest.mark.parametrize("columns", [24, 40, 60, 80])
-def test_a_table_fits_a_terminal_with_every_number_whole(
+def test_a_table_fits_a_terminal_without_breaking_a_number(
     columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spare columns go first, then cells are wrapped, then each cell gets a line."""
+    """Spare columns are left out first, then cells are wrapped, then each cell gets a line."""
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -183,8 +183,8 @@ def test_a_table_fits_a_terminal_with_every_number_whole(
     assert any(re.fullmatch(r"  error 95%  1234567.25", line) for line in lines) == (columns == 24)
 
 
-def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells are escaped also where lines are drawn to the terminal itself."""
+def test_a_table_on_a_terminal_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells are also escaped where lines are drawn to the terminal itself."""
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", screen)
@@ -211,7 +211,7 @@ def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> N
 def test_backticks_of_a_user_are_shown(
     line: str, shown: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bold replaces those around a word, where no others are in the line."""
+    """Bold replaces backticks around a word only if the line has no others."""
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)

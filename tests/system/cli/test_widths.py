@@ -1,4 +1,4 @@
-"""Every command reads well on a terminal of 80 columns, and on one of 200."""
+"""Every command is readable on a terminal of 80 columns, and on one of 200."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
 @pytest.mark.parametrize("columns", [NARROW, WIDE])
 @pytest.mark.parametrize("line", NOISY)
 def test_tables_with_noise_fit(line: str, columns: int, place: Path) -> None:
-    """No line is wider than the terminal, and names of statistics and columns are whole."""
+    """No line is wider than the terminal, and names of statistics and columns are not broken."""
     seen = on_terminal(*line.split(), columns=columns, cwd=place)
 
     assert seen.status == 0
@@ -127,8 +127,8 @@ def test_tables_with_noise_fit(line: str, columns: int, place: Path) -> None:
     assert {"statistic", "people", "visits", "ages", "mean_income"} <= words(seen.text)
 
 
-def test_a_terminal_shows_the_table_for_people_alone(place: Path) -> None:
-    """Without -o the values are on a terminal once, and not as CSV."""
+def test_a_terminal_shows_the_summary_in_place_of_csv(place: Path) -> None:
+    """Without -o, the values are on a terminal once, and not as CSV."""
     line = "release specs/town.yaml sample_data/people.csv --ledger book.sqlite"
     seen = on_terminal(*line.split(), columns=WIDE, cwd=place)
 
@@ -138,8 +138,8 @@ def test_a_terminal_shows_the_table_for_people_alone(place: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_colour_can_be_refused(where: str, place: Path) -> None:
-    """No sequence of colours is written with `--no-color`, which stands before or after."""
+def test_color_can_be_refused(where: str, place: Path) -> None:
+    """With `--no-color`, before or after the command, no color is written."""
     line = ["check", "broken.yaml"]
     given = ["--no-color", *line] if where == "before" else [*line, "--no-color"]
     script = (
@@ -175,7 +175,7 @@ def test_carets_stay_below_their_words(place: Path) -> None:
 
 
 def test_piped_text_is_not_wrapped(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a program reads has one line for each row and each note, whatever the width."""
+    """Piped output has one line for each row and each note, at any width."""
     found = []
     for columns in ("40", "200"):
         monkeypatch.setenv("COLUMNS", columns)
