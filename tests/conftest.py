@@ -11,10 +11,10 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
-from tests.support.cli import dpcli, freeze, no_ledger_among_the_specs
+from tests.support.cli import dpcli, freeze, remove_ledger_of_samples
 from tests.support.streams import stream
 
-__all__ = ["dpcli", "freeze", "no_ledger_among_the_specs", "stream"]
+__all__ = ["dpcli", "freeze", "remove_ledger_of_samples", "stream"]
 
 # How long an example takes depends on what else the machine does.
 hypothesis.settings.register_profile("patient", deadline=None)

@@ -9,7 +9,7 @@ import typer
 
 from dpcli.charging import sharing_warnings
 from dpcli.cli.accounts import forecast_balance, warn
-from dpcli.cli.console import print_json, problem_facts, print_line
+from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.text_tables import write_table

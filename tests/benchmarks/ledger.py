@@ -1,7 +1,7 @@
-"""Ten years of nightly releases on one ledger: what one more costs, at first and at last.
+"""The time of a release on a ledger with ten years of nightly releases, and on a new one.
 
-`python tests/benchmarks/ledger.py [RELEASES]` prints whole-process times of a release
-and of `ledger verify` on a new ledger and on one with that many releases.
+`python tests/benchmarks/ledger.py [RELEASES]` prints the process times of a release and of
+`ledger verify` on a new ledger and on one with that number of releases.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
-    """Charge for that many releases of the same answers, without syncing each."""
+    """Charge for a number of releases of the same answers, without syncing each."""
     plan = make_plan(read_central_spec(spec))
     entries = estimates_of(plan, aggregate_data(plan, (str(data),)))
     book.connection.execute("PRAGMA synchronous = OFF")

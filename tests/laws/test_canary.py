@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Command, forget
+from tests.support.cli import Command, remove_ledger
 
 CANARY = "CANARY7f3a"
 HEADER = ["age", "income", "sex", "since", "note"]
@@ -73,7 +73,7 @@ def test_a_canary_in_any_cell_shows_nowhere_and_changes_no_status(
             table = [HEADER, *(list(cells) for cells in ROWS)]
             table[row + 1][column] = word
             data.write_bytes(malformed(table))
-            forget(tmp_path)
+            remove_ledger(tmp_path)
             reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
             outcome = dpcli("release", spec, data, "-o", tmp_path / "o.csv", *reports, "--force")
             statuses.append(outcome.status)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DATA, Command, forget
+from tests.support.cli import DATA, Command, remove_ledger
 
 ODD_ROWS = [
     "NaN,NaN,NaN,NaN,NaN",
@@ -132,7 +132,7 @@ def test_the_order_of_rows_changes_no_byte(
 def test_two_runs_never_share_their_noise(dpcli: Command, spec: Path, data: Path) -> None:
     """Without a test's hand on the entropy, the same release twice differs."""
     first = dpcli("release", spec, data, "-q")
-    forget(spec.parent)
+    remove_ledger(spec.parent)
     second = dpcli("release", spec, data, "-q")
 
     assert first.status == second.status == 0

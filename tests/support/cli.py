@@ -53,7 +53,7 @@ age,income,sex,since,note
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run told the world."""
+    """The status and the output of a command."""
 
     status: int
     out: str
@@ -79,25 +79,25 @@ def dpcli(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
     return command
 
 
-def forget(folder: Path) -> None:
+def remove_ledger(folder: Path) -> None:
     """Remove the ledger of a folder, which only tests may do."""
     for path in folder.glob("dpcli-ledger.sqlite*"):
         path.unlink()
 
 
 @pytest.fixture(autouse=True)
-def no_ledger_among_the_specs() -> Iterator[None]:
-    """Whatever a test releases beside the sample specs, their folder stays as it was."""
+def remove_ledger_of_samples() -> Iterator[None]:
+    """Keep the folder of the sample specs free of ledgers."""
     yield
-    forget(ROOT / "specs")
+    remove_ledger(ROOT / "specs")
 
 
 @pytest.fixture
 def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
-    """Begin the same noise, the same time and a fresh ledger, each time it is called."""
+    """Start the same noise, the same time and a new ledger, each time it is called."""
 
     def again() -> None:
-        forget(tmp_path)
+        remove_ledger(tmp_path)
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
         freeze_priorities(monkeypatch)
         monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2026-01-01T00:00:00Z")
@@ -107,7 +107,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
-    """A spec with every statistic, under add-remove."""
+    """A spec with several statistics, under add-remove."""
     path = tmp_path / "spec.yaml"
     path.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
     return path
@@ -115,7 +115,7 @@ def spec(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A small well-formed file for it."""
+    """A small valid file for the spec."""
     path = tmp_path / "data.csv"
     path.write_text(DATA, encoding="utf-8")
     return path

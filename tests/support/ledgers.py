@@ -36,19 +36,19 @@ def charge(
 
 
 def render(receipt: Receipt) -> dict[str, bytes]:
-    """Outputs that contain their place in the ledger."""
+    """Outputs that contain the entry and its head."""
     return {"table.csv": f"{receipt.entry} {receipt.head}".encode()}
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the ledger of a test is."""
+    """The path of the ledger of a test."""
     return tmp_path / "ledger.sqlite"
 
 
 @pytest.fixture
 def ledger(path: Path) -> Iterator[Ledger]:
-    """A fresh ledger without accounts."""
+    """A new ledger without accounts."""
     book = create_ledger(path)
     yield book
     book.close()

@@ -18,7 +18,7 @@ STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Screen:
-    """What a command showed on a terminal, without styles, and its status."""
+    """The output of a command on a terminal, without styles, and its status."""
 
     status: int
     text: str

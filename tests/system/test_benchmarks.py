@@ -1,4 +1,4 @@
-"""Benchmarks of small files, so that those of large ones work."""
+"""The benchmarks on small files, so that those on large files work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.benchmarks.workloads import WORKLOADS, commands_of, make_file
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_and_its_queries_run(name: str, tmp_path: Path) -> None:
-    """Each command succeeds and takes some memory."""
+    """Each command succeeds and uses some memory."""
     make_file(tmp_path / "data.csv", 1000)
     for command in commands_of(name, tmp_path, tmp_path / "data.csv").values():
         assert run(command).megabytes > 0

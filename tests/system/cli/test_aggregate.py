@@ -11,7 +11,7 @@ import pytest
 from dpcli import __version__
 from dpcli.engine import partials
 from dpcli.noise import entropy
-from tests.support.cli import DATA, Command, forget
+from tests.support.cli import DATA, Command, remove_ledger
 from tests.support.streams import Stream
 
 
@@ -34,7 +34,7 @@ def test_a_release_of_parts_is_the_release_of_their_rows(
     """With the same noise, the table and the numbers of the report are the same."""
     found = []
     for words in ([data], ["--partials", *parts], [parts[1], "--partials", parts[0]]):
-        forget(spec.parent)
+        remove_ledger(spec.parent)
         monkeypatch.setattr(entropy, "source", Stream("parts"))
         monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2026-01-01T00:00:00Z")
         report = spec.parent / "report.json"

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from tests.laws.test_non_interference import parts, skeleton
-from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, forget
+from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, remove_ledger
 
 Table = list[list[str]]
 
@@ -123,7 +123,7 @@ def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
             table = [HEADER, *(list(cells) for cells in ROWS)]
             table[row + 1][column] = word
             files = write_files(kind, table, data)
-            forget(tmp_path)
+            remove_ledger(tmp_path)
             words = ["release", spec, *files, "-o", tmp_path / "o.csv", "--force"]
             outcome = dpcli(*words)
             seen = outcome.out + outcome.err
@@ -212,7 +212,7 @@ def test_standard_input_may_be_one_of_several_files(spec: Path, tmp_path: Path) 
     data = tmp_path / "a.csv"
     data.write_text(text([HEADER, *ROWS]), encoding="utf-8")
     for piped in (text([HEADER, *ROWS]).encode(), parquet([HEADER, *ROWS])):
-        forget(tmp_path)
+        remove_ledger(tmp_path)
         done = subprocess.run(
             [sys.executable, "-m", "dpcli", "release", spec, "-", data, "-q"],
             input=piped, capture_output=True, check=False,
@@ -296,7 +296,7 @@ def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_pat
     second.write_bytes(gzip.compress(text(turned).encode()))
     columns = []
     for files in ([whole], [first, second]):
-        forget(tmp_path)
+        remove_ledger(tmp_path)
         outcome = dpcli("local", "randomize", spec, *files, "-q")
         assert outcome.status == 0, outcome.err
         collected = list(csv.DictReader(io.StringIO(outcome.out)))

@@ -19,7 +19,7 @@ from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import QualityResult, check_quality
 from dpcli.specification.load import parse_central_spec
-from tests.support.cli import ROOT, Command, Outcome, forget
+from tests.support.cli import ROOT, Command, Outcome, remove_ledger
 
 ROWS = 3_000
 
@@ -280,7 +280,7 @@ def test_a_refusal_does_not_depend_on_the_check(
     """If another release spent the budget after the check, both outcomes are refused alike."""
     outcomes = []
     for make in (readable, lambda folder: write(folder, "open-ended ages")):
-        forget(tmp_path)
+        remove_ledger(tmp_path)
         spec, data = make(tmp_path)
         drawn: list[bool] = []
 
@@ -311,7 +311,7 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
         raise LedgerError([Problem("ledger-unusable", "the disk is full")])
 
     for make in (readable, lambda folder: write(folder, "open-ended ages")):
-        forget(tmp_path)
+        remove_ledger(tmp_path)
         spec, data = make(tmp_path)
         with monkeypatch.context() as patched:
             patched.setattr(OpenCharge, "commit", full)
@@ -434,7 +434,7 @@ def test_simulation_counts_the_runs_that_the_check_stops(dpcli: Command, tmp_pat
 
     assert few >= 45
     assert enough <= 3
-    forget(tmp_path)
+    remove_ledger(tmp_path)
 
 
 def test_a_stopped_release_leaves_the_ledger_usable(dpcli: Command, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 import pytest
 
-from tests.support.cli import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, forget
+from tests.support.cli import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, remove_ledger
 
 DPCLI = [sys.executable, "-m", "dpcli"]
 LEDGER = "dpcli-ledger.sqlite"
@@ -119,7 +119,7 @@ def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
     piped = subprocess.run(
         [*DPCLI, "release", spec, "-", "-q"], input=DATA.encode(), capture_output=True, check=True
     )
-    forget(spec.parent)
+    remove_ledger(spec.parent)
     read = subprocess.run([*DPCLI, "release", spec, data, "-q"], capture_output=True, check=True)
 
     assert [line[:-4] for line in lines(piped.stdout.decode())] == [
@@ -222,7 +222,7 @@ def test_exactly_the_budget_is_allowed(dpcli: Command, data: Path, tmp_path: Pat
             "  - {name: b, statistic: count, epsilon: 0.2}\n" + extra,
             encoding="utf-8",
         )
-        forget(tmp_path)
+        remove_ledger(tmp_path)
         assert dpcli("release", spec, data, "-q").status == status
 
 

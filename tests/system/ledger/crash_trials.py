@@ -21,7 +21,7 @@ from dpcli.ledger import anchor, ledger, store
 from dpcli.ledger.ledger import Ledger
 
 for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
-    # Children are forked from here, and shall not all load the same.
+    # Import everything once, before processes are forked.
     if not _module.name.endswith("__main__"):
         importlib.import_module(_module.name)
 
@@ -30,7 +30,7 @@ dpcli: 1
 dataset: town
 privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1000}}
 columns: {sex: {type: category, values: [f, m]}}
-statistics: [{name: n, statistic: count, by: [sex], epsilon: 0.01}]
+statistics: [{name: n, statistic: record_events, by: [sex], epsilon: 0.01}]
 """
 DATA = "sex\nf\nm\nm\n"
 
@@ -45,7 +45,7 @@ POINTS = [
     (store, "append_anchor"),
     (anchor, "read_anchor"),
 ]
-"""What is done around every sync, commit and rename."""
+"""The functions around every sync, commit and rename."""
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def words(folder: Path, release_id: str) -> list[str]:
     ]  # fmt: skip
 
 
-def begin(folder: Path, release_id: str, prepare: Callable[[], None] = lambda: None) -> int:
-    """Start a release in a forked process, and return its number."""
+def start_release(folder: Path, release_id: str, prepare: Callable[[], None] = lambda: None) -> int:
+    """Start a release in a forked process, and return its process id."""
     child = os.fork()
     if child:
         return child
@@ -80,25 +80,25 @@ def begin(folder: Path, release_id: str, prepare: Callable[[], None] = lambda: N
         os._exit(99)
 
 
-def ended(child: int) -> int:
-    """Wait for a process: its exit status, negative for a signal."""
+def exit_status(child: int) -> int:
+    """Wait for a process, and return its exit status, negative for a signal."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def visible(folder: Path, release_id: str) -> set[bytes]:
-    """Every table of that release that could have been seen."""
+def visible_tables(folder: Path, release_id: str) -> set[bytes]:
+    """Every table of that release that could have been read."""
     path = folder / f"{release_id}.csv"
     return {path.read_bytes()} if path.exists() else set()
 
 
-def count(events: list[str]) -> None:
-    """Note from now on every event of a release made in this process."""
+def record_events(events: list[str]) -> None:
+    """From now on, record every event of a release made in this process."""
     for owner, name in POINTS:
-        setattr(owner, name, noted(getattr(owner, name), name, events))
+        setattr(owner, name, recorded(getattr(owner, name), name, events))
 
 
-def noted(original: Callable[..., Any], name: str, events: list[str]) -> Callable[..., Any]:
-    """A function that notes its beginning and its end."""
+def recorded(original: Callable[..., Any], name: str, events: list[str]) -> Callable[..., Any]:
+    """A function that records its beginning and its end."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         events.append(f"before {name}")
@@ -109,24 +109,24 @@ def noted(original: Callable[..., Any], name: str, events: list[str]) -> Callabl
     return call
 
 
-class Suicide(list[str]):
-    """A list of events that kills the process at the event of a given number."""
+class KillingList(list[str]):
+    """A list of events that kills the process at the event with a given number."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
 
     def append(self, event: str) -> None:
-        """Note the event, or die."""
+        """Record the event, or kill the process."""
         if len(self) == self.number:
             os.kill(os.getpid(), signal.SIGKILL)
         super().append(event)
 
 
-def settled(folder: Path, release_id: str, seen: set[bytes]) -> None:
-    """A clean retry succeeds, and one table was ever visible, for one charge."""
-    assert ended(begin(folder, release_id)) == 0
-    seen |= visible(folder, release_id)
+def check_retry(folder: Path, release_id: str, seen: set[bytes]) -> None:
+    """A retry succeeds, and one table was ever visible, for one charge."""
+    assert exit_status(start_release(folder, release_id)) == 0
+    seen |= visible_tables(folder, release_id)
     assert len(seen) == 1
     book = Ledger.open(folder / "dpcli-ledger.sqlite")
     charges = [entry for entry in book.releases("town") if entry.release_id == release_id]
@@ -134,92 +134,96 @@ def settled(folder: Path, release_id: str, seen: set[bytes]) -> None:
     assert len(charges) == 1
 
 
-def intact(folder: Path) -> None:
-    """The ledger verifies, and no temporary file is left but those of the killed."""
+def check_ledger(folder: Path) -> None:
+    """The ledger verifies."""
     book = Ledger.open(folder / "dpcli-ledger.sqlite")
     assert not book.all_faults()
     book.close()
 
 
 def events_of(folder: Path) -> list[str]:
-    """What happens, in order, in a whole first release."""
+    """The events of a complete first release, in order."""
     events: list[str] = []
     reader, writer = os.pipe()
 
     def prepare() -> None:
-        count(events)
+        record_events(events)
         status = main.run()
         os.write(writer, "\n".join(events).encode())
         os._exit(status)
 
-    assert ended(begin(folder, "rehearsal", prepare)) == 0
+    assert exit_status(start_release(folder, "rehearsal", prepare)) == 0
     os.close(writer)
     with os.fdopen(reader) as lines:
         return lines.read().split("\n")
 
 
-def killed_at(folder: Path, release_id: str, number: int) -> bool:
-    """Kill a release at one named point, then retry it; whether it got there."""
-    status = ended(begin(folder, release_id, lambda: count(Suicide(number))))
+def kill_at(folder: Path, release_id: str, number: int) -> bool:
+    """Kill a release at a given event, then retry it; returns whether it was killed."""
+    status = exit_status(
+        start_release(folder, release_id, lambda: record_events(KillingList(number)))
+    )
     assert status in {0, -signal.SIGKILL}
-    settled(folder, release_id, visible(folder, release_id))
+    check_retry(folder, release_id, visible_tables(folder, release_id))
     return status != 0
 
 
-def killed_after(folder: Path, release_id: str, seconds: float, number: int) -> bool:
-    """Send a signal to a release after some time, then retry it; whether it hit."""
-    child = begin(folder, release_id)
+def kill_after(folder: Path, release_id: str, seconds: float, number: int) -> bool:
+    """Send a signal to a release after some time, then retry it; returns whether it was hit."""
+    child = start_release(folder, release_id)
     time.sleep(seconds)
     os.kill(child, number)
-    status = ended(child)
+    status = exit_status(child)
     assert status in {0, -number, 128 + number}
     if status == 0:
-        assert visible(folder, release_id), "a release that was stopped claims to have ended"
-    settled(folder, release_id, visible(folder, release_id))
+        assert visible_tables(folder, release_id), (
+            "a release that was stopped claims to have exit_status"
+        )
+    check_retry(folder, release_id, visible_tables(folder, release_id))
     return status != 0
 
 
-def fresh(folder: Path) -> None:
-    """Forget the ledger and the outputs."""
+def remove_outputs(folder: Path) -> None:
+    """Remove the ledger and the outputs."""
     for path in folder.iterdir():
         if path.name not in {"spec.yaml", "data.csv"}:
             path.unlink()
 
 
 def test_a_kill_around_every_sync_commit_and_rename(world: Path) -> None:
-    """At each named point, on a new ledger and on an old one, a kill loses nothing."""
+    """At each event, on a new ledger and on an old one, a kill loses nothing."""
     events = events_of(world)
     assert {"before _commit", "after _commit", "before replace", "before fsync"} <= set(events)
     for number in range(len(events)):
-        fresh(world)
-        assert killed_at(world, "new", number)
-        killed_at(world, "old", number)
-        intact(world)
+        remove_outputs(world)
+        assert kill_at(world, "new", number)
+        kill_at(world, "old", number)
+        check_ledger(world)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_signals_at_random_instants(world: Path, number: int) -> None:
-    """All or nothing: a documented status, and a retry that costs nothing more."""
+    """A documented status, and a retry that costs nothing more."""
     draw = random.Random(number)
     for trial in range(15):
-        killed_after(world, f"r{trial}", draw.uniform(0, 0.12), number)
-    intact(world)
+        kill_after(world, f"r{trial}", draw.uniform(0, 0.12), number)
+    check_ledger(world)
 
 
 @pytest.mark.slow
 def test_two_thousand_kills(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For every id, distinct bytes ever visible and charges are one."""
+    """For every release id, there is one table and one charge."""
     draw = random.Random(1)
     events = len(events_of(world))
     named = hit = 0
     for round_number in range(10):
-        fresh(world)
+        remove_outputs(world)
         for number in range(events):
-            named += killed_at(world, f"n{round_number}-{number}", number)
+            named += kill_at(world, f"n{round_number}-{number}", number)
     while named + hit < 2000:
         if hit % 200 == 0:
-            fresh(world)
-        hit += killed_after(world, f"k{hit}-{draw.random()}", draw.uniform(0, 0.12), signal.SIGKILL)
-    intact(world)
+            remove_outputs(world)
+        hit += kill_after(world, f"k{hit}-{draw.random()}", draw.uniform(0, 0.12), signal.SIGKILL)
+    check_ledger(world)
     with capsys.disabled():
-        print(f"\nkills: {named} at named points, {hit} at random instants, all settled")
+        print(f"\nkills: {named} at named points, {hit} at random instants, no loss")

@@ -1,4 +1,4 @@
-"""`dpcli ledger`, as a person or a cron job sees it."""
+"""`dpcli ledger`, as a person or a cron job uses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.ledger.ledger import Ledger
-from tests.support.cli import Command, data, dpcli, forget, spec
+from tests.support.cli import Command, data, dpcli, remove_ledger, spec
 
 __all__ = ["data", "dpcli", "spec"]
 
@@ -27,10 +27,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_retry_publishes_the_same_bytes_whatever_the_data_hold(
+def test_a_retry_publishes_the_same_bytes_for_any_data(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """The same id is free and byte-identical, though the data changed or are gone."""
+    """The same id is free and byte-identical, even if the data changed or are missing."""
     first = dpcli("release", spec, data, "-o", "a.csv", "--release-id", "night")
     data.unlink()
     again = dpcli("release", spec, data, "-o", "b.csv", "--release-id", "night")
@@ -57,7 +57,7 @@ def test_another_spec_under_the_same_id_is_refused(
 def test_the_account_refuses_when_it_is_exhausted(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """The second run of 6 from a budget of 10 exits 5, reads nothing, and says what is left."""
+    """The second run of 6 from a budget of 10 exits 5, reads nothing, and states what is left."""
     dpcli("release", spec, data, "-q")
     outcome = dpcli("release", spec, folder / "absent.csv")
 
@@ -66,7 +66,7 @@ def test_the_account_refuses_when_it_is_exhausted(
 
 
 def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
-    """Raising the budget in the spec does not raise that of the account."""
+    """A larger budget in the spec does not change that of the account."""
     dpcli("release", spec, data, "-q")
     text = spec.read_text("utf-8").replace("epsilon: 10", "epsilon: 1000")
     spec.write_text(text, encoding="utf-8")
@@ -77,7 +77,7 @@ def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, d
 
 
 def test_a_named_ledger_must_exist(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
-    """--ledger never makes a ledger; `ledger init` does."""
+    """--ledger never creates a ledger; `ledger init` does."""
     words = ["release", spec, data, "-q", "--ledger", "books/l.sqlite"]
     (folder / "books").mkdir()
     assert dpcli(*words).status == 6
@@ -90,7 +90,7 @@ def test_a_named_ledger_must_exist(dpcli: Command, folder: Path, spec: Path, dat
 def test_the_environment_names_a_ledger(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DPCLI_LEDGER is --ledger."""
+    """DPCLI_LEDGER has the meaning of --ledger."""
     monkeypatch.setenv("DPCLI_LEDGER", "l.sqlite")
     assert dpcli("release", spec, data, "-q").status == 6
     dpcli("ledger", "init", "l.sqlite")
@@ -101,7 +101,7 @@ def test_the_environment_names_a_ledger(
 def test_balances_and_history_for_people_and_scripts(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """show and history say the same in a table and in JSON."""
+    """show and history have the same content in a table and in JSON."""
     dpcli("release", spec, data, "-q", "--release-id", "night")
     (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
     (entry,) = json.loads(dpcli("ledger", "history", "--json").out)
@@ -115,7 +115,7 @@ def test_balances_and_history_for_people_and_scripts(
 
 
 def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -> None:
-    """A budget of 1 has room for ten runs of 0.1, and then for nine."""
+    """A budget of 1 allows ten runs of 0.1, and then nine."""
     spec = folder / "spec.yaml"
     spec.write_text(
         "dpcli: 1\ndataset: d\n"
@@ -130,7 +130,7 @@ def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -
         dpcli("release", spec, data, "-q")
 
 
-def test_a_window_renews_the_budget_and_the_report_says_what_that_means(
+def test_a_window_renews_the_budget_and_the_report_explains_it(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
     """Two runs of 6 from 10 do not fit in one week, but in two."""
@@ -155,7 +155,7 @@ def test_a_window_renews_the_budget_and_the_report_says_what_that_means(
 def test_export_publishes_any_layout_and_report(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """Whatever was asked for at first, everything can be published later."""
+    """Every layout and report can be published later, whichever was written first."""
     first = dpcli("release", spec, data, "-q", "--release-id", "night")
     again = dpcli("ledger", "export", "night")
     wide = dpcli("ledger", "export", "night", "-o", "w.csv", "--layout", "wide", "--report", "r.md")
@@ -195,10 +195,10 @@ def test_the_account_of_a_spec_is_shown_alone(
 def test_verify_compares_with_published_reports(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """A report from a ledger that was replaced by an empty one is found out."""
+    """A report from a ledger that was replaced by an empty one is detected."""
     dpcli("release", spec, data, "-o", "a.csv")
     assert dpcli("ledger", "verify", "--against", "a.report.json").status == 0
-    forget(folder)
+    remove_ledger(folder)
     dpcli("release", spec, data, "-o", "b.csv")
     outcome = dpcli("ledger", "verify", "--against", "a.report.json", "--against", "b.report.json")
 
@@ -226,7 +226,7 @@ def test_a_read_only_ledger_is_refused(
     dpcli("ledger", "init", "dpcli-ledger.sqlite")
     (folder / "dpcli-ledger.sqlite").chmod(stat.S_IRUSR)
     if os.geteuid() == 0:
-        # No permission stops root, so SQLite itself is asked to refuse.
+        # No permission stops root, so SQLite itself must refuse.
         connect = sqlite3.connect
         monkeypatch.setattr(
             sqlite3, "connect", lambda name, **words: connect(f"{name[:-2]}ro", **words)
@@ -251,10 +251,10 @@ def test_devices_are_written_to_and_not_replaced(
 
 
 def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Path) -> None:
-    """Under any limit there is a documented status, and a retry without it succeeds."""
+    """Under any limit, the status is documented, and a retry without the limit succeeds."""
     command = [sys.executable, "-m", "dpcli", "release", str(spec), str(data), "-q"]
     for kilobytes in (1, 8, 16, 40):
-        forget(folder)
+        remove_ledger(folder)
         words = [*command, "--force", "-o", f"{kilobytes}.csv", "--release-id", "r"]
 
         def limit(size: int = kilobytes * 1024) -> None:
@@ -272,7 +272,7 @@ def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Pat
 def test_an_anchor_that_cannot_be_written_stops_releases(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """Without a growing anchor an older copy would pass, so nothing more is charged."""
+    """An older copy of the ledger would pass the check, so nothing more is charged."""
     dpcli("release", spec, data, "-q", "--release-id", "one")
     anchor = folder / "dpcli-ledger.sqlite.anchor"
     before = anchor.read_bytes()
@@ -289,7 +289,7 @@ def test_an_anchor_that_cannot_be_written_stops_releases(
 def test_a_network_drive_is_refused_unless_it_is_allowed(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No ledger is made or used on a drive of another machine, unless an option allows it."""
+    """No ledger is created or used on a drive of another machine without an option."""
     number = folder.stat().st_dev
     mounts = folder / "mounts"
     mounts.write_text(

@@ -1,4 +1,4 @@
-"""Many releases at once on one account: exactly as many as it can pay for."""
+"""Many releases at the same time on one account: exactly as many as it can pay for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ statistics: [{name: n, statistic: count, by: [sex], epsilon: EPSILON}]
 
 
 def contend(folder: Path, processes: int, epsilon: str) -> Counter[int]:
-    """Statuses of that many releases, all started at once on no ledger."""
+    """The statuses of a number of releases, all started at the same time without a ledger."""
     (folder / "spec.yaml").write_text(SPEC.replace("EPSILON", epsilon), encoding="utf-8")
     (folder / "data.csv").write_text("sex\nf\nm\n", encoding="utf-8")
     running = [
@@ -41,7 +41,7 @@ def contend(folder: Path, processes: int, epsilon: str) -> Counter[int]:
 
 
 def paid(folder: Path) -> tuple[int, bool]:
-    """How many releases were charged, and whether they spent the whole budget."""
+    """The number of charged releases, and whether they spent the whole budget."""
     book = Ledger.open(folder / "dpcli-ledger.sqlite")
     terms = book.accounts()["town"]
     spent = book.balance(terms).spent
@@ -51,7 +51,7 @@ def paid(folder: Path) -> tuple[int, bool]:
 
 
 def test_a_few_at_once(tmp_path: Path) -> None:
-    """Of ten releases at once, four are paid for, and six are refused."""
+    """Of ten releases at the same time, four are charged, and six are refused."""
     assert contend(tmp_path, 10, "0.25") == {0: 4, 5: 6}
     assert paid(tmp_path) == (4, True)
     assert len(list(tmp_path.glob("o*.csv"))) == 4
@@ -60,7 +60,7 @@ def test_a_few_at_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(20))
 def test_sixty_four_at_once(tmp_path: Path, number: int) -> None:
-    """Of sixty-four releases at once, exactly ten are paid for, in any order."""
+    """Of sixty-four releases at the same time, exactly ten are charged, in any order."""
     assert contend(tmp_path, 64, "0.1") == {0: 10, 5: 54}
     assert paid(tmp_path) == (10, True)
     assert len(list(tmp_path.glob("o*.csv"))) == 10

@@ -1,4 +1,4 @@
-"""Charges, ledgers and permits that user code forges; each is refused before an answer is given."""
+"""Charges, ledgers and permits that user code forges are refused before an answer is given."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class FreeLedger(Ledger):  # type: ignore[misc]
     """A ledger that charges nothing."""
 
     def commit(self, *_: object) -> None:  # type: ignore[override]
-        """Nothing."""
+        """Charge nothing."""
 
 
 class FreeCharge(Charge):  # type: ignore[misc]
     """A charge that costs nothing."""
 
 
-def test_ledgers_and_charges_have_no_other_kinds(ledger: Ledger) -> None:
+def test_ledgers_and_charges_have_no_subclasses(ledger: Ledger) -> None:
     """A subclass could charge less than it permits."""
     free = FreeCharge(CHARGE.terms, "r", "d", "now", None, CHARGE.events)
     with closing(FreeLedger.open(ledger.path)) as other:
@@ -62,22 +62,22 @@ def test_ledgers_and_charges_have_no_other_kinds(ledger: Ledger) -> None:
 
 
 def test_no_attribute_hides_a_method_of_a_ledger(ledger: Ledger) -> None:
-    """What is called to charge is what the class has."""
+    """A charge calls the methods of the class."""
     with pytest.raises(AttributeError):
         setattr(ledger, "commit", lambda *_: None)  # noqa: B010 - as user code would
 
 
 class CheapEvent(MechanismEvent):  # type: ignore[misc]
-    """An event of little loss that says to be the answer to a count."""
+    """An event with a small loss that claims to be the answer to a count."""
 
     @property
     def answer(self) -> tuple[object, ...]:
-        """That of the count."""
+        """The answer to the count."""
         return COUNTED.event.answer
 
 
 class Equal(str):
-    """A text that equals all others."""
+    """A text that equals all other texts."""
 
     __slots__ = ()
     __hash__ = str.__hash__
@@ -90,7 +90,7 @@ class Equal(str):
 
 
 def test_a_permit_covers_what_the_entry_will_hold(ledger: Ledger) -> None:
-    """Events that compare in another way than they are written cover nothing else."""
+    """Events that compare differently from how they are written cover nothing else."""
     tiny = charge("r", "1/1000").events[0]
     cheap = CheapEvent("", "", "laplace", tiny.loss, tiny.scale, tiny.sensitivity)
     with OpenCharge(ledger, replace(CHARGE, events=(cheap,))) as open_charge:
@@ -108,7 +108,7 @@ def test_a_permit_is_for_the_terms_that_the_entry_will_hold(ledger: Ledger) -> N
             COUNTED.answer(SEALED, permit)
 
 
-def test_events_are_those_of_the_moment_of_opening(ledger: Ledger) -> None:
+def test_events_are_copied_when_the_charge_opens(ledger: Ledger) -> None:
     """A list of events that is emptied later is charged as it was."""
     events = [COUNTED.event]
     with OpenCharge(ledger, replace(CHARGE, events=events)) as open_charge:  # type: ignore[arg-type]
@@ -128,16 +128,16 @@ COPIES: list[Callable[[OpenCharge], object]] = [
 
 
 @pytest.mark.parametrize("way", COPIES)
-def test_an_open_charge_is_one(
+def test_an_open_charge_cannot_be_copied(
     way: Callable[[OpenCharge], object], open_charge: OpenCharge
 ) -> None:
-    """A copy of it or of its permit would count answers for itself."""
+    """A copy of it or of its permit would count answers by itself."""
     with pytest.raises((TypeError, AttributeError)):
         way(open_charge)
 
 
-def asked_at_once(open_charge: OpenCharge) -> int:
-    """How many of eight threads get the same answer."""
+def concurrent_answers(open_charge: OpenCharge) -> int:
+    """The number of eight threads that get the same answer."""
     permit, gate = open_charge.draw_noise(), threading.Barrier(8)
     given: list[object] = []
 
@@ -155,21 +155,21 @@ def asked_at_once(open_charge: OpenCharge) -> int:
 
 
 def test_threads_share_what_is_charged(ledger: Ledger) -> None:
-    """Of many threads that ask at once, one gets the answer."""
+    """If several threads ask at the same time, one gets the answer."""
     usual, terms = sys.getswitchinterval(), replace(CHARGE.terms, budget=Loss(Fraction(99)))
     sys.setswitchinterval(1e-7)
     try:
         for run in range(20):
             wanted = replace(CHARGE, terms=terms, release_id=f"r{run}")
             with OpenCharge(ledger, wanted) as open_charge:
-                assert asked_at_once(open_charge) == 1
+                assert concurrent_answers(open_charge) == 1
     finally:
         sys.setswitchinterval(usual)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_gets_no_answer(open_charge: OpenCharge) -> None:
-    """Both processes would give the answer, and one of them is charged."""
+    """Both processes would give the answer, and one of them would be charged."""
     permit = open_charge.draw_noise()
     child = os.fork()
     if not child:

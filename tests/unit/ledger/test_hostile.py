@@ -1,4 +1,4 @@
-"""Ledgers that were tampered with, lost, locked or mistaken for others."""
+"""Ledgers that were changed, lost or locked, and other files in their place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def changed(path: Path, *statements: str) -> None:
-    """Run statements on the ledger file as another program would."""
+    """Run statements on the ledger file like another program."""
     connection = sqlite3.connect(path)
     for statement in statements:
         connection.execute(statement)
@@ -46,10 +46,10 @@ def changed(path: Path, *statements: str) -> None:
         ["DROP TRIGGER meta_no_insert", "INSERT INTO meta VALUES ('network', 'allowed')"],
     ],
 )
-def test_a_changed_schema_stops_everything(
+def test_a_changed_schema_stops_every_command(
     statements: list[str], dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """Triggers and indexes of another program are noticed before anything is charged."""
+    """Triggers and indexes of another program are detected before anything is charged."""
     dpcli("release", spec, data, "-q", "--release-id", "one")
     changed(folder / "dpcli-ledger.sqlite", *statements)
     refused = dpcli("release", spec, data, "-q", "--release-id", "two")
@@ -64,7 +64,7 @@ def test_a_changed_schema_stops_everything(
 def test_a_lost_ledger_is_not_replaced_by_an_empty_one(
     lost: str, elsewhere: bool, dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """Wherever its anchor lies, a ledger that was lost is no fresh budget."""
+    """With its anchor in any folder, a lost ledger does not become a new budget."""
     if elsewhere:
         (folder / "far").mkdir()
         dpcli("ledger", "init", "dpcli-ledger.sqlite", "--anchor", "far/anchor")
@@ -77,10 +77,10 @@ def test_a_lost_ledger_is_not_replaced_by_an_empty_one(
     assert (refused.status, refused.out) == (6, "")
 
 
-def test_a_rollback_while_a_release_runs_is_noticed(
+def test_a_rollback_during_a_release_is_detected(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ledger is looked at again within the transaction that charges."""
+    """The ledger is checked again within the transaction that charges."""
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5")
     path = folder / "dpcli-ledger.sqlite"
     old = path.read_bytes()
@@ -119,7 +119,7 @@ def test_the_same_command_again_changes_nothing(
 
 
 def test_an_id_keeps_its_period(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
-    """A fixed id does not publish last month's numbers for this month."""
+    """A fixed id does not publish the numbers of last month for this month."""
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5", "--window", "3")
     words = ["release", spec, data, "-q", "--release-id", "r"]
     first = dpcli(*words, "--period", "2026-01-01")
@@ -130,9 +130,7 @@ def test_an_id_keeps_its_period(dpcli: Command, folder: Path, spec: Path, data: 
     assert "for the period 2026-01-01" in other.err
 
 
-def test_an_edited_report_is_found_out(
-    dpcli: Command, folder: Path, spec: Path, data: Path
-) -> None:
+def test_an_edited_report_is_detected(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
     """A report agrees with the ledger to the byte, or not at all."""
     dpcli("release", spec, data, "-q", "--report", "r.json")
     report = folder / "r.json"
@@ -146,7 +144,7 @@ def test_an_edited_report_is_found_out(
 
 
 def test_waiting_is_reported_and_can_be_interrupted(folder: Path, spec: Path, data: Path) -> None:
-    """While others keep the ledger locked a word is said, and a signal ends the wait."""
+    """While others lock the ledger, a notice is printed, and a signal ends the wait."""
     path = folder / "dpcli-ledger.sqlite"
     create_ledger(path).close()
     lock = sqlite3.connect(path)
@@ -196,8 +194,10 @@ def test_a_signal_ends_a_release_with_its_status(
         ["verify", "--against", "/dev/zero"],
     ],
 )
-def test_odd_words_are_no_faults_of_ours(words: list[str], dpcli: Command, folder: Path) -> None:
-    """Whatever is typed, a sentence and a documented status come back."""
+def test_odd_arguments_have_a_documented_status(
+    words: list[str], dpcli: Command, folder: Path
+) -> None:
+    """For any arguments, a message and a documented status are returned."""
     (folder / "odd.json").write_text('{"ledger": {"entry": [1], "head": 1}, "release_id": "a"}')
     create_ledger(folder / "dpcli-ledger.sqlite").close()
     outcome = dpcli("ledger", *words)
@@ -210,7 +210,7 @@ def test_odd_words_are_no_faults_of_ours(words: list[str], dpcli: Command, folde
 def test_a_link_to_a_ledger_is_that_ledger(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """A ledger is found with its anchor through whatever link."""
+    """Through any link, a ledger is found with its anchor."""
     (folder / "real").mkdir()
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "linked").symlink_to("deep/er")
@@ -225,10 +225,10 @@ def test_a_link_to_a_ledger_is_that_ledger(
     assert taken.status == 6
 
 
-def test_a_clock_that_goes_back_is_reported_and_refills_nothing(
+def test_a_clock_that_goes_back_is_reported_and_restores_no_budget(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dates are for people; the order of entries and the balance do not depend on them."""
+    """Dates are for readers; the order of entries and the balance do not depend on them."""
     monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2030-01-01T00:00:00Z")
     dpcli("release", spec, data, "-q")
     monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2019-01-01T00:00:00Z")

@@ -29,7 +29,7 @@ def code(failure: DpcliError) -> str:
 
 
 def test_ten_tenths_are_one(ledger: Ledger) -> None:
-    """A budget of 1 pays for exactly ten releases of 0.1, and then for no more."""
+    """A budget of 1 pays for exactly ten releases of 0.1, and for no more."""
     for number in range(10):
         ledger.commit(charge(f"r{number}"), render)
     for epsilon in ("1/10", "1/1000000000000"):
@@ -42,12 +42,12 @@ def test_ten_tenths_are_one(ledger: Ledger) -> None:
 
 
 def pure(epsilon: Fraction) -> GuaranteeCounts:
-    """What a release with a single pure answer reveals."""
+    """The cost of a release with a single pure answer."""
     return ((Guarantee(Loss(epsilon), epsilon**2 / 2, ()), 1),)
 
 
-def test_small_spends_add_up_exactly() -> None:
-    """A hundred thousand spends of 1/100000 are exactly one."""
+def test_small_costs_add_up_exactly() -> None:
+    """A hundred thousand costs of 1/100000 are exactly one."""
     terms = AccountTerms("d", "row", "add-remove", "sequential", Loss(Fraction(1)))
     costs = [RecordedCost(pure(Fraction(1, 100_000)), None)] * 100_000
     assert balance(terms, costs).spent.epsilon == 1
@@ -74,7 +74,7 @@ def test_an_id_belongs_to_its_spec(ledger: Ledger) -> None:
 
 
 def test_an_account_keeps_its_terms(ledger: Ledger) -> None:
-    """A spec with another budget is refused, and the refusal says how it differs."""
+    """A spec with another budget is refused, and the refusal states the difference."""
     ledger.commit(charge("r"), render)
     with pytest.raises(LedgerError) as refusal:
         ledger.commit(charge("s", budget="2"), render)
@@ -104,7 +104,7 @@ def test_a_failing_render_charges_nothing(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("window", [1, 3, 7])
 def test_a_window_bounds_any_consecutive_days(ledger: Ledger, window: int) -> None:
-    """However days are ordered, no window of that length exceeds the budget."""
+    """For any order of days, no window of that length exceeds the budget."""
     budget = Fraction(1)
     terms = AccountTerms("town", "row", "add-remove", "sequential", Loss(budget), window)
     ledger.open_account(terms, "now")
@@ -144,7 +144,7 @@ def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> No
 
 
 def test_an_account_opens_once(ledger: Ledger) -> None:
-    """A second opening on the same terms changes nothing; on any other terms it is refused."""
+    """A second opening on the same terms changes nothing; on other terms it is refused."""
     terms = AccountTerms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
     assert ledger.open_account(terms, "now")
     before = [entry.payload for entry in ledger.entries()]
@@ -166,7 +166,7 @@ def test_a_named_ledger_must_exist(path: Path) -> None:
 
 
 def test_commits_are_synced(ledger: Ledger) -> None:
-    """Power loss cannot undo a commit: full synchronisation, and no write-ahead log."""
+    """A power loss cannot undo a commit: full synchronization, and no write-ahead log."""
     connection = ledger.connection
     assert connection.execute("PRAGMA synchronous").fetchone()[0] >= 2
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
@@ -178,15 +178,15 @@ def test_the_file_is_private(path: Path, ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100, b"SQLite format 3\0junk"])
-def test_what_is_no_ledger_is_refused(path: Path, content: bytes) -> None:
-    """Empty files, other files and damaged ones are never taken for an empty ledger."""
+def test_a_file_that_is_not_a_ledger_is_refused(path: Path, content: bytes) -> None:
+    """Empty, other and damaged files are never treated as an empty ledger."""
     path.write_bytes(content)
     with pytest.raises(LedgerError):
         Ledger.open(path)
 
 
 def test_another_database_is_refused(path: Path) -> None:
-    """A database of something else is not made into a ledger."""
+    """A database of another program does not become a ledger."""
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
@@ -196,7 +196,7 @@ def test_another_database_is_refused(path: Path) -> None:
 
 
 def test_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
-    """A ledger of a later format is left alone."""
+    """A ledger of a later format is refused and not changed."""
     ledger.connection.execute("PRAGMA user_version = 99")
     with pytest.raises(LedgerError) as refusal:
         Ledger.open(path)
@@ -204,7 +204,7 @@ def test_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
 
 
 def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
-    """Cut at any sector, a ledger is in doubt or unusable, and never has budget left."""
+    """A ledger that is cut at any sector is in doubt or unusable, and never has budget left."""
     for number in range(10):
         ledger.commit(charge(f"r{number}"), render)
     ledger.close()
@@ -220,8 +220,8 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
 @pytest.mark.parametrize("window", [1, 2, 5, 30])
-def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Composition) -> None:
-    """Sliding over the releases gives what looking at every window gives."""
+def test_the_worst_window_is_found_for_any_releases(window: int, rule: Composition) -> None:
+    """Sliding over the releases gives the same as a look at every window."""
     random, delta = Random(window), Fraction(1, 10**6)
     terms = AccountTerms("town", "row", "add-remove", rule.name, Loss(Fraction(1), delta), window)
     for _ in range(50 if rule.name == "sequential" else 10):
@@ -240,10 +240,10 @@ def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Compo
         assert balance(terms, costs, period).spent.epsilon == worst
 
 
-def test_a_check_is_not_misled_by_a_charge_that_comes_meanwhile(
+def test_a_charge_during_a_check_is_not_reported_as_damage(
     ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process may charge between two looks at a ledger; it is not taken for damage."""
+    """Another process may charge while this one reads the ledger."""
     entries, rivals = Store.entries, iter(["b"])
 
     def slow(self: Store, where: str = "1", *values: object) -> list[LedgerEntry]:

@@ -1,4 +1,4 @@
-"""Answers are opened only if the ledger charges for them, each of them once."""
+"""Answers are given only if the ledger charges for them, each of them once."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def events(*epsilons: str) -> Charge:
 
 @pytest.fixture
 def open_charge(ledger: Ledger) -> Iterator[OpenCharge]:
-    """A slot for one count with an epsilon of 1/2."""
+    """An open charge for one count with an epsilon of 1/2."""
     with OpenCharge(ledger, events("1/2")) as made:
         yield made
 
 
 def test_each_answer_is_given_once(ledger: Ledger) -> None:
-    """Noise that is drawn twice for one charge would show more than what is charged."""
+    """Noise that is drawn twice for one charge would reveal more than what is charged."""
     with OpenCharge(ledger, events("1/2", "1/2", "1/4")) as open_charge:
         permit = open_charge.draw_noise()
         for epsilon in ("1/2", "1/4", "1/2"):
@@ -58,8 +58,8 @@ def test_each_answer_is_given_once(ledger: Ledger) -> None:
                 of(epsilon).answer(SEALED, permit)
 
 
-def test_an_answer_with_a_larger_epsilon_is_not_charged_for(open_charge: OpenCharge) -> None:
-    """Neither one of less noise than what was charged, nor one of more."""
+def test_an_answer_with_another_epsilon_is_not_charged_for(open_charge: OpenCharge) -> None:
+    """Neither less noise than what was charged is allowed, nor more."""
     permit = open_charge.draw_noise()
     for epsilon in ("1", "1/4"):
         with pytest.raises(ValueError, match="not charged for"):
@@ -76,14 +76,14 @@ def test_an_answer_with_a_larger_epsilon_is_not_charged_for(open_charge: OpenCha
     ids=["neighbors", "unit"],
 )
 def test_the_relation_is_that_of_the_account(relation: Relation, open_charge: OpenCharge) -> None:
-    """A count of rows that is exact under change-one stays sealed under add-remove."""
+    """A count of rows that is exact under change-one stays confidential under add-remove."""
     sealed = Confidential(integer_array([7]), COUNT, relation.unit)
     with pytest.raises(ValueError, match="another unit or other neighbors"):
         of("1/2", relation).answer(sealed, open_charge.draw_noise())
 
 
-def test_noise_is_drawn_once_and_within_the_slot(ledger: Ledger) -> None:
-    """Outside of `with` nothing would be charged, and a second permit would not be."""
+def test_noise_is_drawn_once_and_within_the_block(ledger: Ledger) -> None:
+    """Outside of `with`, and with a second permit, answers would not be charged."""
     open_charge = OpenCharge(ledger, events("1/2"))
     with pytest.raises(ValueError, match="drawn once"):
         open_charge.draw_noise()
@@ -99,7 +99,7 @@ def test_noise_is_drawn_once_and_within_the_slot(ledger: Ledger) -> None:
 
 
 def test_a_permit_ends_with_the_charge(open_charge: OpenCharge) -> None:
-    """What is answered later is not in the outputs that were stored."""
+    """A later answer would not be in the outputs that were stored."""
     permit = open_charge.draw_noise()
     open_charge.commit(render)
     with pytest.raises(ValueError, match="not charged for"):
@@ -121,16 +121,16 @@ def test_a_stopped_release_has_answered_the_check_alone(ledger: Ledger) -> None:
             open_charge.stop()
 
 
-def test_the_charge_of_a_slot_is_not_exchanged(open_charge: OpenCharge) -> None:
-    """What was answered is charged for as it was announced, in the ledger that announced it."""
+def test_the_charge_of_an_open_charge_cannot_be_replaced(open_charge: OpenCharge) -> None:
+    """Answers are charged as announced, in the ledger where they were announced."""
     open_charge.draw_noise()
     for name in ("charge", "ledger"):
         with pytest.raises(AttributeError):
             setattr(open_charge, name, None)
 
 
-def test_a_permit_of_no_issuer_opens_nothing() -> None:
-    """One that was allocated has no rule; one that is only alike is refused."""
+def test_a_forged_permit_opens_nothing() -> None:
+    """An allocated permit has no rule, and an object like a permit is refused."""
     with pytest.raises(AttributeError):
         of("1/2").answer(SEALED, NoisePermit.__new__(NoisePermit))
     with pytest.raises(TypeError, match="no other kinds"):

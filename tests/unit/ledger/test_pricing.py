@@ -1,4 +1,4 @@
-"""What recorded answers cost: as planned, together with the past, by every composition."""
+"""The cost of recorded answers: as planned, composed with the past, by every composition."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def planned(path: Path) -> Plan:
 
 
 def charged(plan: Plan) -> Loss:
-    """What the ledger makes of a plan's charge."""
+    """The cost that the ledger computes for a plan."""
     return balance(terms_from_spec(plan.spec), [charge_for(plan, "r", None).cost]).spent
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
 def test_the_specs_are_charged_as_planned(path: Path) -> None:
-    """From parameters alone, the ledger finds the total of the plan."""
+    """From recorded parameters alone, the ledger computes the total of the plan."""
     plan = planned(path)
     assert charged(plan) == plan.cost
 
@@ -91,7 +91,7 @@ responses:
 
 @each_rule
 def test_responses_are_charged_as_planned(rule: Composition) -> None:
-    """Every local randomizer, by every rule: from its recorded parameters alone."""
+    """Every local randomizer, by every composition, from its recorded parameters alone."""
     spec = parse_spec(RESPONSES % rule.name, "spec.yaml")
     assert spec.is_local
     assert {one.mechanism.name for one in spec.responses} == {one.name for one in LOCAL_MECHANISMS}
@@ -104,14 +104,14 @@ def test_responses_are_charged_as_planned(rule: Composition) -> None:
 @each_rule
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
 def test_everything_is_charged_as_planned(rule: Composition, neighbors: str) -> None:
-    """Disjoint rows, joint answers, choices, picks and private keys, by every rule."""
+    """Disjoint rows, joint answers, selections and private keys, by every composition."""
     plan = make_plan(parse_central_spec(MIXED % (neighbors, rule.name), "spec.yaml"))
     assert charged(plan) == plan.cost
 
 
 @each_rule
-def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) -> None:
-    """Nine releases cost what all of their answers cost at once, not the sum of their totals."""
+def test_past_releases_are_composed_together(rule: Composition, tmp_path: Path) -> None:
+    """Nine releases cost the loss of all their answers together, not the sum of their totals."""
     plan = make_plan(parse_central_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     for number in range(9):
@@ -130,8 +130,8 @@ def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) ->
         assert spent.epsilon < 7 * plan.cost.epsilon
 
 
-def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
-    """What cannot be priced cannot be added to: nothing is charged, and the reason is plain."""
+def test_a_mechanism_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    """An account with an unknown mechanism is not charged, and the error names the reason."""
     plan = make_plan(parse_central_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
     strange = tuple(replace(event, mechanism="quantum") for event in charge.events)
@@ -144,8 +144,8 @@ def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
         guarantee_counts(to_events_json(strange), "add-remove")
 
 
-def test_entries_without_newer_fields_keep_their_price() -> None:
-    """What was recorded before disjoint rows were is added up, as it was then."""
+def test_entries_without_newer_fields_keep_their_cost() -> None:
+    """Entries older than parallel composition are still composed sequentially."""
     plan = make_plan(parse_central_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
     older = to_events_json(replace(event, disjoint=None) for event in charge.events)
@@ -176,7 +176,7 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
 def test_more_runs_are_those_that_fit(
     rule: Composition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That many more releases are within the budget, and one more (or a hundredth) is not."""
+    """That number of releases is within the budget, and one more (or 1% more) is not."""
     spec = tmp_path / "spec.yaml"
     shown: list[dict[str, int]] = []
     spec.write_text(MIXED % ("add-remove", rule.name), encoding="utf-8")
@@ -198,7 +198,7 @@ def test_more_runs_are_those_that_fit(
 def test_without_its_package_only_pld_accounts_are_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`show` lists the others, and warns; `history` says what is missing."""
+    """`show` lists the others, and warns; `history` names the missing package."""
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     for rule in ("zcdp", "pld"):
         text = MIXED % ("add-remove", rule)
@@ -219,8 +219,8 @@ def test_without_its_package_only_pld_accounts_are_unknown(
 
 @pytest.mark.parametrize("name", ["zcdp", "pld"])
 @pytest.mark.parametrize("times", [1, 3, 8])
-def test_a_recovered_sum_is_a_pure_answer_but_for_its_delta(name: str, times: int) -> None:
-    """Answers of (epsilon, delta) cost what pure ones do at the delta that they leave."""
+def test_a_recovered_sum_is_a_pure_answer_except_for_its_delta(name: str, times: int) -> None:
+    """An answer of (epsilon, delta) costs what a pure one does at the remaining delta."""
     rule = next(one for one in COMPOSITIONS if one.name == name)
     epsilon, delta, whole = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
     part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}

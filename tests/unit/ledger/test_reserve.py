@@ -1,4 +1,4 @@
-"""A reserved place in the ledger: every way out of it charges what it must."""
+"""Each way out of an open charge charges what it must."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
 def test_the_way_out_decides_what_is_charged(
     stage: str, error: BaseException | None, epsilons: list[str], ledger: Ledger
 ) -> None:
-    """A release that is left without a commit is charged for the noise that may be known."""
+    """A release that ends without a commit is charged for the noise that may be known."""
     expected = contextlib.nullcontext() if error is None else pytest.raises(type(error))
     with expected:
         leave(ledger, "r", stage, error)
@@ -85,8 +85,8 @@ def test_the_way_out_decides_what_is_charged(
             ledger.stored("r")
 
 
-def test_a_failure_does_not_show_what_the_check_found(ledger: Ledger) -> None:
-    """After a failure the entry is the same whether the quality check passed or failed."""
+def test_a_failure_does_not_show_the_result_of_the_check(ledger: Ledger) -> None:
+    """After a failure, the entry is the same whether the quality check passed or failed."""
     for name, stage in (("r", "drawn"), ("s", "stopped")):
         with pytest.raises(LedgerError, match="the disk is full"):
             leave(ledger, name, stage, FULL)
@@ -97,7 +97,7 @@ def test_a_failure_does_not_show_what_the_check_found(ledger: Ledger) -> None:
 
 
 def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
-    """A failure after the commit charges nothing more, and the release can be had again."""
+    """A failure after the commit charges nothing more, and the release can be published again."""
     with pytest.raises(ValueError, match="later"):
         leave(ledger, "r", "committed", ValueError("later"))
     with OpenCharge(ledger, charge("r", WHOLE)) as open_charge:
@@ -106,8 +106,8 @@ def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
     assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
 
 
-def test_a_failed_check_needs_room_for_everything(ledger: Ledger) -> None:
-    """The refusal of a release does not depend on the outcome of its quality check."""
+def test_a_failed_check_needs_the_budget_for_the_whole_release(ledger: Ledger) -> None:
+    """The refusal of a release does not depend on the result of its quality check."""
     refusals = []
     for name, stage in (("r", "drawn"), ("s", "stopped")):
         with pytest.raises(BudgetError) as refusal:

@@ -1,4 +1,4 @@
-"""A lost or restored ledger is charged what published reports prove, and never less."""
+"""A lost or restore ledger is charged for what published reports prove, and never for less."""
 
 from __future__ import annotations
 
@@ -61,21 +61,21 @@ def release(dpcli: Command, folder: Path) -> Release:
     return once
 
 
-def shown(dpcli: Command) -> dict[str, Any]:
+def balances(dpcli: Command) -> dict[str, Any]:
     """What every account has spent."""
-    shown = json.loads(dpcli("ledger", "show", "--json").out)
-    return {account["dataset"]: account for account in shown}
+    balances = json.loads(dpcli("ledger", "show", "--json").out)
+    return {account["dataset"]: account for account in balances}
 
 
-def restored(folder: Path, backup: Path | None) -> None:
-    """The ledger as it was in the backup, or not at all."""
+def restore(folder: Path, backup: Path | None) -> None:
+    """Put the ledger of the backup in place, or none."""
     (folder / LEDGER).unlink()
     if backup is not None:
         shutil.copy(backup, folder / LEDGER)
 
 
 def edited(report: Path, change: Callable[[Any], None], version: str = "0.1.0") -> Path:
-    """A copy of a report that was changed, by default one of an earlier version."""
+    """A changed copy of a report, by default of one of an earlier version."""
     facts = json.loads(report.read_text("utf-8"))
     facts["dpcli_version"] = version
     change(facts)
@@ -85,7 +85,7 @@ def edited(report: Path, change: Callable[[Any], None], version: str = "0.1.0") 
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The ledger and its anchor."""
+    """The bytes of the ledger and its anchor."""
     return {path.name: path.read_bytes() for path in sorted(folder.glob(f"{LEDGER}*"))}
 
 
@@ -94,13 +94,13 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_all_that_was_spent_is_charged_again(
     dpcli: Command, folder: Path, release: Release, rule: str, kept: str
 ) -> None:
-    """By every composition, the account stands where it stood, and the ledger goes on."""
+    """By every composition, the account has spent the same, and the ledger can be used."""
     release(rule=rule)
     for name in (LEDGER, ANCHOR):
         shutil.copy(folder / name, folder / f"backup-{name}")
     reports = [release(epsilon=epsilon, rule=rule) for epsilon in ("0.1", "0.3")]
-    before = shown(dpcli)["town"]
-    restored(folder, folder / f"backup-{LEDGER}" if "backup" in kept else None)
+    before = balances(dpcli)["town"]
+    restore(folder, folder / f"backup-{LEDGER}" if "backup" in kept else None)
     if kept == "backup and its anchor":
         shutil.copy(folder / f"backup-{ANCHOR}", folder / ANCHOR)
     if kept == "nothing":
@@ -114,19 +114,19 @@ def test_all_that_was_spent_is_charged_again(
 
     assert (done.status, again.status) == (0, 0), done.err + again.err
     assert "nothing is missing" in again.out
-    after = shown(dpcli)["town"]
+    after = balances(dpcli)["town"]
     assert {key: after[key] for key in before} == before
     assert dpcli("ledger", "verify", "--against", *reports).status == 0
     release(epsilon="0.1", rule=rule)
     assert dpcli("ledger", "verify").status == 0
 
 
-def test_the_outputs_of_a_recovered_release_are_not_there(
+def test_the_outputs_of_a_recovered_release_are_missing(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """Export and the same release id say so, and nothing is charged."""
+    """Export and a retry report it, and nothing is charged."""
     report = release()
-    restored(folder, None)
+    restore(folder, None)
     assert dpcli("ledger", "recover", "--from", report).status == 0
     before = files(folder)
     same = ["release", "town.yaml", "data.csv", "--release-id", "r1"]
@@ -140,26 +140,26 @@ def test_the_outputs_of_a_recovered_release_are_not_there(
 def test_missing_reports_are_refused_or_close_every_account(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """What the anchor remembers and no report proves is never counted as no charge."""
+    """An entry that the anchor records and no report proves always counts as a charge."""
     release()
     shutil.copy(folder / LEDGER, folder / "backup")
     reports = [release(), release("village"), release("village")]
-    restored(folder, folder / "backup")
+    restore(folder, folder / "backup")
     before = files(folder)
     refused = dpcli("ledger", "recover", "--from", *reports[:-1])
     assert refused.status == 6 and "1 entry is missing" in refused.err
     assert files(folder) == before
-    # Without any of its reports, the opening of the village is unproven as well.
+    # Without any of its reports, the opening of the village is unproven too.
     assert "`--unproven 3`" in dpcli("ledger", "recover", "--from", reports[0]).err
     assert files(folder) == before
     closed = dpcli("ledger", "recover", "--from", reports[0], "--unproven", "3")
     assert closed.status == 0
     assert dpcli("ledger", "recover", "--from", reports[0]).status == 0
-    assert shown(dpcli)["town"]["remaining_epsilon"] == "0"
-    assert shown(dpcli)["town"]["closed"] is True
+    assert balances(dpcli)["town"]["remaining_epsilon"] == "0"
+    assert balances(dpcli)["town"]["closed"] is True
     assert dpcli("release", "town.yaml", "data.csv").status == 5
     assert "account-closed" in dpcli("plan", "town.yaml").err
-    # The village may have spent anything: it is not opened by a release.
+    # The village may have spent any amount: no release may open it.
     assert "account-must-exist" in dpcli("release", "village.yaml", "data.csv").err
 
 
@@ -180,7 +180,7 @@ def test_a_missing_ledger_without_its_anchor_shows_gaps(
 def test_a_ledger_without_its_anchor_is_accepted_only_if_asked(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """An anchor that is gone is not taken for one that agrees."""
+    """A missing anchor is not treated as one that agrees."""
     reports = [release(), release()]
     (folder / ANCHOR).unlink()
     assert "error[anchor-lost]" in dpcli("ledger", "recover", "--from", *reports).err
@@ -191,7 +191,7 @@ def test_a_ledger_without_its_anchor_is_accepted_only_if_asked(
 def test_an_anchor_in_another_folder_is_found(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """A lost ledger leaves word where its anchor is; if that is gone too, it must be said."""
+    """A lost ledger leaves a pointer to its anchor; if that is lost too, an option says so."""
     (folder / "safe").mkdir()
     assert dpcli("ledger", "init", LEDGER, "--anchor", "safe/anchor").status == 0
     reports = [release(), release()]
@@ -209,7 +209,7 @@ def test_an_anchor_in_another_folder_is_found(
 
 
 def lower(facts: Any) -> None:
-    """Less epsilon everywhere, but in the text of the spec."""
+    """Less epsilon everywhere, except in the text of the spec."""
     facts["statistics"][0]["epsilon"] = facts["statistics"][0]["parts"][0]["epsilon"] = 0.01
     facts["privacy"]["asked"]["epsilon"] = facts["privacy"]["spent"]["epsilon"] = 0.11
 
@@ -250,11 +250,11 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
 def test_a_changed_report_is_refused(
     dpcli: Command, folder: Path, release: Release, change: str
 ) -> None:
-    """With a code for what is wrong, and the ledger stays as it was."""
+    """The code names the fault, and the ledger is not changed."""
     release()
     shutil.copy(folder / LEDGER, folder / "backup")
     report = release()
-    restored(folder, folder / "backup")
+    restore(folder, folder / "backup")
     before = files(folder)
     how, code = CHANGES[change]
     refused = dpcli("ledger", "recover", "--from", edited(report, how))
@@ -265,9 +265,9 @@ def test_a_changed_report_is_refused(
 def test_a_report_of_this_version_states_what_its_spec_gives(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """Other numbers than those that this version plans were changed, and are refused."""
+    """Numbers that differ from the plan of this version were changed, and are refused."""
     report = release()
-    restored(folder, None)
+    restore(folder, None)
     changed = edited(report, lambda facts: facts.update(statistics=[]), __version__)
     refused = dpcli("ledger", "recover", "--from", changed)
 
@@ -278,30 +278,30 @@ def test_a_report_of_this_version_states_what_its_spec_gives(
 def test_a_report_that_says_less_than_its_spec_is_charged_by_the_spec(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """Where plan and report differ, the greater plain sum is charged: epsilon 0.3, not 0.11."""
+    """If plan and report differ, the greater sum is charged: epsilon 0.3, not 0.11."""
     report = release(rule="sequential")
-    restored(folder, None)
+    restore(folder, None)
     done = dpcli("ledger", "recover", "--from", edited(report, lower), "--json")
     assert json.loads(done.out)["recovered"][0]["exact"] is False
-    assert shown(dpcli)["town"]["spent_epsilon"] == "0.3"
+    assert balances(dpcli)["town"]["spent_epsilon"] == "0.3"
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_what_this_version_plans_otherwise_costs_no_less(
     dpcli: Command, folder: Path, release: Release, rule: str
 ) -> None:
-    """A report of other noise is charged the plain sum: by no composition less epsilon."""
+    """A report with other noise is charged the plain sum: by no composition less epsilon."""
     report = release(rule=rule)
-    before = shown(dpcli)["town"]
-    restored(folder, None)
+    before = balances(dpcli)["town"]
+    restore(folder, None)
 
     def other(facts: Any) -> None:
         facts["statistics"][1]["parts"][0]["mechanism"]["scale"] = 12345
 
     done = dpcli("ledger", "recover", "--from", edited(report, other), "--json")
     assert json.loads(done.out)["recovered"][0]["exact"] is False
-    after = shown(dpcli)["town"]
-    # The optimal bound of `advanced` finds a little less than the plain sum at a greater delta.
+    after = balances(dpcli)["town"]
+    # The optimal bound of `advanced` is a little less than the plain sum, at a greater delta.
     least = float(before["spent_epsilon"]) * (1 - 1e-5)
     assert float(after["spent_epsilon"]) >= least
     # Other compositions spend the delta of the budget on a smaller epsilon, where that pays.
@@ -311,7 +311,7 @@ def test_what_this_version_plans_otherwise_costs_no_less(
 def test_reports_of_another_ledger_are_refused(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """Where they name entries that the ledger has, or that another report names."""
+    """They name entries that the ledger has, or that another report names."""
     ours = release()
     (folder / "other").mkdir()
     for name in (LEDGER, ANCHOR):
@@ -326,27 +326,27 @@ def test_reports_of_another_ledger_are_refused(
     assert not (folder / "new.sqlite").exists()
 
 
-def test_a_crash_before_the_anchor_is_written_is_no_harm(
+def test_a_crash_before_the_anchor_is_written_is_repaired(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """The ledger agrees with its old anchor, and the next command catches up."""
+    """The ledger agrees with its old anchor, and the next command updates it."""
     release()
     shutil.copy(folder / LEDGER, folder / "backup")
     report = release()
     anchor = (folder / ANCHOR).read_bytes()
-    restored(folder, folder / "backup")
+    restore(folder, folder / "backup")
     assert dpcli("ledger", "recover", "--from", report).status == 0
     (folder / ANCHOR).write_bytes(anchor)
     assert dpcli("ledger", "verify").status == 0
     release()
     assert dpcli("ledger", "verify").status == 0
-    # An older copy is still found out: the anchor has caught up.
+    # An older copy is still detected: the anchor was updated.
     shutil.copy(folder / "backup", folder / LEDGER)
     assert dpcli("plan", "town.yaml").status == 6
 
 
 def test_a_changed_ledger_is_not_recovered(dpcli: Command, folder: Path, release: Release) -> None:
-    """Recovery extends a ledger, and changes nothing that is recorded."""
+    """Recovery extends a ledger, and changes no recorded entry."""
     report = release()
     content = (folder / LEDGER).read_bytes()
     (folder / LEDGER).write_bytes(content.replace(b"r1", b"r9"))
@@ -357,7 +357,7 @@ def test_a_changed_ledger_is_not_recovered(dpcli: Command, folder: Path, release
 def test_windows_and_local_collections_are_recovered(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """A release counts on the day that its report names, a collection as its responses did."""
+    """A release counts on the day that its report names, a collection like its responses."""
     opened = ["ledger", "open", "town", "--epsilon", "9", "--delta", "1e-6", "--window", "3",
               "--composition", "zcdp"]  # fmt: skip
     assert dpcli(*opened).status == 0
@@ -372,11 +372,11 @@ def test_windows_and_local_collections_are_recovered(
     )
     words = ["local", "randomize", spec, "data.csv", "-q", "-o", "l.csv", "--release-id", "l"]
     assert dpcli(*words).status == 0
-    before = shown(dpcli)
+    before = balances(dpcli)
     for name in (LEDGER, ANCHOR):
         (folder / name).unlink()
     assert dpcli("ledger", "recover", "--from", *reports, "l.report.json").status == 0
-    after = shown(dpcli)
+    after = balances(dpcli)
     assert after == before and after["town"]["closed"] is False
     refused = dpcli("local", "randomize", spec, "data.csv", "--release-id", "l")
     assert "release-recovered" in refused.err
@@ -386,7 +386,7 @@ def test_windows_and_local_collections_are_recovered(
 def test_no_recovery_lowers_what_was_spent(
     dpcli: Command, folder: Path, release: Release, seed: int
 ) -> None:
-    """Whatever is left of ledger and reports: as spent as before, closed, or refused."""
+    """For any remainder of ledger and reports: as much spent as before, closed, or refused."""
     random = Random(seed)
     count, at = random.randint(2, 5), random.randint(1, 4)
     reports = []
@@ -394,16 +394,16 @@ def test_no_recovery_lowers_what_was_spent(
         reports.append(release(random.choice(["town", "village"]), random.choice(["0.1", "0.2"])))
         if number + 1 == at:
             shutil.copy(folder / LEDGER, folder / "backup")
-    before = shown(dpcli)
+    before = balances(dpcli)
     backup = folder / "backup"
-    restored(folder, backup if backup.exists() and random.random() < 0.7 else None)
+    restore(folder, backup if backup.exists() and random.random() < 0.7 else None)
     named = [report for report in reports if random.random() < 0.8]
     extra = ["--unproven", "20"] if random.random() < 0.5 else []
     done = dpcli("ledger", "recover", *extra, "--from", *(named or reports[:1]))
     if done.status:
         assert dpcli("plan", "town.yaml" if "town" in before else "village.yaml").status == 6
         return
-    after = shown(dpcli)
+    after = balances(dpcli)
     for dataset, account in before.items():
         if dataset not in after:
             assert "account-must-exist" in dpcli("plan", f"{dataset}.yaml").err
@@ -423,11 +423,11 @@ def test_releases_with_a_quality_check_are_charged_again_as_they_were(
     (folder / "data.csv").write_text("age\n" + "30\n" * rows, "utf-8")
     status = 8 if rows == 2 else 0
     assert dpcli("release", "town.yaml", "data.csv", "-q", "-o", "t.csv").status == status
-    before = shown(dpcli)["town"]
-    restored(folder, None)
+    before = balances(dpcli)["town"]
+    restore(folder, None)
     done = dpcli("ledger", "recover", "--from", "t.report.json", "--json")
 
     assert done.status == 0, done.err
     assert [one["exact"] for one in json.loads(done.out)["recovered"]] == [True]
-    after = shown(dpcli)["town"]
+    after = balances(dpcli)["town"]
     assert {key: after[key] for key in before} == before

@@ -1,4 +1,4 @@
-"""How many runs fit is what an account accepts, one release after the other."""
+"""The number of runs that fit is the number that an account accepts, one after the other."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(r
 
 
 def answers(epsilon: Fraction) -> GuaranteeCounts:
-    """What a release with a single pure answer reveals."""
+    """The cost of a release with a single pure answer."""
     return ((pure_guarantee(epsilon), 1),)
 
 
 def account_terms(rule: Composition, budget: Fraction, window: int | None = None) -> AccountTerms:
-    """An account with that composition and budget."""
+    """The terms of an account with that composition and budget."""
     return AccountTerms("town", "row", "add-remove", rule.name, Loss(budget, DELTA), window)
 
 
 def one_by_one(
     terms: AccountTerms, costs: list[RecordedCost], run: GuaranteeCounts, first: int | None
 ) -> int:
-    """How many runs the account accepts, each on the day after the one before."""
+    """The number of runs that the account accepts, each on the day after the one before."""
     held, count = list(costs), 0
     while count < 60:
         cost = RecordedCost(run, None if first is None else first + count)
@@ -48,7 +48,7 @@ def one_by_one(
 @each_rule
 @pytest.mark.parametrize("spent", [0, 1, 3])
 def test_runs_are_counted_as_the_account_accepts_them(rule: Composition, spent: int) -> None:
-    """By every composition, the number that fits is accepted, and one more is refused."""
+    """With every composition, the number that fits is accepted, and one more is refused."""
     terms, run = account_terms(rule, Fraction(2)), answers(Fraction(1, 5))
     before = [RecordedCost(answers(Fraction(3, 10)), None, spent)] if spent else []
     runs = RepeatedRuns(terms, before, run)
@@ -79,14 +79,14 @@ def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window:
 
 
 def test_an_empty_window_counts_where_no_day_is_named() -> None:
-    """Without a day, runs are counted in one window that holds nothing else."""
+    """Without a day, runs are counted in a window that holds nothing else."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1), 7)
     full = [RecordedCost(answers(Fraction(1)), 100)]
     assert RepeatedRuns(terms, full, answers(Fraction(1, 4))).most == 4
 
 
 def test_windows_that_are_full_do_not_hinder_other_days() -> None:
-    """What an earlier window holds, even above the budget, does not matter to later days."""
+    """An earlier window, even above the budget, does not matter to later days."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1), 3)
     held = [RecordedCost(answers(Fraction(9)), 100)]
     assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 102).most == 0
@@ -94,14 +94,14 @@ def test_windows_that_are_full_do_not_hinder_other_days() -> None:
 
 
 def test_a_run_that_reveals_nothing_always_fits() -> None:
-    """Exact answers that no change of a person can change cost nothing."""
+    """Exact answers that do not depend on any person cost nothing."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1))
     assert RepeatedRuns(terms, [], ()).most == MOST_RUNS
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
 def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
-    """It names what is needed and the number that fits."""
+    """It states the needed loss and the number that fits."""
     terms = account_terms(rule, Fraction(1))
     runs = RepeatedRuns(terms, [], answers(Fraction(1, 4)))
     repeated = runs.forecast(40)

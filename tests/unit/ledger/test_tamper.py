@@ -1,4 +1,4 @@
-"""Whatever is changed in a ledger is noticed."""
+"""Every change of a ledger is detected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def full(path: Path, ledger: Ledger) -> Path:
     return path
 
 
-def noticed(path: Path) -> bool:
+def is_detected(path: Path) -> bool:
     """Whether opening or verifying the ledger finds a fault."""
     try:
         with closing(Ledger.open(path)) as book:
@@ -35,8 +35,8 @@ def noticed(path: Path) -> bool:
         return True
 
 
-def tampered(path: Path, *statements: str) -> None:
-    """Change a ledger as a person would who removes the triggers and puts them back."""
+def tamper(path: Path, *statements: str) -> None:
+    """Change a ledger like a person who removes the triggers and restores them."""
     connection = sqlite3.connect(path)
     triggers = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
@@ -52,7 +52,7 @@ def tampered(path: Path, *statements: str) -> None:
 
 
 def changes() -> Iterator[str]:
-    """Every single-field change, deletion, duplication and swap of neighbours."""
+    """Every change of a single field, deletion, duplication and swap of neighbors."""
     fields = {
         "kind": "'x'", "dataset": "'x'", "release_id": "'x'",
         "payload": "payload || ' '", "parts": "'[]   '", "period": "'2026-01-01'",
@@ -86,33 +86,33 @@ def changes() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("statement", list(changes()))
-def test_every_single_change_is_noticed(full: Path, statement: str) -> None:
-    """One field, row or pair that differs makes the ledger doubtful."""
-    assert not noticed(full)
-    tampered(full, statement)
-    assert noticed(full)
+def test_every_single_change_is_detected(full: Path, statement: str) -> None:
+    """One field, row or pair that differs puts the ledger in doubt."""
+    assert not is_detected(full)
+    tamper(full, statement)
+    assert is_detected(full)
 
 
 @pytest.mark.parametrize("event", ["UPDATE entries SET kind = 'x'", "DELETE FROM entries"])
 def test_entries_are_append_only(full: Path, event: str) -> None:
-    """The database itself refuses to change what is recorded."""
+    """The database itself refuses to change an entry."""
     connection = sqlite3.connect(full)
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
         connection.execute(event)
     connection.close()
 
 
-def test_a_dropped_trigger_is_noticed(full: Path) -> None:
+def test_a_dropped_trigger_is_detected(full: Path) -> None:
     """A ledger without its triggers does not verify."""
     connection = sqlite3.connect(full)
     connection.execute("DROP TRIGGER entries_no_delete")
     connection.commit()
     connection.close()
-    assert noticed(full)
+    assert is_detected(full)
 
 
-def test_a_restored_backup_is_noticed(full: Path, tmp_path: Path) -> None:
-    """An older copy in the ledger's place is refused, while the anchor is there."""
+def test_a_restored_backup_is_detected(full: Path, tmp_path: Path) -> None:
+    """An older copy in place of the ledger is refused, as long as the anchor exists."""
     shutil.copy(full, tmp_path / "backup")
     book = Ledger.open(full)
     book.commit(charge("later", "1/100"), render)
@@ -122,21 +122,21 @@ def test_a_restored_backup_is_noticed(full: Path, tmp_path: Path) -> None:
         Ledger.open(full)
 
 
-def test_a_removed_ledger_is_not_begun_anew(full: Path) -> None:
-    """Deleting the file does not bring the budget back, while the anchor is there."""
+def test_a_removed_ledger_is_not_created_again(full: Path) -> None:
+    """Deletion of the file does not restore the budget, as long as the anchor exists."""
     full.unlink()
     with pytest.raises(LedgerError, match="its anchor"):
         create_ledger(full)
 
 
-def test_a_removed_anchor_is_noticed(full: Path) -> None:
-    """Without its anchor a ledger is in doubt."""
+def test_a_removed_anchor_is_detected(full: Path) -> None:
+    """Without its anchor, a ledger is in doubt."""
     full.with_name(full.name + ".anchor").unlink()
-    assert noticed(full)
+    assert is_detected(full)
 
 
 def test_the_anchor_may_lag_and_lines_may_be_cut(full: Path) -> None:
-    """A crash between commit and anchor, or within a line of it, is no fault."""
+    """A crash between commit and anchor, or within a line of the anchor, is not a fault."""
     anchor = full.with_name(full.name + ".anchor")
     text = anchor.read_text("ascii")
     for size in range(text.index("\n") + 1, len(text)):
@@ -146,5 +146,5 @@ def test_the_anchor_may_lag_and_lines_may_be_cut(full: Path) -> None:
     book = Ledger.open(full)
     book.commit(charge("later", "1/100"), render)
     book.close()
-    assert not noticed(full)
+    assert not is_detected(full)
     assert anchor.read_text("ascii").splitlines()[-1].startswith(f"{ENTRIES + 1} ")
