@@ -1,4 +1,4 @@
-"""The grammar of numbers, dates and probabilities in a spec: exact or refused."""
+"""Parses numbers, dates and probabilities of a spec exactly, or refuses them with advice."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dpcli.reference import texts
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
 MAX_EXPONENT = 60
-"""A number beyond it is a mistake, and its digits only cost time."""
+"""A larger exponent is a mistake, and would make a number of very many digits."""
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
 
 
 class NumberSyntaxError(ValueError):
-    """A text that is no number, date or probability: the code of that, and advice."""
+    """The text is not a number, date or probability; has an error code and advice."""
 
     def __init__(self, code: str, advice: str) -> None:
         self.code, self.advice = code, advice
@@ -26,7 +26,7 @@ class NumberSyntaxError(ValueError):
 
 
 def parse_number(text: str) -> Fraction:
-    """The exact value of a decimal such as 12, -0.5 or 1e-6; NumberSyntaxError if it is none."""
+    """The exact value of a decimal such as 12, -0.5 or 1e-6; raises `NumberSyntaxError`."""
     match = NUMBER.fullmatch(text)
     if not match:
         raise NumberSyntaxError("not-a-number", _advice(text))
@@ -43,7 +43,7 @@ def parse_number(text: str) -> Fraction:
 
 
 def parse_day(text: str) -> int:
-    """The days from 1970-01-01 to a date such as 2010-01-31; NumberSyntaxError if it is none."""
+    """The days from 1970-01-01 to a date such as 2010-01-31; raises `NumberSyntaxError`."""
     if not DATE.fullmatch(text):
         raise NumberSyntaxError("not-a-date", "write year, month and day as in `2010-01-31`")
     try:
@@ -53,7 +53,7 @@ def parse_day(text: str) -> int:
 
 
 def parse_probability(text: str) -> Fraction:
-    """The exact value of a probability such as 0.25 or 1/3; NumberSyntaxError if it is none."""
+    """The exact value of a probability such as 0.25 or 1/3; raises `NumberSyntaxError`."""
     match = FRACTION.fullmatch(text)
     try:
         value = Fraction(int(match[1]), int(match[2])) if match else parse_number(text)
@@ -69,12 +69,12 @@ ANY_NUMBER, WHOLE_NUMBER = (
     "write a number such as `0.5`, `10` or `1e-6`",
     "write a whole number such as `1000`",
 )
-"""What to write where nothing better is known."""
+"""The advice for a text that no pattern of `syntax_advice.toml` fits."""
 
 
 def _advice(text: str) -> str:
     short = text[:100]
-    for pattern, advice in texts("complaints")["numbers"].items():
+    for pattern, advice in texts("syntax_advice")["numbers"].items():
         if re.fullmatch(pattern, short):
             return advice
     return ANY_NUMBER

@@ -235,7 +235,7 @@ def add_noise(
     found = []
     for planned, parts in asked:
         entry = planned.entry
-        selected = tuple(counts[entry.keys]) if entry.keys else None
+        selected = tuple(counts[entry.selected_by]) if entry.selected_by else None
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
             values = integer_array(list(counts[entry.request.name].values()))

@@ -171,7 +171,7 @@ class PlannedStatistic:
     @property
     def cells(self) -> int | None:
         """The count of numbers that it publishes; None if its groups are private."""
-        if self.entry.keys:
+        if self.entry.selected_by:
             return None
         request = self.entry.request
         return groups(request) * self.entry.statistic.item_count(request)

@@ -191,7 +191,7 @@ def _is_biased(planned: PlannedStatistic) -> bool:
     """Whether the published numbers are not just answers plus noise."""
     entry = planned.entry
     notes = entry.statistic.notes(entry.request)
-    return bool(entry.post or notes or entry.statistic.chooses or entry.keys is not None)
+    return bool(entry.post or notes or entry.statistic.chooses or entry.selected_by is not None)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,9 +1,12 @@
-"""Reference texts: what error codes and words mean, kept as data files.
+"""Reads the reference texts: data files with messages, pages and sentences.
 
-`codes/*.toml` has one file per family of error codes, `pages/*.toml` the words of specs, of the
-command line and of what it prints, `risks.toml` and `notes.toml` what plans and reports state in
-sentences, `complaints.toml` what texts that cannot be read are taken for. A file is read when a
-text of it is needed.
+- `codes/*.toml`: the templates of messages and their explanations, by family of error codes.
+- `pages/*.toml`: the pages of `dpcli explain` about words of specs and of the command line.
+- `notes.toml` and `risks.toml`: the sentences of plans and reports.
+- `syntax_advice.toml`: what to write instead of a text with a syntax error.
+- `synonyms.toml`: words of other tools, and ours.
+
+A file is read when one of its texts is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 
 WIDTH = 78
-"""Columns of a page where no terminal says otherwise: it fits on one of eighty."""
+"""The default width of a page: it fits a terminal of 80 columns."""
 
 FAMILIES = ("spec", "plan", "data", "budget", "ledger", "output", "usage", "internal")
 
@@ -27,15 +30,15 @@ TITLES = {
     "term": "term",
     "command line": "word of the command line",
 }
-"""How a page says what kind of word it is about, where that is not the kind itself."""
+"""The kinds of pages whose title is not the kind itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """What a key means at some places of a spec: the sentence that an editor shows.
+    """What a key means at some places of a spec: the sentence that editors show.
 
-    A place is the thing that has the key: `spec`, `privacy`, `statistic`, a type of column
-    and so on. The example is a line of YAML; without one it is that of the page.
+    A place is what contains the key: `spec`, `privacy`, `statistic`, a type of column and so on.
+    The example is a line of YAML; the default is the example of the page.
     """
 
     places: tuple[str, ...]
@@ -45,11 +48,11 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One word or error code: its meaning, an example, what to do, and what to read next.
+    """A page about one word or error code: its meaning, an example, a fix, and related words.
 
-    The meaning is one paragraph or several; those with indented lines stay as they are. `also`
-    are other words that the page explains. Pages of keys list their uses, their values, and what
-    holds if they are `absent`. Names of codes are kebab-case and never change their meaning.
+    The meaning has one or more paragraphs; those with indented lines are not refilled. `also` are
+    other words that the page explains. Pages of keys list their uses, their values, and the meaning
+    of an `absent` key. Names of error codes are kebab-case and never change their meaning.
     """
 
     name: str
@@ -65,15 +68,15 @@ class Page:
 
     @property
     def title(self) -> str:
-        """What kind of word it is."""
+        """The kind of the page, in words."""
         return TITLES.get(self.kind, self.kind)
 
     def use(self, place: str) -> KeyUse | None:
-        """What the key means at a place."""
+        """The use of the key at a place; None if the key does not occur there."""
         return next((use for use in self.uses if place in use.places), None)
 
     def text(self, width: int = WIDTH) -> str:
-        """The whole page, as plain text; examples and formulas are not filled."""
+        """The page as plain text. Examples and formulas keep their lines."""
         parts = [
             part if "\n " in f"\n{part}" else wrap_paragraph(part, width)
             for part in (f"{self.name} ({self.title})", *self.meaning.split("\n\n"))
@@ -101,11 +104,11 @@ class Page:
 
 @cache
 def code_pages() -> tuple[Page, ...]:
-    """Every error code that a user can meet, by family.
+    """The pages of all error codes, by family.
 
-    A hint without facts says how to fix the problem, if nothing else does.
+    The fix of a code without one is its hint, which then has no facts.
     """
-    found = [
+    pages = [
         Page(
             name,
             f"{table['family']} error",
@@ -115,12 +118,12 @@ def code_pages() -> tuple[Page, ...]:
         )
         for name, table in code_tables().items()
     ]
-    return tuple(sorted(found, key=lambda page: FAMILIES.index(page.kind.split()[0])))
+    return tuple(sorted(pages, key=lambda page: FAMILIES.index(page.kind.split()[0])))
 
 
 @cache
 def code_tables() -> dict[str, dict[str, Any]]:
-    """What the files say about each code, with its family."""
+    """The table of each code in the files, with its family."""
     return {
         name: {"family": path.stem.split("_")[0], **_prose(table)}
         for path in sorted((FOLDER / "codes").iterdir())
@@ -129,11 +132,11 @@ def code_tables() -> dict[str, dict[str, Any]]:
 
 
 def template(code: str) -> dict[str, str]:
-    """The words of a code, or of a `code.variant`, which may take those of its code."""
+    """The templates of a code or a `code.variant`; a variant inherits from its code."""
     name, _, variant = code.partition(".")
     table = code_tables()[name]
     own: dict[str, str] = table[variant] if variant else {}
-    # What a variant says itself replaces what its code says, in either of two ways.
+    # A variant with a message must not inherit the expectation of its code, and the reverse.
     replaced = "message" in own or "expected" in own
     keys = ("hint",) if replaced else ("message", "expected", "hint")
     return {key: table[key] for key in keys if key in table} | own
@@ -146,7 +149,7 @@ def texts(name: str) -> dict[str, dict[str, str]]:
 
 
 def variant_code(code: str, name: str) -> str:
-    """The variant of a code that is about a `name`, if it has words for it; else the code."""
+    """The variant of a code for a `name` if there is one, else the code."""
     return f"{code}.{name}" if isinstance(code_tables()[code].get(name), dict) else code
 
 
@@ -156,14 +159,14 @@ PAGE_FILES = ("sections", "privacy", "keys", "terms", "commands")
 
 @cache
 def word_pages() -> tuple[Page, ...]:
-    """Every page about a word of specs, of the command line or of what it prints."""
+    """All pages about words of specs, of the command line and of its output."""
     files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PAGE_FILES)
     return tuple(_page(name, _prose(table)) for file in files for name, table in file.items())
 
 
 @cache
 def synonyms() -> dict[str, str]:
-    """What other tools call the words of specs: from their word to ours."""
+    """The words of other tools, each with the word of specs that means the same."""
     return _read(FOLDER / "synonyms.toml")
 
 
@@ -175,7 +178,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def wrap_paragraph(text: str, width: int, first: str = "", rest: str = "") -> str:
-    """A paragraph in lines of at most `width` columns; no word is broken."""
+    """A paragraph in lines of at most `width` columns, without broken words."""
     return fill(
         text,
         width,
@@ -193,10 +196,10 @@ def _page(name: str, table: dict[str, Any]) -> Page:
 
 
 def _prose(table: dict[str, Any]) -> dict[str, Any]:
-    """Texts as one line each; examples keep their lines."""
-    found: dict[str, Any] = {}
+    """The same table with each text as one line; examples keep their lines."""
+    texts: dict[str, Any] = {}
     for key, value in table.items():
-        found[key] = _prose(value) if isinstance(value, dict) else value
+        texts[key] = _prose(value) if isinstance(value, dict) else value
         if isinstance(value, str):
-            found[key] = value.strip() if key == "example" else " ".join(value.split())
-    return found
+            texts[key] = value.strip() if key == "example" else " ".join(value.split())
+    return texts

@@ -65,11 +65,11 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "post": [step.summary for step in entry.post],
         "raw": entry.raw,
         "keys": {
-            "selected_by": entry.keys,
+            "selected_by": entry.selected_by,
             "threshold": rule.threshold if rule else None,
             "delta": rule.delta if rule else None,
         }
-        if entry.keys is not None
+        if entry.selected_by is not None
         else None,
     }
 

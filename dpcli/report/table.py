@@ -126,7 +126,7 @@ def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
     for entry in (planned.entry for planned in plan.statistics):
         request, used = entry.request, entry.statistic
         heading = [*(key.column.name for key in request.by), used.item_heading(request)]
-        lines = (request.by, heading[-1], used.items(request), entry.keys)
+        lines = (request.by, heading[-1], used.items(request), entry.selected_by)
         tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(request.name)
     words = ["-".join(heading) or "total" for heading, _ in tables.values()]
     plain = ["".join(one if one.isalnum() else "-" for one in word)[:80] for word in words]

@@ -77,7 +77,7 @@ class NoiselessRun:
         }
         found = []
         for planned, parts in zip(self._plan.statistics, own, strict=True):
-            shown = groups[planned.entry.keys] if planned.entry.keys else None
+            shown = groups[planned.entry.selected_by] if planned.entry.selected_by else None
             found.append(NoiselessAnswers(tuple(self._values(one, shown) for one in parts), shown))
         return tuple(found)
 

@@ -106,7 +106,7 @@ class EntryTrial:
     @property
     def shown(self) -> ShownGroups | None:
         """Private groups; None where groups are public."""
-        if self._entry.keys is None:
+        if self._entry.selected_by is None:
             return None
         return ShownGroups(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
 

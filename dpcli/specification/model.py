@@ -1,7 +1,6 @@
-"""What a correct spec says: exact, resolved, and safe to plan from.
+"""A checked spec: all values are exact, and all names are resolved.
 
-Nothing here can be half-checked: only `dpcli.specification.load` makes a `Spec`, and only
-from a text without problems.
+Only `dpcli.specification.load` makes a `Spec`, and only from a text without problems.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
 
 ValuedColumn = CategoryColumn | NumericColumn
-"""A column whose cells are declared."""
+"""A column whose possible values are declared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """The guarantee a spec asks for, and the budget it may spend: written at `place`."""
+    """The guarantee and the budget of a spec. The `place` of the budget is for messages."""
 
     unit: Unit
     neighbors: Neighbors
@@ -42,20 +41,20 @@ class Privacy:
 
     @property
     def relation(self) -> Relation:
-        """Who is protected, and how neighbours differ."""
+        """The privacy unit, and how neighboring data differ."""
         return Relation(self.unit, self.neighbors)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One statistic, how it is to be answered, and what it may reveal.
+    """One statistic, how it is answered, and the budget that it requests.
 
-    Of several `mechanisms` the most accurate is taken, or what costs least.
+    Of several `mechanisms`, the plan uses the most accurate one, or the one that costs least.
 
-    Where groups are private, `keys` names the entry whose noisy counts select them
-    for all entries of the same `by`; it may be this one. `alternative_bounding` asks the same with
-    the other of the two bounds on people, where both are possible. `post` is done to the
-    noisy answers before they are published; with `raw`, they are published too.
+    If keys are private, `selected_by` is the name of the entry whose noisy counts select the groups
+    for all entries of the same `by`. It may be the name of this entry. `alternative_bounding` is
+    the same request with the other bound on people, if both are possible. `post` is applied to the
+    noisy answers before they are published. With `raw`, the noisy answers are published too.
     """
 
     request: Request
@@ -63,23 +62,23 @@ class Entry:
     mechanisms: tuple[Mechanism, ...]
     budget_request: BudgetRequest
     calibration: str = "exact"
-    keys: str | None = None
+    selected_by: str | None = None
     alternative_bounding: Request | None = None
     post: tuple[Step, ...] = ()
     raw: bool = False
 
     @property
     def selects_partitions(self) -> bool:
-        """Whether its noisy counts decide which groups are shown."""
-        return self.keys == self.request.name
+        """Whether the noisy counts of this entry select the groups that are published."""
+        return self.selected_by == self.request.name
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One column, how each record responds for it, and what is estimated from that.
+    """One column, how each record responds for it, and what is estimated from the responses.
 
-    Estimates are made for each group of the public columns `by`; `steps` of
-    post-processing are done to them in order.
+    There are estimates for each group of the public columns `by`. The `steps` of post-processing
+    are applied to them in order.
     """
 
     column: ValuedColumn
@@ -90,13 +89,13 @@ class Response:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The texts that a response may be, for those that are labels."""
+        """The labels that a response can be; empty for numbers."""
         labels = self.column.labels if isinstance(self.column, CategoryColumn) else ()
         return self.randomizer.outputs or labels
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are collected."""
+        """The names of the collected columns."""
         if self.randomizer.form == "bits":
             return tuple(f"{self.column.name}={label}" for label in self.outputs)
         return (self.column.name,)
@@ -104,22 +103,22 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What the steward answers for: how many people there are, and texts by name."""
+    """What the data owner declares: the size of the population, and answers by name."""
 
     population: int | None = None
     answers: tuple[tuple[str, str], ...] = ()
 
     def answer(self, name: str) -> str:
-        """What is declared under that name; empty if nothing is."""
+        """The answer of that name; empty if there is none."""
         return dict(self.answers).get(name, "")
 
 
 @dataclass(frozen=True, slots=True)
 class QualityCheck:
-    """The check that comes before all statistics: what it asks, and what it demands.
+    """The check before all statistics: an entry that counts, and the required minimums.
 
-    `min_rows` is the least number of rows, `min_readable` the least share of readable cells
-    by the name of the column.
+    `min_rows` is the required number of rows. `min_readable` is the required share of readable
+    cells, by name of column.
     """
 
     entry: Entry
@@ -129,12 +128,12 @@ class QualityCheck:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A checked spec; `digest` is the SHA-256 of its text and of the `files` that it names.
+    """A checked spec. `digest` is the SHA-256 of its text and of the `files` that it names.
 
-    In the central model it has `entries`, perhaps after a `quality` check. In the local model
-    it has `responses` instead: each record is randomized by itself, and the columns in `public`
-    are collected as they are. `rows_are` is what a row of the data is, as a plural.
-    With `must_exist` no release creates a ledger or opens an account. The usual ledger is in the
+    A spec of the central model has `entries`, and perhaps a `quality` check before them. A spec of
+    the local model has `responses` instead: each record is randomized by itself, and the columns in
+    `public` are collected without change. `rows_are` is the plural of what a row is. With
+    `must_exist`, no release creates a ledger or opens an account. The default ledger is in the
     `folder` of the spec.
     """
 
@@ -157,23 +156,23 @@ class Spec:
 
     @property
     def is_local(self) -> bool:
-        """Whether records are randomized one by one; such a spec has a response at least."""
+        """Whether the spec is of the local model. Such a spec has at least one response."""
         return bool(self.responses)
 
     @property
     def unit_noun(self) -> str:
-        """Who is protected, in a word."""
+        """What the privacy unit is called: `person`, `row` or, in the local model, `record`."""
         person = isinstance(self.privacy.unit, PersonUnit)
         return "person" if person else "record" if self.is_local else "row"
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:
-        """Every entry that spends: the quality check first, then the statistics."""
+        """Every entry that spends budget: the quality check first, then the statistics."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
     @property
     def collected_columns(self) -> Iterator[Response | ValuedColumn]:
-        """What is collected, in the declared order of the columns: responses and public ones."""
+        """Responses and public columns, in the declared order of the columns."""
         by_name: dict[str, Response | ValuedColumn] = {
             column.name: column for column in self.public
         }
@@ -182,9 +181,9 @@ class Spec:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The names of the collected columns."""
+        """The names of the collected columns; a response may have several."""
         return tuple(
             name
-            for one in self.collected_columns
-            for name in (one.names if isinstance(one, Response) else (one.name,))
+            for column in self.collected_columns
+            for name in (column.names if isinstance(column, Response) else (column.name,))
         )

@@ -1,4 +1,4 @@
-"""What an entry asks: the fields of its statistic, with names resolved."""
+"""Resolves the fields of a statistic to a `Request`, and checks that they fit together."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from dpcli.specification.validation import Section
 from dpcli.statistics.statistic import Request, Statistic
 
 MAX_CANDIDATES = 1_000_001
-"""A column of a million steps has one point more."""
+"""Enough for every value of a column of a million steps."""
 
 MAX_CANDIDATES_PER_PRIVATE_GROUP = 10_001
-"""Candidates in each group whose key is private: the number of groups is not known."""
+"""Fewer than otherwise, because the number of private groups is not known in advance."""
 
 MAX_CELLS, MAX_SCORES = 1_000_000, 2_000_000
 MAX_COMBINATIONS = 1 << 58
 MAX_PRODUCT = 1 << 80
-"""Products of steps stay below it, so that the sums of any file fit 128 bits."""
+"""Products of steps stay below this limit, so that the sums of any file fit 128 bits."""
 
 NOT_IN_REQUEST = ("bound", "unit_bounds", "keys")
-"""Fields of statistics that are not part of what they ask."""
+"""Fields of statistics that say how an entry is bounded or selected, not what it asks."""
 
 
 class RequestReader:
-    """The fields that one statistic takes, by what each of them means."""
+    """Reads the fields of the statistic of one entry."""
 
     def __init__(
         self,
@@ -48,21 +48,21 @@ class RequestReader:
         by: Callable[[], tuple[Key, ...]],
     ) -> None:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
-        self._found: dict[str, Callable[[], Any]] = {}
+        self._fields: dict[str, Callable[[], Any]] = {}
 
     def request(self, where: Callable[[], tuple[Condition, ...]]) -> Request:
-        """What is asked, from every field of the statistic."""
+        """The request of all fields; raises `AlreadyReportedError` if any is invalid."""
         section, fields = self._section, type(self._section.values).model_fields
         for key in self._statistic.takes:
             if key not in NOT_IN_REQUEST:
-                self._found[key] = attempt(self._field, key, column_role(fields[key]))
-        given = {key: read() for key, read in self._found.items()}
+                self._fields[key] = attempt(self._field, key, column_role(fields[key]))
+        values = {key: read() for key, read in self._fields.items()}
         section.require("name", *self._statistic.takes)
-        bare = Request(section.values.name, by=self._by(), where=where())
-        return self._statistic.complete_request(bare, given)
+        request = Request(section.values.name, by=self._by(), where=where())
+        return self._statistic.complete_request(request, values)
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
-        """What a field says; where it refers to columns, what that means."""
+        """The value of a field. Names of columns, bins and candidates are resolved."""
         value, node = getattr(self._section.values, key), self._section.node.get(key)
         if role is None:
             return value
@@ -74,9 +74,9 @@ class RequestReader:
             case "axes":
                 return self._axes(key)
             case "bins":
-                return self._bins(self._found["column"]())
+                return self._bins(self._fields["column"]())
             case "candidates":
-                return self._candidates(self._found["column"](), key if node else "column")
+                return self._candidates(self._fields["column"](), key if node else "column")
         return value
 
     def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
@@ -96,9 +96,9 @@ class RequestReader:
             seen.add(scalar.text)
             return column()
 
-        found = read_all(read, scalars)
-        self._require_few(key, len(found), role.least)
-        return tuple(found)
+        columns = read_all(read, scalars)
+        self._require_few(key, len(columns), role.least)
+        return tuple(columns)
 
     def _require_few(self, key: str, count: int, least: int) -> None:
         if not least <= count <= MAX_COLUMNS_TOGETHER:
@@ -108,11 +108,11 @@ class RequestReader:
     def _axes(self, key: str) -> tuple[Key, ...]:
         axes = read_keys(self._section, key, self._context)
         self._require_few(key, len(axes), 1)
-        grouped = [one.column.name for one in self._by()]
-        for one in axes:
-            name = one.column.name
-            if name in grouped or one.is_private:
-                code = "values-required.table" if one.is_private else "duplicate-key-column.both"
+        grouped = [key_of_by.column.name for key_of_by in self._by()]
+        for axis in axes:
+            name = axis.column.name
+            if name in grouped or axis.is_private:
+                code = "values-required.table" if axis.is_private else "duplicate-key-column.both"
                 raise self._section.report_key(code, key, column=name, key=key)
         return axes
 
@@ -128,7 +128,7 @@ class RequestReader:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
         points = read_candidates(self._section.node.get("candidates"), column)
-        private = any(one.is_private for one in self._by())
+        private = any(group_key.is_private for group_key in self._by())
         most = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > most:
             code = "too-many-candidates.private" if private else "too-many-candidates"
@@ -136,7 +136,10 @@ class RequestReader:
         return points
 
     def require_consistent(self, request: Request) -> None:
-        """Fields that are right one by one must suit each other, and not ask too much."""
+        """Checks that valid fields fit together, and that they do not ask for too much.
+
+        Raises `AlreadyReportedError` after the problems are recorded.
+        """
         section, context, statistic = self._section, self._context, self._statistic
         faults = list(statistic.faults(request, context.relation))
         for fault in faults:
@@ -161,12 +164,15 @@ class RequestReader:
         for weighted in statistic.queries(request, context.relation):
             query = weighted.query
             sums = query.moments if isinstance(query, RidgeQuery) else [query]
-            linear = (one for one in sums if isinstance(one, LinearQuery))
-            if any(one.row_contribution.max_abs >= MAX_PRODUCT for one in linear):
+            linear = (moment for moment in sums if isinstance(moment, LinearQuery))
+            if any(moment.row_contribution.max_abs >= MAX_PRODUCT for moment in linear):
                 raise section.report("grid-too-fine.product")
 
-    def bounded(self, request: Request) -> tuple[Request, Request | None]:
-        """The request, clamping rows or totals of people, and the one that does the other."""
+    def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
+        """The request with the declared bound, and that with the other bound if it is possible.
+
+        The bounds are on single rows, or on the total of all rows of a person.
+        """
         section = self._section
         if "bound" not in self._statistic.takes:
             return request, None
@@ -184,14 +190,15 @@ class RequestReader:
         return (summed, request) if bound == "sum" else (request, summed)
 
     def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
-        """Bounds of one person's total in steps of the column."""
+        """The bounds of the total of one person, in steps of the column."""
         step = column.step if isinstance(column, NumericColumn) else Fraction(1)
         scalars = scalars_of(self._section.node.get("unit_bounds"))
-        sides = zip(bounds, scalars, ("lower", "upper"), strict=True)
-        low, high = read_all(
-            lambda one: require_whole_steps(one[0] / step, step, one[1], f"the {one[2]} bound"),
-            sides,
-        )
+
+        def read(side: tuple[Fraction, ScalarNode, str]) -> int:
+            bound, scalar, name = side
+            return require_whole_steps(bound / step, step, scalar, f"the {name} bound")
+
+        low, high = read_all(read, zip(bounds, scalars, ("lower", "upper"), strict=True))
         if low < high and max(abs(low), abs(high)) < MAX_STEPS:
             return low, high
         code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
@@ -199,21 +206,21 @@ class RequestReader:
 
 
 def _count_combinations(request: Request) -> int:
-    """How many places the engine may distinguish, nowhere along each axis included."""
+    """How many combinations of cells the engine may distinguish, including missing ones."""
     axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
     sizes = [len(key) for key in axes if not key.is_private]
     columns = (request.column, request.label)
-    sizes += [len(one.labels) for one in columns if isinstance(one, CategoryColumn)]
+    sizes += [len(column.labels) for column in columns if isinstance(column, CategoryColumn)]
     return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
 
 
 def count_scores(request: Request) -> int:
-    """How many scores of candidates an entry needs; in each private group, if those are."""
+    """How many scores of candidates an entry needs, or needs in each private group."""
     return _count_groups(request) * len(request.candidates)
 
 
 def count_numbers(statistic: Statistic, request: Request) -> int:
-    """How many numbers an entry publishes; in each private group, if those are private."""
+    """How many numbers an entry publishes, or publishes in each private group."""
     return _count_groups(request) * statistic.item_count(request)
 
 

@@ -1,4 +1,4 @@
-"""The responses of a local spec: how records respond, column by column."""
+"""Reads the section `responses` of a local spec: how each record responds for a column."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ from dpcli.specification.tree import (
 from dpcli.specification.validation import Section, read_section
 
 MAX_NUMBERS = 1_000_000
-"""Numbers that are counted of one response."""
+"""The most numbers that are estimated from one response."""
 
 RESPONSE_BUDGET_KEYS = ("epsilon", "probability", "matrix")
-"""How the price of a response can be given."""
+"""The keys that set the privacy loss of a response."""
 
 STEP_IS_NUMERIC = {"simplex": False, "clamp": True}
-"""Steps of `post`, and whether they are for means."""
+"""The steps of `post`, and whether they are for means of numeric columns."""
 
 
 class ResponseModel(SectionModel):
-    """How every record responds for one column, and what is estimated from that."""
+    """How every record responds for one column, and what is estimated from the responses."""
 
     column: Text
     mechanism: Annotated[
@@ -89,7 +89,7 @@ class ResponseModel(SectionModel):
 def read_responses(
     heading: Section[Any], context: SpecContext
 ) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
-    """The responses and the public columns of a local spec."""
+    """Reads the responses and the public columns of a local spec."""
     root = heading.node
     if isinstance(context.unit, PersonUnit):
         node_at(root, "privacy", "unit").span.report("local-unit")
@@ -106,32 +106,34 @@ def read_responses(
             span.report("formula-label.collected", column=name, first=name[0])
         if count > 1:
             span.report("collected-twice", column=name)
-    return responses, tuple(one() for one in public.values())
+    return responses, tuple(column() for column in public.values())
 
 
 class _ResponseReader:
     def __init__(self, context: SpecContext, public: dict[str, Callable[[], ValuedColumn]]) -> None:
         self._context, self._public = context, public
-        self._taken: dict[str, ScalarNode] = {}
+        self._randomized: dict[str, ScalarNode] = {}
 
     def response(self, node: MappingNode) -> Response:
-        """The response, after all of its problems are recorded."""
+        """Reads one response; `AlreadyReportedError` after all of its problems are recorded."""
         section = read_section(ResponseModel, node, "a response")
-        named, by = attempt(self._column, section), attempt(self._by, section)
-        # What a response takes depends on its mechanism.
+        named_column, by = attempt(self._column, section), attempt(self._by, section)
+        # The mechanism decides which other fields a response has.
         name = section.values.mechanism
-        mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
-        suited = attempt(lambda: self._suited(named(), section, mechanism))
-        asked = attempt(self._request, section, mechanism, suited)
+        mechanism = next(mechanism for mechanism in LOCAL_MECHANISMS if mechanism.name == name)
+        suitable = attempt(lambda: self._suitable(named_column(), section, mechanism))
+        request = attempt(self._request, section, mechanism, suitable)
         steps = _read_post(section, mechanism)
         section.require()
-        column = suited()
+        column = suitable()
         try:
-            randomizer = mechanism.calibrate_and_verify(asked())
+            randomizer = mechanism.calibrate_and_verify(request())
         except RandomizerError as failure:
             raise section.report(failure.code, **failure.facts) from None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
-        numbers = prod(len(one.labels) for one in by()) * max(labels, len(randomizer.outputs))
+        numbers = prod(len(column_of_by.labels) for column_of_by in by()) * max(
+            labels, len(randomizer.outputs)
+        )
         if randomizer.loss.epsilon > MAX_EPSILON:
             epsilon, most = plain_text(randomizer.loss.epsilon), int(MAX_EPSILON)
             raise section.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
@@ -143,19 +145,20 @@ class _ResponseReader:
         scalar = section.node.scalar("column")
         if scalar is None:
             raise AlreadyReportedError
-        name, twin = scalar.text, self._taken.setdefault(scalar.text, scalar)
-        if twin is not scalar or name in self._public:
-            code = "column-twice.public" if twin is scalar else "column-twice.randomized"
-            raise scalar.span.report(code, column=name, line=twin.span.line)
+        name, first = scalar.text, self._randomized.setdefault(scalar.text, scalar)
+        if first is not scalar or name in self._public:
+            code = "column-twice.public" if first is scalar else "column-twice.randomized"
+            raise scalar.span.report(code, column=name, line=first.span.line)
         return self._context.valued_column(scalar, "a response")
 
-    def _suited(
+    def _suitable(
         self, column: ValuedColumn, section: Section[ResponseModel], mechanism: LocalMechanism
     ) -> ValuedColumn:
         kinds = NUMERIC if mechanism.numeric else LABELLED
         if column.kind not in kinds:
-            every = LOCAL_MECHANISMS
-            others = [one.name for one in every if one.numeric != mechanism.numeric]
+            others = [
+                other.name for other in LOCAL_MECHANISMS if other.numeric != mechanism.numeric
+            ]
             facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
             is_date = column.kind == "date"
             code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
@@ -192,32 +195,32 @@ class _ResponseReader:
         mechanism: LocalMechanism,
         column: Callable[[], ValuedColumn],
     ) -> RandomizerRequest:
-        name, ways, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
+        name, keys, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
         wrong = next(
-            (way for way in RESPONSE_BUDGET_KEYS if section.has(way) and way not in ways), None
+            (key for key in RESPONSE_BUDGET_KEYS if section.has(key) and key not in keys), None
         )
         if wrong:
-            facts = {"ways": ways, "wrong": wrong}
+            facts = {"ways": keys, "wrong": wrong}
             raise section.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
-        way = attempt(single_key, section, ways, "price-required.response")
+        budget_key = attempt(single_key, section, keys, "price-required.response")
         if needs_delta != section.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
-            able = [one.name for one in LOCAL_MECHANISMS if one.needs_delta]
+            able = [other.name for other in LOCAL_MECHANISMS if other.needs_delta]
             raise section.report_key(code, "delta", mechanism=name, able=able)
         values = section.values
         if values.probability is not None and not 0 < values.probability < 1:
             raise section.report("not-a-probability.certain", "probability")
-        matrix = self._matrix(section, column) if way() == "matrix" else None
+        matrix = self._matrix(section, column) if budget_key() == "matrix" else None
         delta = values.delta or Fraction(0)
         return RandomizerRequest(column(), values.epsilon, delta, values.probability, matrix)
 
     def _matrix(
         self, section: Section[ResponseModel], column: Callable[[], ValuedColumn]
     ) -> ProbabilityTable:
-        given, node = section.values.matrix, node_at(section.node, "matrix")
-        if isinstance(given, dict):
+        matrix, node = section.values.matrix, node_at(section.node, "matrix")
+        if isinstance(matrix, dict):
             assert isinstance(node, MappingNode)
-            table = table_from_mapping(given, node)
+            table = table_from_mapping(matrix, node)
         else:
             assert isinstance(node, ScalarNode)
             table = self._file(node)
@@ -226,7 +229,7 @@ class _ResponseReader:
         return match_labels(table, labelled, node.span)
 
     def _file(self, scalar: ScalarNode) -> ProbabilityTable:
-        """The table in a file, whose problems are reported with their lines in that file."""
+        """The table in a file. Problems are reported at the file name, with lines of the file."""
         path, span = self._context.folder / scalar.text, scalar.span
         try:
             raw = read_table_file(path)

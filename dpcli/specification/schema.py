@@ -1,7 +1,7 @@
-"""The JSON Schema of the spec, for editors: made from the models that read it.
+"""Generates the JSON Schema of the spec for editors, from the models that read a spec.
 
-It catches mistakes while typing. What it cannot say (bounds on the grid, names that
-are declared) is left to `dpcli check`.
+With it, editors report mistakes while a spec is written. `dpcli check` reports what a schema cannot
+express, such as names that are not declared.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ PLACES = {
     "BinnedKeyModel": "key",
     "CandidateStepModel": "candidates",
 }
-"""What pages call the places of some models; of others their names say it."""
+"""The places of some models in reference pages; for others, the place is the model's name."""
 
 
 class _SchemaForEditors(GenerateJsonSchema):
-    """A schema without titles, defaults, and the null that stands for absence."""
+    """Generates a schema without titles, without defaults, and without null for absence."""
 
     def default_schema(self, schema: Any) -> Json:
         return self.generate_inner(schema["schema"])
@@ -53,14 +53,14 @@ class _SchemaForEditors(GenerateJsonSchema):
 
 
 def spec_schema() -> dict[str, object]:
-    """The schema in the dialect of 2020-12."""
+    """The JSON Schema of a spec, in the dialect 2020-12."""
     definitions: Json = {}
     document, local, response = (
-        _model_schema(shape, definitions)
-        for shape in (CentralSpecModel, LocalSpecModel, ResponseModel)
+        _model_schema(model, definitions)
+        for model in (CentralSpecModel, LocalSpecModel, ResponseModel)
     )
-    for shape in COLUMN_TYPES:
-        definitions[f"{shape.kind}_column"] = _model_schema(shape, definitions, shape.kind)
+    for model in COLUMN_TYPES:
+        definitions[f"{model.kind}_column"] = _model_schema(model, definitions, model.kind)
     definitions["privacy"] = _model_schema(PrivacyModel, definitions)
     definitions["csv"] = _model_schema(CsvModel, definitions)
     definitions["quality"] = _quality_schema(definitions)
@@ -76,7 +76,7 @@ def spec_schema() -> dict[str, object]:
     }
     items = {"$ref": "#/$defs/statistic"}
     fields["statistics"] |= {"minItems": 1, "maxItems": MAX_STATISTICS, "items": items}
-    rules = [_by_local_mechanism(one) for one in LOCAL_MECHANISMS]
+    rules = [_by_local_mechanism(mechanism) for mechanism in LOCAL_MECHANISMS]
     own["responses"] |= {"minItems": 1, "items": response | {"allOf": rules}}
     fields |= {"responses": own["responses"], "public": own["public"]}
     document["required"].remove("statistics")
@@ -88,19 +88,19 @@ def spec_schema() -> dict[str, object]:
     return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
 
 
-def _model_schema(shape: type[SectionModel], definitions: Json, place: str = "") -> Json:
-    schema: Json = shape.model_json_schema(schema_generator=_SchemaForEditors)
+def _model_schema(model: type[SectionModel], definitions: Json, place: str = "") -> Json:
+    schema: Json = model.model_json_schema(schema_generator=_SchemaForEditors)
     inner: Json = schema.pop("$defs", {})
-    for name, one in {**inner, shape.__name__: schema}.items():
-        one.pop("title", None)
-        own = PLACES.get(name) or name.removesuffix("Model").lower()
-        _add_descriptions(one, place if place and one is schema else own)
+    for name, definition in {**inner, model.__name__: schema}.items():
+        definition.pop("title", None)
+        own_place = PLACES.get(name) or name.removesuffix("Model").lower()
+        _add_descriptions(definition, place if place and definition is schema else own_place)
     definitions |= inner
     return schema
 
 
 def _add_descriptions(schema: Json, place: str) -> None:
-    """Puts a description and an example to every key of a model that has a page."""
+    """Adds a description and an example to every key that has a reference page."""
     keys = {page.name: page for page in word_pages() if page.kind == "key"}
     for key, field in schema.get("properties", {}).items():
         page = keys.get(key)
@@ -117,7 +117,7 @@ def _add_descriptions(schema: Json, place: str) -> None:
 
 
 def _resolved(value: Any) -> Any:
-    """A value of a line of YAML, as a reader of YAML 1.2 resolves it."""
+    """A value with numbers and booleans as a reader of YAML 1.2 resolves them."""
     if isinstance(value, list):
         return [_resolved(item) for item in value]
     if isinstance(value, dict):
@@ -139,7 +139,7 @@ def _quality_schema(definitions: Json) -> Json:
 
 def _column_schema() -> Json:
     meanings = {page.name: page.meaning for page in word_pages() if page.kind == "type"}
-    types = {shape.kind: meanings.get(shape.kind, shape.__doc__) for shape in COLUMN_TYPES}
+    types = {model.kind: meanings.get(model.kind, model.__doc__) for model in COLUMN_TYPES}
     options = [{"const": kind, "description": text} for kind, text in types.items()]
     return {
         "type": "object",
@@ -164,7 +164,7 @@ def _statistic_schema(definitions: Json) -> Json:
 
 
 def _rules_by_statistic(fields: Json) -> list[Json]:
-    """For each statistic, which fields it requires and which it refuses."""
+    """A rule for each statistic: the fields that it requires, and those that it refuses."""
     rules: list[Json] = []
     for statistic in statistics.STATISTICS:
         own = statistic.fields.model_fields
@@ -179,14 +179,14 @@ def _rules_by_statistic(fields: Json) -> list[Json]:
 
 
 def _rules_by_mechanism() -> list[Json]:
-    """For each mechanism, whether it takes a delta, and its calibrations."""
+    """A rule for each mechanism: its calibrations, and whether it takes a delta."""
     rules: list[Json] = []
     for position, mechanism in enumerate(mechanisms.MECHANISMS):
         condition = _has_value("mechanism", mechanism.name)
         if position == 0:
             condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}
         then: Json = {"properties": {"calibration": {"enum": list(mechanism.calibrations)}}}
-        # Without a delta of its own, the only use of one is to select groups.
+        # A mechanism without a delta uses one only to select groups.
         needs = {"epsilon": ["delta"]} if mechanism.needs_delta else {"delta": ["keys"]}
         rules.append({"if": condition, "then": then | {"dependentRequired": needs}})
     given: Json = {"anyOf": _required_each(("epsilon", "rho"))}
@@ -213,7 +213,7 @@ def _mechanisms_of(statistic: Statistic) -> list[str]:
 
 
 def _required_each(keys: Iterable[str]) -> list[Json]:
-    """One rule for each of several keys: that it is there."""
+    """For each key, a schema that requires it."""
     return [{"required": [key]} for key in keys]
 
 

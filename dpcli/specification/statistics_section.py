@@ -1,4 +1,4 @@
-"""The section `statistics`: its entries, typed, resolved and priced."""
+"""Reads the section `statistics`: its entries, with names resolved and limits checked."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ConditionForm = Annotated[Text | Texts | RangeModel, ByForm]
 
 
 class EntryModel(SectionModel):
-    """One statistic: what it is called, its groups, how it is answered, what it may reveal."""
+    """The fields of all entries: name, groups, conditions, mechanism, budget, post-processing."""
 
     name: Annotated[
         str, ParsedText(_parse_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})
@@ -96,35 +96,35 @@ class EntryModel(SectionModel):
 
 @cache
 def entry_model(statistic: Statistic | None) -> type[SectionModel]:
-    """The model of an entry of a statistic, which has the fields of all entries first."""
+    """The model of an entry: the fields of all entries, and then those of its statistic."""
     return extended_model(statistic.takes, EntryModel) if statistic else EntryModel
 
 
 def statistics_with_field(key: str) -> list[str]:
-    """The statistics that take a field."""
-    return [one.name for one in statistics.STATISTICS if key in one.takes]
+    """The names of the statistics that have a field."""
+    return [statistic.name for statistic in statistics.STATISTICS if key in statistic.takes]
 
 
 def _find_statistic(node: MappingNode) -> Statistic | None:
-    """The statistic that an entry names, or else means: its other problems are found, too."""
-    every = {one.name: one for one in statistics.STATISTICS}
+    """The statistic that an entry names, or that a misspelled name probably means."""
+    by_name = {statistic.name: statistic for statistic in statistics.STATISTICS}
     word = node.scalar("statistic")
     text = word.text if word else ""
     meant = synonyms().get(text[:100].casefold(), text)
-    return every.get(text) or every.get(closest_match(meant, every) or meant)
+    return by_name.get(text) or by_name.get(closest_match(meant, by_name) or meant)
 
 
 def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key: str) -> bool:
-    """Records a field that only other statistics take; without a statistic, it may be one."""
-    others, span, common = (
-        statistics_with_field(key),
-        node.key_span(key),
-        list(EntryModel.model_fields),
-    )
+    """Reports a field that only other statistics have; False if no statistic has it.
+
+    Without a `statistic` the field may be right, so only fields that no statistic has are reported.
+    """
+    others, span = statistics_with_field(key), node.key_span(key)
+    common = list(EntryModel.model_fields)
     if statistic is None:
         if not others:
-            every = [name for one in statistics.STATISTICS for name in one.takes]
-            keys = list(dict.fromkeys([*common, *every]))
+            specific = [field for other in statistics.STATISTICS for field in other.takes]
+            keys = list(dict.fromkeys([*common, *specific]))
             span.report("unknown-field", word=key, choices=keys, owner="a statistic")
         return True
     if others:
@@ -136,44 +136,43 @@ def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key:
 
 
 def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
-    """One entry, after the problems of every field are recorded."""
     statistic, name = _find_statistic(node), node.scalar("name")
-    part: Section[Any] = read_section(
+    section: Section[Any] = read_section(
         entry_model(statistic),
         node,
         quote(statistic.name) if statistic else "a statistic",
         subject=name.shown if name and statistic else "",
         refuse_unknown=partial(_report_field_of_others, statistic, node),
     )
-    attempt(_require_new_name, part, context)
-    by = attempt(read_keys, part, "by", context)
-    where = attempt(read_conditions, part, context)
+    attempt(_require_new_name, section, context)
+    by = attempt(read_keys, section, "by", context)
+    where = attempt(read_conditions, section, context)
     if statistic is None:
-        attempt(read_budget_key, part, context)
+        attempt(read_budget_key, section, context)
         raise AlreadyReportedError
-    reader = RequestReader(part, statistic, context, by)
+    reader = RequestReader(section, statistic, context, by)
     request = attempt(reader.request, where)
-    selects = attempt(_selects_partitions, part, by)
-    answering = attempt(read_answer_settings, part, context, statistic, selects)
-    steps = attempt(read_steps, part, statistic, context.unit)
-    raw = attempt(read_raw, part, statistic, steps)
+    selects = attempt(_selects_partitions, section, by)
+    settings = attempt(read_answer_settings, section, context, statistic, selects)
+    steps = attempt(read_steps, section, statistic, context.unit)
+    raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
-    asked, other = reader.bounded(request())
-    part.require()
-    keys = asked.name if selects() else None
+    bounded, alternative = reader.with_bounds(request())
+    section.require()
+    selected_by = bounded.name if selects() else None
     return Entry(
-        asked,
+        bounded,
         statistic,
-        *answering(),
-        keys=keys,
-        alternative_bounding=other,
+        *settings(),
+        selected_by=selected_by,
+        alternative_bounding=alternative,
         post=steps(),
         raw=raw(),
     )
 
 
-def _require_new_name(part: Section[Any], context: SpecContext) -> None:
-    name, span = part.values.name, node_at(part.node, "name").span
+def _require_new_name(section: Section[Any], context: SpecContext) -> None:
+    name, span = section.values.name, node_at(section.node, "name").span
     if name in context.reserved_names:
         raise span.report(
             "reserved-name.statistic", statistic=name, taken_by=context.reserved_names[name]
@@ -183,14 +182,16 @@ def _require_new_name(part: Section[Any], context: SpecContext) -> None:
         raise span.report("duplicate-name", statistic=name, line=first.line)
 
 
-def _selects_partitions(part: Section[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
-    part.require("keys")
-    if getattr(part.values, "keys", None) is None:
+def _selects_partitions(section: Section[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
+    section.require("keys")
+    if getattr(section.values, "keys", None) is None:
         return False
-    if getattr(part.values, "column", None) is not None:
-        raise part.report_key("keys-not-taken.column", "keys", others=statistics_with_field("keys"))
+    if getattr(section.values, "column", None) is not None:
+        raise section.report_key(
+            "keys-not-taken.column", "keys", others=statistics_with_field("keys")
+        )
     if not any(key.is_private for key in by()):
-        raise part.report_key("keys-declared", "keys")
+        raise section.report_key("keys-declared", "keys")
     return True
 
 
@@ -199,18 +200,18 @@ MAX_TOTAL_CELLS, MAX_TOTAL_SCORES = 2_000_000, 10_000_000
 MAX_QUERIES = 10_000
 
 PlacedEntry = tuple[Entry, MappingNode]
-"""An entry and where it stands."""
+"""An entry and its node in the tree."""
 
 
 SECTIONS = {
     "statistics": ("no-statistics", "{name: ..., statistic: ..., epsilon: ...}"),
     "responses": ("no-responses", "{column: ..., mechanism: ..., epsilon: ...}"),
 }
-"""The sections with entries: the problem of an empty one, and how entries are written."""
+"""The sections with entries: the problem of an empty section, and an example of an entry."""
 
 
 def entry_nodes(root: MappingNode, name: str) -> list[MappingNode]:
-    """The entries of a section that are mappings; others are recorded, as is an empty section."""
+    """The entries of a section. An empty section and entries of a wrong form are reported."""
     section, (empty, example) = root.sequence(name), SECTIONS[name]
     if section and not section.items:
         section.span.report(empty)
@@ -225,19 +226,23 @@ def entry_nodes(root: MappingNode, name: str) -> list[MappingNode]:
 
 
 def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
-    """Every entry of `statistics`, after the problems of all of them are recorded."""
+    """Reads all entries of `statistics`.
+
+    Entries with problems are left out after their problems are recorded. Raises
+    `AlreadyReportedError` if the entries together ask for too much.
+    """
     nodes = entry_nodes(root, "statistics")
     if len(nodes) > MAX_STATISTICS:
         span = nodes[MAX_STATISTICS].span
         raise span.report("too-many-statistics", count=len(nodes), most=MAX_STATISTICS)
-    found: list[PlacedEntry] = []
+    placed: list[PlacedEntry] = []
     cells = scores = queries = 0
     for node in nodes:
         try:
             entry = _read_entry(node, context)
         except AlreadyReportedError:
             continue
-        found.append((entry, node))
+        placed.append((entry, node))
         request = entry.request
         if not any(key.is_private for key in request.by):
             cells += count_numbers(entry.statistic, request)
@@ -251,14 +256,15 @@ def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
             if count > most:
                 raise node.span.report(code, count=count, most=most)
     section = root.sequence("statistics")
-    return _assign_selectors(found, whole=len(found) == len(section.items if section else ()))
+    all_valid = len(placed) == len(section.items if section else ())
+    return _assign_selectors(placed, all_valid=all_valid)
 
 
-def _assign_selectors(placed: Sequence[PlacedEntry], *, whole: bool) -> tuple[Entry, ...]:
-    """The entries, each with the entry that selects its groups, if keys are private.
+def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tuple[Entry, ...]:
+    """The entries. Those with private keys get the name of the entry that selects their groups.
 
-    Unless these are the `whole` section, a missing selection may be in an entry that has
-    problems of its own, and is not reported.
+    A missing selection is reported only if `all_valid`: otherwise it may be in an entry that was
+    left out.
     """
     selectors: dict[tuple[Key, ...], Entry] = {}
     for entry, node in placed:
@@ -266,13 +272,13 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, whole: bool) -> tuple[En
         if first is not entry:
             facts = {"statistic": entry.request.name, "other": first.request.name}
             node.key_span("keys").report("keys-twice", **facts)
-    found = []
+    entries = []
     for entry, node in placed:
         selector = selectors.get(entry.request.by)
         private = [key.column.name for key in entry.request.by if key.is_private]
-        if private and selector is None and whole:
+        if private and selector is None and all_valid:
             by = ", ".join(truncated(key.column.name) for key in entry.request.by)
             span, name = node.key_span("by"), entry.request.name
             span.report("keys-required", by=by, statistic=name, private=private)
-        found.append(replace(entry, keys=selector.request.name) if selector else entry)
-    return tuple(found)
+        entries.append(replace(entry, selected_by=selector.request.name) if selector else entry)
+    return tuple(entries)

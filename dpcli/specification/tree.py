@@ -1,10 +1,9 @@
-"""The tree of a text, its problems and their places, and how reading goes on.
+"""The tree of nodes of a spec, and the problems that are found in it.
 
-Every scalar is a word: its text is kept as written, and nothing is resolved. A reader returns a
-plain value, or reports a problem and raises `AlreadyReportedError`. `attempt` and `read_all` go on
-after that: all problems are found at once, and what depends on an unreadable value is silent.
-A place that is spoiled (a placeholder, an alias) has been reported once; what later readers find
-there is a consequence, and is not reported.
+A scalar keeps its text as written. A reader of a node returns a value, or records a problem and
+raises `AlreadyReportedError`. `attempt`, `read_all` and `read_valid` continue after that, so all
+problems are found in one run. Whatever depends on a value with a problem reports nothing more. A
+place can also be suppressed, such as that of a placeholder: readers then record nothing there.
 """
 
 from __future__ import annotations
@@ -23,61 +22,61 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_SHOWN_PROBLEMS = 100
-"""No one fixes more problems than this at once."""
+"""Further problems are only counted: no one fixes more of them at once."""
 
 MAX_FOUND_PROBLEMS = 1000
-"""After this number, looking for more would only cost time."""
+"""Reading stops after this number of problems."""
 
 
 class TooManyProblemsError(Exception):
-    """Reading on would not help; what was found has been recorded."""
+    """Reading stops; the problems so far have been recorded."""
 
 
 class Findings:
-    """Everything wrong with one text, in the order of its lines."""
+    """The problems of one text."""
 
     def __init__(self, source: str, lines: list[str]) -> None:
         self.source, self.lines = source, lines
-        self._found: list[tuple[Span, Problem]] = []
+        self._problems: list[tuple[Span, Problem]] = []
         self._suppressed: set[tuple[int, int]] = set()
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._problems)
 
     @property
-    def many(self) -> bool:
+    def is_full(self) -> bool:
         """Whether further problems are only counted."""
-        return len(self._found) >= MAX_SHOWN_PROBLEMS
+        return len(self._problems) >= MAX_SHOWN_PROBLEMS
 
     def add(self, span: Span, code: str, message: str, hint: str) -> None:
-        """One more problem; `TooManyProblemsError` if there are enough."""
-        self._found.append((span, Problem(code, message, hint, span.place)))
-        if len(self._found) >= MAX_FOUND_PROBLEMS:
+        """Records a problem; raises `TooManyProblemsError` at the limit."""
+        self._problems.append((span, Problem(code, message, hint, span.place)))
+        if len(self._problems) >= MAX_FOUND_PROBLEMS:
             raise TooManyProblemsError
 
     def suppress(self, span: Span) -> None:
-        """Silences what is found at a place from now on."""
+        """Records no further problems at the place of a span."""
         self._suppressed.add(span.start)
 
     def is_suppressed(self, span: Span) -> bool:
-        """Whether more about a place would be noise."""
+        """Whether no further problems are recorded at the place of a span."""
         return span.start in self._suppressed
 
     @property
     def problems(self) -> list[Problem]:
-        """All problems by place, the first hundred in full."""
-        found = [one for _, one in sorted(self._found, key=lambda pair: pair[0].start)]
-        if len(found) <= MAX_SHOWN_PROBLEMS:
-            return found
-        than = "more than " * (len(found) >= MAX_FOUND_PROBLEMS)
-        return [
-            *found[:MAX_SHOWN_PROBLEMS],
-            make_problem("more-problems", count=len(found) - MAX_SHOWN_PROBLEMS, than=than),
-        ]
+        """The problems in the order of their places; those beyond the limit are counted."""
+        by_place = sorted(self._problems, key=lambda pair: pair[0].start)
+        problems = [problem for _, problem in by_place]
+        if len(problems) <= MAX_SHOWN_PROBLEMS:
+            return problems
+        than = "more than " * (len(problems) >= MAX_FOUND_PROBLEMS)
+        count = len(problems) - MAX_SHOWN_PROBLEMS
+        more = make_problem("more-problems", count=count, than=than)
+        return [*problems[:MAX_SHOWN_PROBLEMS], more]
 
 
 class Span(NamedTuple):
-    """Part of one line, counted from one, and where its problems are recorded."""
+    """A part of one line, counted from one, and the findings that record its problems."""
 
     findings: Findings
     line: int
@@ -91,7 +90,7 @@ class Span(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """The same with its source line, held inside the text."""
+        """The same with its source line, and limited to characters of the text."""
         lines = self.findings.lines
         line = min(max(self.line, 1), max(len(lines), 1))
         text = lines[line - 1] if lines else ""
@@ -100,80 +99,83 @@ class Span(NamedTuple):
         return Place(self.findings.source, line, column, length, text)
 
     def report(self, code: str, /, **facts: object) -> AlreadyReportedError:
-        """Records a problem in the words of its template; `raise` what it returns to give up.
+        """Records a problem; a reader that cannot continue raises the error that this returns.
 
-        If a `scalar` is none of some `choices`, the hint names the likeliest choice. Without one
-        it is that of the template, or lists all.
+        The `facts` fill the template of the code. If they have a `word` and `choices`, the hint
+        names the choice that is most similar to the word. If there is none, the hint is that of the
+        template, or lists all choices.
         """
         if not self.findings.is_suppressed(self):
             message, hint = message_and_hint(code, **facts)
             word, choices = facts.get("word"), facts.get("choices")
             if isinstance(word, str) and isinstance(choices, Iterable):
-                every = list(choices)
-                near = None if self.findings.many else closest_match(word, every)
+                options = list(choices)
+                near = None if self.findings.is_full else closest_match(word, options)
                 if near:
                     hint = f"did you mean {quote(near)}?"
-                elif not hint and every:
-                    hint = f"use {'one of ' * (len(every) > 1)}{quoted_list(every, 'or')}"
+                elif not hint and options:
+                    hint = f"use {'one of ' * (len(options) > 1)}{quoted_list(options, 'or')}"
             self.findings.add(self, code.partition(".")[0], message, hint)
         return AlreadyReportedError()
 
     def report_and_suppress(self, code: str, /, **facts: object) -> AlreadyReportedError:
-        """The same for a problem after which nothing more is reported here."""
-        unreadable = self.report(code, **facts)
+        """Records a problem, and no further one at this place."""
+        reported = self.report(code, **facts)
         self.findings.suppress(self)
-        return unreadable
+        return reported
 
 
 def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Reads now; the result returns the value, or raises `AlreadyReportedError` at each use."""
+    """Calls a reader. The result returns its value, or raises `AlreadyReportedError`."""
     try:
         value = read(*args, **kwargs)
     except AlreadyReportedError:
-        return _unreadable
+        return _already_reported
     return lambda: value
 
 
-def _unreadable() -> NoReturn:
+def _already_reported() -> NoReturn:
     raise AlreadyReportedError
 
 
 def read_all(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
-    """What is read of each item; `AlreadyReportedError` after all of them if one cannot be read."""
-    return [one() for one in [attempt(read, item) for item in items]]
+    """The values of all items; `AlreadyReportedError` if any item has a problem."""
+    attempts = [attempt(read, item) for item in items]
+    return [value() for value in attempts]
 
 
 def read_valid(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
-    """What is read of the items that can be read."""
-    return [one() for one in [attempt(read, item) for item in items] if one is not _unreadable]
+    """The values of the items without problems."""
+    attempts = [attempt(read, item) for item in items]
+    return [value() for value in attempts if value is not _already_reported]
 
 
 MAX_COMPARED = 500
-"""Above this number of choices no similar one is looked for: it would take too long."""
+"""With more choices than this, searching for a similar one would take too long."""
 
 MIN_SIMILARITY, MIN_SIMILARITY_OF_SHORT = 0.7, 0.66
-"""The least share of letters in common; one slip in three letters leaves two thirds."""
+"""The smallest share of equal letters. One wrong letter of three leaves two thirds."""
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """The choice that was probably meant: another case, or most of its letters."""
-    every = choices if isinstance(choices, Sequence) else list(choices)
-    if len(every) > MAX_COMPARED or not 2 <= len(word) <= MAX_QUOTED:
+    """The choice that was probably meant: equal but for case, or most letters equal."""
+    options = choices if isinstance(choices, Sequence) else list(choices)
+    if len(options) > MAX_COMPARED or not 2 <= len(word) <= MAX_QUOTED:
         return None
-    plain = {choice.casefold().replace("-", "_"): choice for choice in every}
+    normalized = {choice.casefold().replace("-", "_"): choice for choice in options}
     folded = word.casefold().replace("-", "_")
-    if folded in plain:
-        return plain[folded]
-    for choice in every:
+    if folded in normalized:
+        return normalized[folded]
+    for choice in options:
         if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
             return choice
-    least = MIN_SIMILARITY if len(word) > 3 else MIN_SIMILARITY_OF_SHORT
-    return next(iter(get_close_matches(word, every, 1, least)), None)
+    cutoff = MIN_SIMILARITY if len(word) > 3 else MIN_SIMILARITY_OF_SHORT
+    return next(iter(get_close_matches(word, options, 1, cutoff)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarNode:
-    """A scalar, as text."""
+    """A scalar: its text, without a type."""
 
     text: str
     span: Span
@@ -185,13 +187,13 @@ class ScalarNode:
         return quote(self.text)
 
     def plain(self) -> str:
-        """The text alone."""
+        """The text without its place."""
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceNode:
-    """A sequence of nodes."""
+    """A list of nodes."""
 
     items: tuple[Node, ...]
     span: Span
@@ -200,13 +202,13 @@ class SequenceNode:
     text: ClassVar = ""
 
     def plain(self) -> list[object]:
-        """The same without places."""
+        """The same values without places."""
         return [item.plain() for item in self.items]
 
 
 @dataclass(frozen=True, slots=True)
 class MappingNode:
-    """Keys with their values, in the order written; each key occurs once."""
+    """Different keys with their values, in the order of the text."""
 
     pairs: dict[str, tuple[ScalarNode, Node]]
     span: Span
@@ -215,31 +217,31 @@ class MappingNode:
     text: ClassVar = ""
 
     def plain(self) -> dict[str, object]:
-        """The same without places."""
+        """The same values without places."""
         return {key: value.plain() for key, (_, value) in self.pairs.items()}
 
     def get(self, key: str) -> Node | None:
-        """The value of a key, if the key is there."""
+        """The value of a key; None without the key."""
         pair = self.pairs.get(key)
         return pair[1] if pair else None
 
     def scalar(self, key: str) -> ScalarNode | None:
-        """The value of a key, if it is a word."""
+        """The value of a key; None if it is not a scalar."""
         node = self.get(key)
         return node if isinstance(node, ScalarNode) else None
 
     def mapping(self, key: str) -> MappingNode | None:
-        """The value of a key, if it is a mapping."""
+        """The value of a key; None if it is not a mapping."""
         node = self.get(key)
         return node if isinstance(node, MappingNode) else None
 
     def sequence(self, key: str) -> SequenceNode | None:
-        """The value of a key, if it is a list."""
+        """The value of a key; None if it is not a list."""
         node = self.get(key)
         return node if isinstance(node, SequenceNode) else None
 
     def key_span(self, key: str) -> Span:
-        """Where a key is written, or the mapping itself without it."""
+        """The span of a key, or of the mapping without that key."""
         pair = self.pairs.get(key)
         return pair[0].span if pair else self.span
 
@@ -248,7 +250,7 @@ Node = ScalarNode | SequenceNode | MappingNode
 
 
 def node_at(node: Node, *path: str | int) -> Node:
-    """The node at the end of a path, or the last one there is along it."""
+    """The node at the end of a path, or the last one of the path that exists."""
     for part in path:
         if isinstance(node, MappingNode) and isinstance(part, str) and part in node.pairs:
             node = node.pairs[part][1]
@@ -260,6 +262,6 @@ def node_at(node: Node, *path: str | int) -> Node:
 
 
 def scalars_of(node: Node | None) -> tuple[ScalarNode, ...]:
-    """The words of a list, or the only word."""
+    """The scalars of a list, or a scalar alone as a list of one."""
     items = node.items if isinstance(node, SequenceNode) else (node,)
     return tuple(item for item in items if isinstance(item, ScalarNode))

@@ -1,7 +1,7 @@
-"""Reading a mapping of the tree by its model; errors become problems with places.
+"""Checks a mapping of the tree against its model, and reports errors with places.
 
-A field with an error is left out, so that the other fields are still read and resolved; what
-refers to it later is silent.
+A field with an error is left out, so that the other fields are still read and resolved. Readers
+that use the field later report nothing more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpcli.specification.tree import (
     node_at,
 )
 
-S = TypeVar("S", bound=SectionModel)
+M = TypeVar("M", bound=SectionModel)
 Path = tuple[str | int, ...]
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
@@ -41,7 +41,7 @@ ITEMS = {
     "candidates": "the candidate",
     "quantiles": "the quantile",
 }
-"""How items of some lists are called in messages."""
+"""What messages call the items of some lists."""
 
 
 RANGE = re.compile(r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$")
@@ -49,50 +49,50 @@ RANGE = re.compile(r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$")
 
 
 @dataclass(frozen=True)
-class Section(Generic[S]):
-    """One mapping of a spec, and the values that its model read.
+class Section(Generic[M]):
+    """One mapping of a spec, and its values as the model has read them.
 
-    To use one of the `invalid` values, which have recorded errors, raises `AlreadyReportedError`.
-    Messages call the mapping `what`, and the thing that it is about `subject`.
+    The problems of `invalid` fields are recorded; using such a value raises `AlreadyReportedError`.
+    Messages call the mapping `what`, as in "a `date` column", and the thing that it describes
+    `subject`, such as the name of a statistic.
     """
 
     node: MappingNode
     what: str
     subject: str
-    values: S
+    values: M
     invalid: frozenset[str] = frozenset()
 
     def require(self, *keys: str) -> None:
-        """`AlreadyReportedError` if one of these fields has errors; without names, if any has."""
+        """Raises `AlreadyReportedError` if one of these fields is invalid; without keys, if any."""
         if self.invalid & (set(keys) or self.invalid):
             raise AlreadyReportedError
 
     def has(self, key: str) -> bool:
-        """Whether a field is written, rightly or wrongly; perhaps with its key misspelled."""
+        """Whether the spec has a field, perhaps with a wrong value or a misspelled key."""
         return key in self.node.pairs or key in self.invalid
 
     def text(self, *path: str | int) -> str:
-        """The scalar at a path, as it was written."""
+        """The text of the scalar at a path."""
         return node_at(self.node, *path).text
 
     def report(self, code: str, /, *path: str | int, **facts: object) -> AlreadyReportedError:
-        """Records what is wrong with the value at a path, by its name, found text and key."""
+        """Records a problem of the value at a path, with its name, text and key as facts."""
         node = node_at(self.node, *path)
         key = next((part for part in reversed(path) if isinstance(part, str)), "")
-        given = {"name": name_of(path), "found": node.shown, "key": key}
-        return node.span.report(
-            code, **given | {"what": self.what, "subject": self.subject} | facts
-        )
+        common = {"name": name_of(path), "found": node.shown, "key": key}
+        common |= {"what": self.what, "subject": self.subject}
+        return node.span.report(code, **common | facts)
 
     def report_key(self, code: str, /, *path: str, **facts: object) -> AlreadyReportedError:
-        """Records what is wrong with a field, at its key; without the key, with the mapping."""
+        """Records a problem of a field at its key, or at the mapping without that key."""
         parent = node_at(self.node, *path[:-1])
         span = parent.key_span(path[-1]) if isinstance(parent, MappingNode) else parent.span
         return span.report(code, **{"what": self.what, "subject": self.subject, **facts})
 
 
 def name_of(path: Path) -> str:
-    """A path as people say it: its last key."""
+    """What messages call the value at a path: its last key, or the item of a list."""
     names = [part for part in path if isinstance(part, str)]
     if path[-2:] in ITEMS or not names:
         return ITEMS.get(path[-2:], "the item")
@@ -102,60 +102,58 @@ def name_of(path: Path) -> str:
 
 
 def read_section(
-    shape: type[S],
+    model: type[M],
     node: MappingNode,
     what: str,
     *,
     lines: Mapping[str, str] | None = None,
     subject: str = "",
     refuse_unknown: Callable[[str], bool] | None = None,
-) -> Section[S]:
-    """The mapping as its model reads it, after all of its errors are recorded.
+) -> Section[M]:
+    """Reads a mapping by its model, and records all errors of its fields.
 
-    `what` names it in messages, with its article; `lines` say what to add for a missing
-    field, and `subject` is the thing that the mapping is about. `refuse_unknown` may record an
-    unknown field itself.
+    `what` and `subject` are as in `Section`. `lines` are what to write for missing fields.
+    `refuse_unknown` may record the problem of an unknown field and return True.
     """
-    plain, part = node.plain(), Section(node, what, subject or what, cast("S", None))
+    plain, section = node.plain(), Section(node, what, subject or what, cast("M", None))
     try:
-        return replace(part, values=shape.model_validate(plain))
+        return replace(section, values=model.model_validate(plain))
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:MAX_FOUND_PROBLEMS]
-    _ErrorReporter(shape, part, lines or {}, refuse_unknown).explain(errors)
+    _ErrorReporter(model, section, lines or {}, refuse_unknown).report_all(errors)
     invalid = {str(error["loc"][0]) for error in errors if error["loc"]}
-    near = (
-        closest_match(key, list(shape.model_fields)) for key in invalid - shape.model_fields.keys()
-    )
-    invalid |= {key for key in near if key}
-    rest = {key: value for key, value in plain.items() if key not in invalid}
-    values = _without_required_fields(shape).model_validate(rest)
+    fields = list(model.model_fields)
+    # An unknown key is probably a misspelled field: that field counts as written.
+    misspelled = (closest_match(key, fields) for key in invalid.difference(fields))
+    invalid |= {field for field in misspelled if field}
+    valid = {key: value for key, value in plain.items() if key not in invalid}
+    values = _without_required_fields(model).model_validate(valid)
     for key in invalid:
         values.__dict__.pop(key, None)
-    return replace(part, values=values, invalid=frozenset(invalid))
+    return replace(section, values=values, invalid=frozenset(invalid))
 
 
 @lru_cache
-def _without_required_fields(shape: type[S]) -> type[S]:
-    """The same model without required fields: those may be missing or wrong."""
+def _without_required_fields(model: type[M]) -> type[M]:
+    """The same model with all fields optional."""
     required: Any = {
         name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
-        for name, field in shape.model_fields.items()
+        for name, field in model.model_fields.items()
         if field.is_required()
     }
-    return create_model(shape.__name__, __base__=shape, __doc__=shape.__doc__, **required)
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **required)
 
 
 @dataclass(frozen=True)
 class _ErrorReporter:
-    """Says in our words what pydantic found wrong with one mapping."""
+    """Records the errors that pydantic finds in one mapping, with messages of dpcli."""
 
-    shape: type[SectionModel]
-    part: Section[Any]
+    model: type[SectionModel]
+    section: Section[Any]
     lines: Mapping[str, str]
     refuse_unknown: Callable[[str], bool] | None
 
-    def explain(self, errors: list[Any]) -> None:
-        """Records every error."""
+    def report_all(self, errors: list[Any]) -> None:
         paths = [tuple(part for part in error["loc"] if part not in FORMS) for error in errors]
         kinds = [error["type"] for error in errors]
         unknown = [
@@ -166,9 +164,9 @@ class _ErrorReporter:
             if kind == "extra_forbidden":
                 self._unknown(path)
             elif kind == "missing":
-                # A misspelled key stands for it.
-                near = [str(one[-1]) for one in unknown if one[:-1] == path[:-1]]
-                if not any(closest_match(key, [path[-1]]) for key in near):
+                # A misspelled key has been reported and replaces the missing one.
+                siblings = [str(other[-1]) for other in unknown if other[:-1] == path[:-1]]
+                if not any(closest_match(key, [path[-1]]) for key in siblings):
                     self._missing(path)
             elif kind in ("too_short", "too_long"):
                 self._length(path, context["actual_length"])
@@ -178,19 +176,20 @@ class _ErrorReporter:
                 self._form(path, kind, context)
 
     def _unknown(self, path: Path) -> None:
-        key, parent = str(path[-1]), node_at(self.part.node, *path[:-1])
+        key, parent = str(path[-1]), node_at(self.section.node, *path[:-1])
         assert isinstance(parent, MappingNode)
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
             return
-        code, fields = variant_code("unknown-field", key), _field_names_at(self.shape, path[:-1])
+        code, fields = variant_code("unknown-field", key), _field_names_at(self.model, path[:-1])
         parent.key_span(key).report(code, word=key, choices=fields, owner=self._owner(path))
 
     def _missing(self, path: Path) -> None:
-        key, part, span = str(path[-1]), self.part, node_at(self.part.node, *path[:-1]).span
-        field = self.shape.model_fields.get(key) if len(path) == 1 else None
+        key, section = str(path[-1]), self.section
+        span = node_at(section.node, *path[:-1]).span
+        field = self.model.model_fields.get(key) if len(path) == 1 else None
         role = column_role(field) if field else None
-        is_named = field and part.subject != part.what
-        owner = f"the {part.what} {part.subject}" if is_named else self._owner(path)
+        is_named = field and section.subject != section.what
+        owner = f"the {section.what} {section.subject}" if is_named else self._owner(path)
         facts: dict[str, Any] = {"owner": owner, "key": key}
         if role and role.refers_to == "column":
             span.report("missing-field.of-column", kinds=role.kinds, **facts)
@@ -199,18 +198,17 @@ class _ErrorReporter:
         line = self.lines.get(key, f"`{example_line(key, field)}`")
         span.report(code, line=line, **facts)
 
-    def _refused(self, code: str, path: Path, given: Mapping[str, Any]) -> None:
-        """A value that its type refuses; perhaps a word that is not one of a few."""
-        text = self.part.text(*path)
-        meant = {"word": given.get("meant", text)} if "choices" in given else {}
-        self.part.report(code, *path, **meant, **given)
+    def _refused(self, code: str, path: Path, facts: Mapping[str, Any]) -> None:
+        text = self.section.text(*path)
+        word = {"word": facts.get("meant", text)} if "choices" in facts else {}
+        self.section.report(code, *path, **word, **facts)
 
     def _length(self, path: Path, count: int) -> None:
         code = variant_code("wrong-shape", str(path[-1])) if count else "empty-list"
-        self.part.report(code, *path, count=count, form="another number of items")
+        self.section.report(code, *path, count=count, form="another number of items")
 
     def _form(self, path: Path, kind: str, context: Mapping[str, Any]) -> None:
-        node, code = node_at(self.part.node, *path), "wrong-shape"
+        node, code = node_at(self.section.node, *path), "wrong-shape"
         form = {"string_type": "a single value", "list_type": "a list"}.get(kind, "a mapping")
         if kind == "union_tag_invalid":
             form = " or ".join(FORMS[tag] for tag in FORMS if tag in context["expected_tags"])
@@ -224,21 +222,21 @@ class _ErrorReporter:
         elif form == "a single value" and isinstance(path[-1], str):
             code = "wrong-shape.no-value"
         text = RANGE.sub(r"\1, \2", node.text)
-        self.part.report(code, *path, found=node.form, form=form, text=text)
+        self.section.report(code, *path, found=node.form, form=form, text=text)
 
     def _owner(self, path: Path) -> str:
-        return name_of(path[:-1]) if len(path) > 1 else self.part.what
+        return name_of(path[:-1]) if len(path) > 1 else self.section.what
 
 
-def _field_names_at(shape: type[SectionModel], path: Path) -> list[str]:
-    shapes: list[type[SectionModel]] = [shape]
-    for part in path:
-        field = next((one.model_fields[part] for one in shapes if part in one.model_fields), None)
-        shapes = (_models_in(field.annotation) if field else []) or shapes
-    return list(dict.fromkeys(name for one in shapes for name in one.model_fields))
+def _field_names_at(model: type[SectionModel], path: Path) -> list[str]:
+    models: list[type[SectionModel]] = [model]
+    for key in path:
+        fields = [model.model_fields[key] for model in models if key in model.model_fields]
+        models = (_models_in(fields[0].annotation) if fields else []) or models
+    return list(dict.fromkeys(name for model in models for name in model.model_fields))
 
 
 def _models_in(annotation: Any) -> list[type[SectionModel]]:
     if isinstance(annotation, type) and issubclass(annotation, SectionModel):
         return [annotation]
-    return [shape for part in get_args(annotation) for shape in _models_in(part)]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]

@@ -1,7 +1,7 @@
-"""From bytes to a tree with places, by a small and strict part of YAML.
+"""Reads bytes into a tree with places, in a small and strict subset of YAML.
 
-Scalars stay texts. Whatever could make a text mean something else than it seems to say is
-refused: aliases, anchors, tags, merge keys, directives, duplicate keys, values left out.
+Scalars stay texts. YAML that could mean something else than it seems to is refused: aliases,
+anchors, tags, merge keys, directives, duplicate keys and empty values.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-"""Used where a text needs it alone: such a set takes long to compile."""
+"""Used only for texts beyond ASCII, because it takes long to compile."""
 
 PLACEHOLDER = "FILL_IN"
 NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
-"""What `dpcli init` leaves open. In names of columns it is numbered: no two have one name."""
+"""Placeholders of `dpcli init`. Those for names of columns are numbered, so that they differ."""
 
 TO_THE_END = MAX_BYTES
-"""Length of a span that goes beyond its line."""
+"""The length of a span that continues on another line."""
 
 
 def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, str]:
-    """The tree of a text, its problems, and the text; no tree if it is unusable."""
+    """The tree of a text (None if it is unusable), its problems, and the decoded text."""
     text = raw[: MAX_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
     findings = Findings(source, LINE_BREAK.split(text))
     with suppress(TooManyProblemsError, AlreadyReportedError):
@@ -56,28 +56,28 @@ def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, st
 
 
 def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:
-    def part(start: int, length: int = 1) -> Span:
+    def span_at(start: int, length: int = 1) -> Span:
         before = LINE_BREAK.split(text[:start])
         return Span(findings, len(before), len(before[-1]) + 1, length)
 
     if len(raw) > MAX_BYTES:
-        raise part(0).report("spec-too-large", most=MAX_BYTES)
+        raise span_at(0).report("spec-too-large", most=MAX_BYTES)
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        place = part(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
+        place = span_at(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
         raise place.report("not-utf8", byte=f"0x{raw[error.start]:02x}") from None
-    found = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
-    if found:
-        character = f"U+{ord(found[0]):04X}"
-        raise part(found.start()).report("control-character.text", character=character)
-    found = re.search("(?m)^%.*", text)
-    if found:
-        raise part(found.start(), len(found[0])).report("yaml-directive")
+    control = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
+    if control:
+        character = f"U+{ord(control[0]):04X}"
+        raise span_at(control.start()).report("control-character.text", character=character)
+    directive = re.search("(?m)^%.*", text)
+    if directive:
+        raise span_at(directive.start(), len(directive[0])).report("yaml-directive")
 
 
 class _Reader:
-    """Builds the tree from the events of a YAML parser, within limits of depth and size."""
+    """Builds the tree from the events of a YAML parser, up to limits of depth and size."""
 
     def __init__(self, text: str, findings: Findings) -> None:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -85,7 +85,7 @@ class _Reader:
         self._nodes = 0
 
     def document(self) -> MappingNode:
-        """The mapping of the only document."""
+        """The mapping of the only document; raises `AlreadyReportedError` if there is none."""
         next(self._events)
         start = next(self._events)
         if isinstance(start, yaml.StreamEndEvent):
@@ -103,7 +103,7 @@ class _Reader:
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
         is_scalar = isinstance(event, yaml.ScalarEvent)
-        # The end of a collection is one more event to read.
+        # A collection has a second event, for its end.
         self._nodes += 1 if is_scalar else 2
         span, anchor = self._span(event, event), getattr(event, "anchor", None)
         if self._nodes > MAX_NODES:
@@ -156,14 +156,14 @@ class _Reader:
         return MappingNode(pairs, self._whole(start, event, first))
 
     def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
-        """From the start of an event to the end of another, or to the end of the line."""
+        """From the start of one event to the end of another, or of the line."""
         start, end = first.start_mark, last.end_mark
         assert start is not None and end is not None  # noqa: PT018
         length = end.column - start.column if end.line == start.line else TO_THE_END
         return Span(self._findings, start.line + 1, start.column + 1, max(1, length))
 
     def _whole(self, start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
-        """A bracketed collection from end to end; a block by its first key or item."""
+        """The whole of a collection in brackets; the first key or item of a block."""
         flow = getattr(start, "flow_style", False)
         return first.span if first and not flow else self._span(start, end)
 
@@ -173,29 +173,29 @@ def _is_empty_value(event: yaml.Event) -> bool:
 
 
 def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
-    complaint = f"{error.problem or ''} {error.context or ''}"
+    message = f"{error.problem or ''} {error.context or ''}"
     mark, opened = error.problem_mark or error.context_mark, error.context_mark
-    known = texts("complaints")["yaml"].items()
-    code = next((code for part, code in known if part in complaint), "yaml-syntax.here")
-    text, unclosed = "", "quoted scalar" in complaint and "end of stream" in complaint
-    if unclosed or "alphabetic or numeric" in complaint:
+    codes = texts("syntax_advice")["yaml"].items()
+    code = next((code for phrase, code in codes if phrase in message), "yaml-syntax.here")
+    text, unclosed = "", "quoted scalar" in message and "end of stream" in message
+    if unclosed or "alphabetic or numeric" in message:
         mark = opened or mark
     if mark is None:
         Span(findings, 1, 1, 1).report("yaml-syntax")
         return
     line = findings.lines[mark.line] if mark.line < len(findings.lines) else ""
-    if "cannot start any token" in complaint:
+    if "cannot start any token" in message:
         text = line[mark.column : mark.column + 1]
         code = "yaml-syntax.tab" if text == "\t" else "yaml-syntax.start" if text else code
-    elif "flow" in complaint and "','" in complaint and opened and opened.line != mark.line:
-        code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in complaint else "{"
-    elif re.search("block (mapping|collection)", complaint) and line[: mark.column].strip():
+    elif "flow" in message and "','" in message and opened and opened.line != mark.line:
+        code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in message else "{"
+    elif re.search("block (mapping|collection)", message) and line[: mark.column].strip():
         code = "yaml-syntax.ended"
     Span(findings, mark.line + 1, mark.column + 1, 1).report(code, text=text)
 
 
 def find_placeholders(node: Node, key: str = "") -> None:
-    """Records every placeholder of a tree, and keeps later readers quiet about it."""
+    """Reports every placeholder of a tree, so that later readers report nothing about it."""
     if isinstance(node, MappingNode):
         for name, (_, value) in node.pairs.items():
             find_placeholders(value, name)

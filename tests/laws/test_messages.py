@@ -75,7 +75,7 @@ def test_a_template_has_a_message_and_is_used(code: str) -> None:
     """Every code with words, and every variant, occurs in the package and can be filled."""
     name, _, variant = code.partition(".")
     uses = [f'"{code}"', *([f'f"{name}.{{', f'variant_code("{name}"'] if variant else [])]
-    places = [*PACKAGE, reference.FOLDER / "complaints.toml"]
+    places = [*PACKAGE, reference.FOLDER / "syntax_advice.toml"]
     assert any(use in path.read_text("utf-8") for path in places for use in uses)
     message, hint = messages.message_and_hint(code, **{"name": "", "found": "", **facts_of(code)})
     assert message and not message.endswith(".") and not hint.endswith(".")
