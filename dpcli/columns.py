@@ -1,9 +1,8 @@
-"""What a column may hold, as whole numbers, and how it is cut into cells.
+"""The columns of a spec, and the axes of groups (`Key`) that are made of them.
 
-Every cell becomes a whole number or is missing: a numeric cell a number of steps
-of the column's grid, a category cell the position of its label. All later
-arithmetic is on these integers. Everything here is public: it comes from the
-spec, never from the data.
+Every cell of a file becomes a whole number, or is missing. A numeric cell becomes a number of
+steps, a category cell the position of its label. All later arithmetic is on these integers.
+Everything here is public: it comes from the spec, never from the data.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from typing import Literal
 from dpcli.numeric.exact import decimal_places, decimal_text
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-"""First characters that make a spreadsheet evaluate a cell, or hide that it would.
+"""First characters of cells that a spreadsheet evaluates, or hides.
 
-What is declared does not begin so, unless it is a number: then a label is the same in every
-format. A key that is found in the data gets an apostrophe before it in CSV.
+Declared labels do not begin with them, except for numbers. So a label is the same text in every
+format. A private key from the data that begins with one of them gets an apostrophe in CSV.
 """
 
 EPOCH = datetime.date(1970, 1, 1)
@@ -36,8 +35,8 @@ NumericKind = Literal["integer", "number", "date"]
 class NumericColumn:
     """Integers, numbers or dates: whole multiples of `step` between two bounds.
 
-    `bounds` and `missing` are counted in steps. A date counts days since
-    1970-01-01. A column without bounds can be declared, but not asked about.
+    `bounds` and `missing` are numbers of steps. A date is a number of days since 1970-01-01. A
+    column without bounds can be declared, but no statistic can use it.
     """
 
     name: str
@@ -69,11 +68,11 @@ class NumericColumn:
 
     @property
     def whole(self) -> bool:
-        """Whether every value is a whole number or a day."""
+        """Whether all values are whole numbers or days."""
         return self.step.denominator == 1
 
     def text(self, steps: int) -> str:
-        """A whole number of steps as it is published: a plain decimal or a date."""
+        """The text of a number of steps in published tables: a plain decimal or a date."""
         if self.kind == "date":
             return (EPOCH + datetime.timedelta(days=steps)).isoformat()
         return decimal_text(steps * self.step, decimal_places(self.step))
@@ -81,11 +80,11 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Declared texts, each published under a label; several may share a label.
+    """Declared texts, each published as a label. Several texts may have the same label.
 
-    `values` pairs the text in the file with its label. `missing`, when given, is
-    the position of the label that stands for every other cell. What follows from the
-    values is computed once: there may be very many, and many statistics that use them.
+    `values` are pairs of a text in the file and its label. `missing` is the position of the label
+    of all other cells; if it is None, they are missing. Properties are computed once, because a
+    column may have very many values and be used by many statistics.
     """
 
     name: str
@@ -103,7 +102,7 @@ class CategoryColumn:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The distinct labels in the declared order; a cell is a position here."""
+        """The different labels in the declared order. A cell is a position in them."""
         return tuple(dict.fromkeys(label for _, label in self.values))
 
     @cached_property
@@ -119,9 +118,9 @@ class CategoryColumn:
 
 @dataclass(frozen=True, slots=True)
 class PrivatePartitionColumn:
-    """Texts that are not declared: which there are is as private as the rows.
+    """A column whose texts are not declared, so that they are as private as the rows.
 
-    Only groups with private keys may be made of them.
+    It can only be a key of groups that partition selection chooses (`keys: private`).
     """
 
     name: str
@@ -147,7 +146,7 @@ Column = NumericColumn | CategoryColumn | PrivatePartitionColumn | IdColumn
 
 
 def without_missing_constant(column: Column) -> Column:
-    """The column whose unreadable cells stay missing, with bounds if it has none."""
+    """The column without the constant for missing cells, and with bounds in any case."""
     if isinstance(column, NumericColumn):
         return replace(column, bounds=column.bounds or (0, 0), missing=None)
     if isinstance(column, CategoryColumn):
@@ -156,10 +155,10 @@ def without_missing_constant(column: Column) -> Column:
 
 
 def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
-    """The label of one bin, which holds the values from its start to below the next start.
+    """The label of one bin, which contains the values from its start to below the next start.
 
-    The last bin ends with the upper bound of the column. Whole numbers and days are
-    closed ranges of the values that a bin holds, finer numbers are intervals:
+    The last bin includes the upper bound of the column. Labels of whole numbers and days are closed
+    ranges; labels of finer numbers are intervals:
 
     =====================================  ==================================
     column                                 labels
@@ -170,8 +169,8 @@ def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
     numbers whose step is not whole        ``[0.0,0.5)``, ``[0.5,1.0]``
     =====================================  ==================================
 
-    No label begins with a character that starts a formula in a spreadsheet, except the
-    minus of a plain negative number, which is a number there too. So a label is the same
+    No label begins with a character that starts a formula in a spreadsheet. The exception is the
+    minus of a negative number, which a spreadsheet reads as a number too. So a label is the same
     text in CSV, Parquet, JSON and HTML.
     """
     low, last = starts[place], place == len(starts) - 1
@@ -190,11 +189,10 @@ def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
 class Key:
     """One axis of a table: the labels of a category, or the bins of a number.
 
-    `starts`, in steps, are the least values of the bins of a numeric column, rising from
-    its lower bound. A bin holds the values from its start to below the next start, the
-    last one up to the upper bound, so every value that is present lies in exactly one
-    bin. The labels of an open column are in the data, and private: it has neither labels
-    nor length here.
+    `starts` are the smallest values of the bins of a numeric column, in steps, increasing from its
+    lower bound. A bin contains the values from its start to below the next start, and the last bin
+    those up to the upper bound. So every value that is not missing is in exactly one bin. The
+    labels of a `PrivatePartitionColumn` are private: the key has neither labels nor a length.
     """
 
     column: CategoryColumn | NumericColumn | PrivatePartitionColumn
@@ -202,24 +200,24 @@ class Key:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The published names along this axis, in order."""
+        """The published labels of this axis, in order. Raises `TypeError` if they are private."""
         if isinstance(self.column, NumericColumn):
             return tuple(self.label(place) for place in range(len(self)))
         if isinstance(self.column, PrivatePartitionColumn):
-            raise TypeError("an open column has no public labels")
+            raise TypeError("a column with private partitions has no public labels")
         return self.column.labels
 
     def label(self, place: int) -> str:
-        """The published name at a place along this axis."""
+        """The published label at a position of this axis."""
         if isinstance(self.column, NumericColumn):
             return bin_label(self.column, self.starts, place)
         return self.labels[place]
 
     def __len__(self) -> int:
-        """How many cells lie along this axis."""
+        """The number of labels of this axis."""
         return len(self.starts if isinstance(self.column, NumericColumn) else self.labels)
 
     @property
     def is_private(self) -> bool:
-        """Whether its labels are known from the data alone."""
+        """Whether the labels are not declared, so that only the data have them."""
         return isinstance(self.column, PrivatePartitionColumn)

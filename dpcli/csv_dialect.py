@@ -1,7 +1,7 @@
-"""How a CSV file is written: what the spec says of it, not what it looks like.
+"""How a CSV file is written, as the spec declares it.
 
-A dialect is public: it is declared before a file is opened, and nothing in a file can
-change it.
+Privacy: a dialect is public. It is declared before a file is opened, and the content of a file
+cannot change it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
-"""What may stand between cells: no letter or digit, and nothing that numbers are made of."""
+"""Characters that may separate cells: no letters or digits, and no characters of numbers."""
 
 TAB_ENDINGS = (".tsv", ".tab")
-"""How the names of files end that have tabs between cells, where nothing else is declared."""
+"""Endings of names of files that have tabs between cells if no delimiter is declared."""
 
 QUOTES = ('"', "'", "`", "|", "^", "~", "#", "!", "&", "*", "@", "%", "$")
-"""What may stand around a cell."""
+"""Characters that may quote a cell."""
 
 DECIMALS = (".", ",")
-"""What may stand before the decimals of a number."""
+"""Characters that may be the decimal mark of a number."""
 
 UTF8 = "utf-8"
 UTF16 = "utf-16"
@@ -39,9 +39,9 @@ ENCODINGS: dict[str, str] = {
     "big5": "big5hkscs",
     **{name: name for name in ("gbk", "gb18030")},
 }
-"""Encodings by the names of the WHATWG and IANA, each with the codec that decodes it.
+"""Encodings by their WHATWG and IANA names, each with the Python codec that decodes it.
 
-Shift_JIS, EUC-KR and Big5 are read in the wider form that files of that name are in.
+Shift_JIS, EUC-KR and Big5 are decoded with their extensions, which files of that name often use.
 """
 
 OTHER_NAMES = {
@@ -56,15 +56,15 @@ OTHER_NAMES = {
     "sjis": "shift_jis",
     "windows31j": "shift_jis",
 }
-"""What else encodings are called, in letters and digits alone; `cp1252` is `windows-1252`.
+"""Other names of encodings, reduced to letters and digits.
 
-So is `latin1`, as in browsers: files that are called so have the letters of both, and often the
-quotes, dashes and euro signs that ISO 8859-1 has not.
+`latin1` means `windows-1252`, as in browsers. Both have the same letters, but files that are said
+to be Latin-1 often contain quotes, dashes and euro signs, which ISO 8859-1 does not have.
 """
 
 
 def find_encoding(name: str) -> str | None:
-    """The encoding of a name; case and what is no letter or digit do not matter."""
+    """The encoding with a name; only its letters and digits matter, without case."""
     plain = _plain(name)
     for encoding in ENCODINGS:
         if plain == _plain(encoding):
@@ -85,12 +85,12 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What stands between cells, around them, and before decimals.
+    """The delimiter, quote, encoding and decimal mark of CSV files, and how lines are read.
 
-    Without a `quote` none has a meaning. `names` are the columns of a file that has no
-    header line; it is empty where the first line names them. `by_ending` is for a spec
-    that declares no delimiter: the name of each file then decides between comma and tab. Unless
-    `multiline`, every line is one record, and no line end is part of a cell.
+    If `quote` is None, no character quotes cells. `names` are the columns of a file without a
+    header line; they are empty if the first line has the names. With `by_ending`, which is for a
+    spec without a delimiter, the name of each file decides between comma and tab. Without
+    `multiline`, every line is one record, and no cell contains a line end.
     """
 
     delimiter: str = ","
@@ -102,14 +102,14 @@ class Dialect:
     multiline: bool = True
 
     def of_file(self, name: str) -> Dialect:
-        """The dialect of one file, by its name; the name of a file is public."""
+        """The dialect of one file, by the ending of its name, which is public."""
         tabs = name.lower().removesuffix(".gz").endswith(TAB_ENDINGS)
         delimiter = "\t" if self.by_ending and tabs else self.delimiter
         return replace(self, delimiter=delimiter, by_ending=False)
 
 
 STANDARD_DIALECT = Dialect()
-"""CSV as RFC 4180 has it, in UTF-8, with a header line."""
+"""The CSV of RFC 4180, in UTF-8, with a header line."""
 
 UNDECLARED_DIALECT = Dialect(by_ending=True)
 """The dialect of a spec without a section `csv`."""

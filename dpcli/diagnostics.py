@@ -1,6 +1,6 @@
-"""How a problem is printed: message, place, source line with a caret, and hint.
+"""Renders a problem: message, place, source line with a caret, and hint.
 
-Plain text without color; the command line adds that.
+The result is plain text. The command line adds colors.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from dpcli.errors import Place, Problem
 from dpcli.messages import INVISIBLE_CATEGORIES, escape_controls
 
 WIDTH = 100
-"""Longer source lines are cut around the span, to this many terminal columns."""
+"""Longer source lines are cut around the span to this number of terminal columns."""
 
 WIDEST_SPAN, ROOM = 80, 20
-"""Columns of the widest caret, and those that are left for what stands before it."""
+"""Columns of the widest caret, and columns that remain for the text around it."""
 
 TAB = 4
 ELLIPSIS = "..."
 
 
 def render_problem(problem: Problem, width: int = WIDTH) -> str:
-    """The problem as a person reads it, in a few lines without a final newline.
+    """The problem in a few lines, without a final newline.
 
-    About `width` columns of the source line are shown, around the span. Names of files may
-    hold line ends; none of them begins a line of its own here.
+    About `width` columns of the source line are shown around the span. Line ends in names of files
+    are escaped, so that no name can add a line.
     """
     lines = [f"error[{problem.code}]: {escape_controls(problem.message)}"]
     if problem.place is not None:
@@ -49,9 +49,9 @@ def _excerpt(place: Place, width: int) -> list[str]:
 
 
 def _window(place: Place, width: int) -> tuple[str, int, int]:
-    """The part of the line around the span, and the caret's start and length in it."""
+    """The part of the line around the span, with the start and the length of the caret in it."""
     start = max(place.column - 1, 0)
-    # Far more than is shown is never looked at: a line may be a megabyte long.
+    # A line may be a megabyte long, so only the part that could be shown is processed.
     first, last = max(0, start - width), start + 2 * width
     cells = [_shown(character) for character in place.text[first:last]]
     start -= first
@@ -75,12 +75,16 @@ def _window(place: Place, width: int) -> tuple[str, int, int]:
 
 
 def _whole_words(characters: list[str], width: int) -> list[str]:
-    """The same, up to the end of a word, unless that is far."""
-    found = _fitting(characters, width)
-    end = found[-ROOM:][::-1]
-    if " " not in end or " " in characters[len(found) : len(found) + 1] or found == characters:
-        return found
-    return found[: len(found) - end.index(" ")]
+    """The characters that fit, up to the end of a word if that is not far back."""
+    fitting = _fitting(characters, width)
+    end = fitting[-ROOM:][::-1]
+    if (
+        " " not in end
+        or " " in characters[len(fitting) : len(fitting) + 1]
+        or fitting == characters
+    ):
+        return fitting
+    return fitting[: len(fitting) - end.index(" ")]
 
 
 def _fitting(characters: list[str], width: int) -> list[str]:
@@ -93,7 +97,7 @@ def _fitting(characters: list[str], width: int) -> list[str]:
 
 
 def _shown(character: str) -> str:
-    """A character that takes the space it seems to: tabs widened, unseen ones replaced."""
+    """A tab as spaces, and an invisible character as a replacement character."""
     if character == "\t":
         return " " * TAB
     if unicodedata.category(character) in INVISIBLE_CATEGORIES:
@@ -102,7 +106,7 @@ def _shown(character: str) -> str:
 
 
 def display_width(characters: Iterable[str]) -> int:
-    """Terminal columns: two for wide characters, none for combining marks."""
+    """The terminal columns of a text: two for wide characters, none for combining marks."""
     total = 0
     for character in "".join(characters):
         if unicodedata.combining(character) or unicodedata.category(character) == "Me":

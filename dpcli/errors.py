@@ -1,7 +1,7 @@
-"""Every failure a user can meet: a code, a sentence, a place and a hint.
+"""The errors that users see, with codes, messages, hints and places.
 
-A failure is data. It is raised where it is found and printed in one place, the
-command line. The tree, with the exit status of each family:
+An error is data. It is raised where the problem is found, and printed in one place, the command
+line. The classes and their exit statuses:
 
     DpcliError
       UsageError     2   the command line is wrong
@@ -12,8 +12,8 @@ command line. The tree, with the exit status of each family:
       OutputError    7   an output could not be written
       QualityError   8   the data file failed the quality check of the spec
 
-No message may contain anything read from a record: texts are built from the
-spec, the command line and file names alone.
+Privacy: no message may contain anything that was read from a record. Messages contain only texts
+of the spec, of the command line, and names of files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpcli.messages import message_and_hint
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A span on one line of a text the user wrote, counted from one."""
+    """A span on one line of a text that the user wrote. Lines and columns count from one."""
 
     source: str
     line: int
@@ -41,9 +41,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: found, expected, and what to do about it.
+    """One problem: what was found, what was expected, and a hint on how to fix it.
 
-    The `status` is that of the failure that it was found in.
+    The `status` is the exit status of the error that the problem belongs to.
     """
 
     code: str
@@ -54,27 +54,27 @@ class Problem:
 
 
 def make_problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
-    """A problem in the words of its template; `code.variant` names a variant of it."""
+    """A problem with the message and hint of its template; the code may be `code.variant`."""
     return Problem(code.partition(".")[0], *message_and_hint(code, **facts), place)
 
 
 class DpcliError(Exception):
-    """A refusal that the user can act on; carries every problem found."""
+    """An error that the user can act on. It contains all problems that were found."""
 
     status: ClassVar[int] = 1
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(replace(one, status=self.status) for one in problems)
+        self.problems = tuple(replace(problem, status=self.status) for problem in problems)
         super().__init__("; ".join(problem.message for problem in self.problems))
 
     @classmethod
     def about(cls, code: str, /, **facts: object) -> Self:
-        """A failure of this family with a single problem and no place."""
+        """An error of this class with a single problem and no place."""
         return cls([make_problem(code, **facts)])
 
 
 class StoppedBySignal(BaseException):
-    """A signal asks the program to end; it unwinds, and ends with the status of the signal."""
+    """A signal ends the program: it cleans up, and exits with the status of that signal."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -94,13 +94,13 @@ class SpecError(DpcliError):
 
 
 class DataError(DpcliError):
-    """The data file does not fit the spec; never because of a record's value."""
+    """The data file does not fit the spec. The value of a record never raises this error."""
 
     status = 4
 
 
 class BudgetError(DpcliError):
-    """The budget refuses the release; nothing was read, spent or written."""
+    """The budget does not suffice for the release. Nothing was read, spent or written."""
 
     status = 5
 
@@ -118,25 +118,28 @@ class OutputError(DpcliError):
 
     @classmethod
     def from_system(cls, target: str, error: OSError, again: str) -> Self:
-        """A `target` that the system did not let us write, and how to try it `again`."""
+        """The error of a `target` that could not be written, with the command to try it `again`."""
         why, fix = describe_system_error(error)
         return cls.about("output-failed", target=target, why=why, fix=fix, again=again)
 
 
 class QualityError(DpcliError):
-    """Noisy counts miss a minimum of the spec; only the quality check was charged."""
+    """Noisy counts are below a minimum of the spec. Only the quality check was charged."""
 
     status = 8
 
 
 def internal_error(error: Exception) -> DpcliError:
-    """An unexpected error by its kind and place; its words may quote a record."""
+    """An unexpected error by its type and place in the code.
+
+    Privacy: the message of the error is left out, because it may quote a record.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = "" if trace is None else _place_of(trace)
     found = f"a fault of dpcli itself ({type(error).__name__}{where})"
-    # Its words are here, because whatever failed may prevent reading a template.
+    # The hint is not a template, because the error may prevent reading templates.
     hint = "report it with the spec; never send the data"
     return DpcliError([Problem("internal-fault", found, hint)])
 
@@ -167,9 +170,9 @@ _SYSTEM_ERRORS = {
 
 
 def describe_system_error(error: Exception) -> tuple[str, str]:
-    """What went wrong with a file, and what to do about it; nothing of what it holds."""
+    """What went wrong with a file, and how to fix it, without anything of its content."""
     if not isinstance(error, OSError):
         return "it is not a path", "check the name"
-    known = _SYSTEM_ERRORS.get(error.errno or 0)
-    other = (error.strerror or "input or output error").lower()
-    return known or (other, "check the file, its folder and the disk")
+    why = (error.strerror or "input or output error").lower()
+    unknown = (why, "check the file, its folder and the disk")
+    return _SYSTEM_ERRORS.get(error.errno or 0, unknown)

@@ -1,4 +1,4 @@
-"""The words of problems: templates in `reference/codes`, filled with facts.
+"""Fills the templates of messages in `reference/codes` with facts.
 
     [bounds-order]
     message = "the lower bound `{low}` is not below the upper bound `{high}`"
@@ -11,10 +11,12 @@
 `bounds-order.equal` has the message of the first. In place of a message, a template may say what
 was `expected` at the key `name`, where `found` stands.
 
-A fact in braces is a text of the user: cut, with nothing that acts on a terminal. Paths are not
-cut, and `{a:text}` stands as it is. `{n:s}` adds a plural, numbers get thousands separators unless
-they are written as `{n:d}`, and lists become "`a`, `b` and `c`", with another last word if one is
-named: `{all:or}`.
+The type of a fact, and the format in its braces, decide how it is written:
+
+- A text is from the user. It is truncated, and control characters are escaped. Paths are escaped
+  but not truncated. `{a:text}` inserts a text of dpcli without change.
+- A number gets thousands separators, but not with `{n:d}`. `{n:s}` is the ending of a plural.
+- A list becomes "`a`, `b` and `c`", or with `{all:or}` "`a`, `b` or `c`".
 """
 
 from __future__ import annotations
@@ -28,22 +30,22 @@ from typing import Any
 from dpcli import reference
 
 MAX_QUOTED = 60
-"""Longer words are cut: a message must stay one line that a person reads."""
+"""Longer texts are truncated, so that a message stays one readable line."""
 
 MAX_LISTED = 20
-"""Longer lists are cut, for the same reason."""
+"""Longer lists are truncated for the same reason."""
 
 INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Categories of characters that are not seen as themselves."""
+"""Unicode categories of characters that are invisible or act on a terminal."""
 
 FOUND = "{name:text} is {found:text}, expected "
 
 
-class _Words(Formatter):
-    """Fills templates; each fact as its type and the template ask for."""
+class _MessageFormatter(Formatter):
+    """Formats each fact by its type and its format."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """One fact as text."""
+        """A fact as the text that messages show."""
         if isinstance(value, int):
             return "s" * (value != 1) if format_spec == "s" else format(value, format_spec or ",")
         if isinstance(value, PurePath):
@@ -53,22 +55,25 @@ class _Words(Formatter):
         return quoted_list(value, format_spec or "and")
 
 
-class _Sentence(_Words):
+class _SentenceFormatter(_MessageFormatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         return value if isinstance(value, str) else super().format_field(value, format_spec)
 
 
 def message_and_hint(code: str, /, **facts: object) -> tuple[str, str]:
-    """The message and the hint of a code, or of a variant `code.variant`, about some facts."""
+    """The message and the hint of a code or a `code.variant`, filled with facts.
+
+    Raises `KeyError` if the template is unknown or needs a fact that is missing.
+    """
     template = reference.template(code)
     message = template.get("message") or FOUND + template["expected"]
-    fill_in = _Words().vformat
-    return fill_in(message, (), facts), fill_in(template.get("hint", ""), (), facts)
+    formatted = _MessageFormatter().vformat
+    return formatted(message, (), facts), formatted(template.get("hint", ""), (), facts)
 
 
 def fill_sentence(template: str, /, **facts: object) -> str:
-    """A sentence of a plan or report: each text stands as it is, for who shows it escapes it."""
-    return _Sentence().vformat(template, (), facts)
+    """A sentence of a plan or report, filled with facts. Callers escape it when they show it."""
+    return _SentenceFormatter().vformat(template, (), facts)
 
 
 def note(name: str, /, **facts: object) -> str:
@@ -78,7 +83,7 @@ def note(name: str, /, **facts: object) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """A text with an escape for every character that ends a line or acts on a terminal."""
+    """The text with escapes for all characters that end a line or act on a terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -90,21 +95,21 @@ def escape_controls(text: str) -> str:
 
 
 def truncated(text: str) -> str:
-    """A text of the user, cut, with nothing that acts on a terminal."""
+    """A text of the user: truncated, with escapes for control characters."""
     return escape_controls(text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3] + "...")
 
 
 def quote(text: str) -> str:
-    """The same in backticks; in words if there is nothing in it."""
+    """A text of the user in backticks, truncated; "the empty text" if it is empty."""
     return f"`{truncated(text)}`" if text else "the empty text"
 
 
 def quoted_list(texts: Iterable[str], last: str = "and") -> str:
-    """`a`, `b` and `c`; those beyond the twentieth are only counted."""
-    given = texts if isinstance(texts, Sequence) else list(texts)
-    every = [quote(text) for text in given[:MAX_LISTED]]
-    if len(given) > MAX_LISTED:
-        return f"{', '.join(every)} and {len(given) - MAX_LISTED} more"
-    if len(every) < 2:
-        return "".join(every)
-    return f"{', '.join(every[:-1])} {last} {every[-1]}"
+    """Quoted texts, as in "`a`, `b` and `c`". Those beyond `MAX_LISTED` are only counted."""
+    items = texts if isinstance(texts, Sequence) else list(texts)
+    quoted = [quote(text) for text in items[:MAX_LISTED]]
+    if len(items) > MAX_LISTED:
+        return f"{', '.join(quoted)} and {len(items) - MAX_LISTED} more"
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"

@@ -1,4 +1,4 @@
-"""Parses numbers, dates and probabilities of a spec exactly, or refuses them with advice."""
+"""Parses numbers, dates and probabilities of a spec exactly."""
 
 from __future__ import annotations
 

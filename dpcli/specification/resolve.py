@@ -1,4 +1,4 @@
-"""Resolves the fields of a statistic to a `Request`, and checks that they fit together."""
+"""Resolves the fields of a statistic to a `Request`, and checks that they fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the section `responses` of a local spec: how each record responds for a column."""
+"""Reads the section `responses` of a local spec, column by column."""
 
 from __future__ import annotations
 

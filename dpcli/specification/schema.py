@@ -1,4 +1,4 @@
-"""Generates the JSON Schema of the spec for editors, from the models that read a spec.
+"""Generates the JSON Schema of the spec for editors, from its models.
 
 With it, editors report mistakes while a spec is written. `dpcli check` reports what a schema cannot
 express, such as names that are not declared.

@@ -1,4 +1,4 @@
-"""Reads the section `statistics`: its entries, with names resolved and limits checked."""
+"""Reads the section `statistics`: resolves names and checks limits."""
 
 from __future__ import annotations
 
