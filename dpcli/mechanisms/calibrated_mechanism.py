@@ -1,7 +1,7 @@
 """The only place where something confidential becomes noisy.
 
-Noise draws for itself; a mechanism adds it, or chooses by it. Randomizers have a rule of their own.
-`CalibratedMechanism` and `LocalRandomizer` alone open what is sealed.
+`CalibratedMechanism` opens answers of the central model, `LocalRandomizer` cells of the local
+model. Nothing else opens a `Confidential` of real data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 
 Responses = tuple[Array, ...]
-"""What records responded: for each column of the response an array of whole numbers."""
+"""Responses of records: for each column of the response, an array of whole numbers."""
 
 
 @final
@@ -78,7 +78,7 @@ class CalibratedMechanism:
         queries: Sequence[Query],
         relation: Relation,
         target: Loss,
-        shares: Sequence[Fraction] = SINGLE_WEIGHT,
+        weights: Sequence[Fraction] = SINGLE_WEIGHT,
         calibration: str = "exact",
         *,
         selects_partitions: bool = False,
@@ -89,7 +89,10 @@ class CalibratedMechanism:
         Each answer is charged its weight of the target; with a target in rho, its loss at `delta`.
         An answer that no neighbor can change gets no noise. With `selects_partitions`, a mechanism
         that needs a delta for its noise gets half of the delta of the target, and the threshold
-        gets the rest. Raises CalibrationError if no noise meets the target.
+        gets the rest.
+
+        Raises CalibrationError if no noise meets the target, TypeError for kinds that are not
+        registered, and ValueError if a query has no proven sensitivity.
         """
         from dpcli.mechanisms import MECHANISMS
         from dpcli.noise import NOISES
@@ -100,45 +103,41 @@ class CalibratedMechanism:
             raise TypeError("a target has no other kinds")
         if not {type(relation), type(relation.unit)} <= {Relation, RowUnit, PersonUnit}:
             raise TypeError("a relation and its unit have no other kinds")
-        # What is read twice must be the same both times.
-        queries, shares = tuple(queries), tuple(shares)
-        require_exact(*shares, delta)
-        changes = [query_sensitivity(query, relation) for query in queries]
-        available = _for_noise(mechanism, target) if selects_partitions else target
-        noises = mechanism.calibrate_and_verify(changes, available, shares, calibration)
-        changed = [place for place, change in enumerate(changes) if change.l1]
-        if target.rho is None:
-            costs = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
-        else:
-            each = [noises[place] for place in changed], [changes[place] for place in changed]
-            costs = mechanism.losses_at_delta(*each, delta)
-        losses = dict(zip(changed, costs, strict=True))
-        fitted = []
-        for place, (query, change, noise) in enumerate(zip(queries, changes, noises, strict=True)):
+        # Sequences are read once: another kind could change between two readings.
+        queries, weights = tuple(queries), tuple(weights)
+        require_exact(*weights, delta)
+        sensitivities = [query_sensitivity(query, relation) for query in queries]
+        noise_target = _target_for_noise(mechanism, target) if selects_partitions else target
+        noises = mechanism.calibrate_and_verify(sensitivities, noise_target, weights, calibration)
+        losses = _charged_losses(mechanism, noises, sensitivities, weights, target, delta)
+        calibrated = []
+        answers = zip(queries, sensitivities, noises, losses, strict=True)
+        for query, sensitivity, noise, loss in answers:
             registered = type(noise) in NOISES and type(noise) is mechanism.distribution
-            if change.l1 and (not registered or noise.scale <= 0):
+            if sensitivity.l1 and (not registered or noise.scale <= 0):
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
-            loss, rule = losses.get(place, ZERO_LOSS), None
+            charged, selection = loss, None
             if selects_partitions:
-                alone = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
-                rule = threshold_for_delta(noise, alone, target.delta - available.delta)
-                loss = loss if target.rho is None else replace(loss, delta=loss.delta + rule.delta)
-            calibrated = object.__new__(cls)
-            values = (mechanism, query, relation, change, noise, loss, rule)
+                single = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
+                selection = threshold_for_delta(noise, single, target.delta - noise_target.delta)
+                if target.rho is not None:
+                    charged = replace(loss, delta=loss.delta + selection.delta)
+            made = object.__new__(cls)
+            values = (mechanism, query, relation, sensitivity, noise, charged, selection)
             for name, value in zip(cls.__slots__, values, strict=True):
-                object.__setattr__(calibrated, name, value)
-            fitted.append(calibrated)
-        return fitted
+                object.__setattr__(made, name, value)
+            calibrated.append(made)
+        return calibrated
 
     @property
     def guarantee(self) -> Guarantee:
-        """What an answer reveals, in every measure."""
+        """The guarantee of an answer, in every measure."""
         failure_delta = self.partition_selection.delta if self.partition_selection else Fraction(0)
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, failure_delta)
 
     @property
     def event(self) -> MechanismEvent:
-        """The answer as it is charged for; what names it is for the plan to add."""
+        """The event that the ledger charges; the plan adds the names of statistic and query."""
         delta = self.partition_selection.delta if self.partition_selection else None
         noise = self.noise
         return MechanismEvent(
@@ -146,9 +145,10 @@ class CalibratedMechanism:
         )
 
     def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
-        """The sealed numbers with noise, or the candidates chosen by sealed scores.
+        """The sealed numbers with noise, or the candidates chosen by the sealed scores.
 
-        ValueError if they are not an answer to this query that the permit covers.
+        Privacy: the answer reveals no more than `guarantee`. Raises ValueError unless `exact` is an
+        answer to this query, for this unit, and the permit covers it.
         """
         mechanism, query = self.mechanism, self.query
         self._require_own(exact, permit)
@@ -157,7 +157,7 @@ class CalibratedMechanism:
             scores = values.reshape(-1, query.cells_per_group)
             return Noisy(mechanism.choose(self.noise, scores, query.k))
         if not isinstance(mechanism, AdditiveMechanism):
-            raise TypeError("numbers are answered by adding noise")
+            raise TypeError("only an additive mechanism answers with numbers")
         return Noisy(mechanism.add_noise(self.noise, values))
 
     def select_partitions(
@@ -165,13 +165,13 @@ class CalibratedMechanism:
     ) -> Noisy[dict[Group, int]]:
         """The groups whose noisy count reaches the threshold, with that count.
 
-        Every group in the data gets its own noise; nothing is published about those that
-        do not reach the threshold, nor how many they are.
+        Every group in the data gets its own noise. Neither the groups below the threshold nor their
+        number is published. Raises ValueError as `answer` does, and without a threshold.
         """
         if self.partition_selection is None or not self.sensitivity.l1:
-            raise ValueError("groups are selected by noise and a threshold")
+            raise ValueError("this mechanism does not select groups")
         if not isinstance(self.mechanism, AdditiveMechanism):
-            raise TypeError("groups are selected by adding noise")
+            raise TypeError("only an additive mechanism selects groups")
         self._require_own(exact, permit)
         groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
@@ -188,32 +188,57 @@ class CalibratedMechanism:
         permit.use(self.event, self.relation, exact)
 
 
-def _for_noise(mechanism: Mechanism, target: Loss) -> Loss:
+def _target_for_noise(mechanism: Mechanism, target: Loss) -> Loss:
     """The part of a target for the noise of counts that select groups."""
-    needs = mechanism.needs_delta and target.rho is None
-    return replace(target, delta=target.delta / 2 if needs else Fraction(0))
+    needs_delta = mechanism.needs_delta and target.rho is None
+    return replace(target, delta=target.delta / 2 if needs_delta else Fraction(0))
+
+
+def _charged_losses(
+    mechanism: Mechanism,
+    noises: Sequence[Noise],
+    sensitivities: Sequence[Sensitivity],
+    weights: Sequence[Fraction],
+    target: Loss,
+    delta: Fraction,
+) -> list[Loss]:
+    """The loss that each answer is charged: zero if no neighbor can change it."""
+    losses = [ZERO_LOSS] * len(noises)
+    changed = [place for place, sensitivity in enumerate(sensitivities) if sensitivity.l1]
+    if target.rho is None:
+        for place in changed:
+            losses[place] = Loss(target.epsilon * weights[place], target.delta * weights[place])
+        return losses
+    charged = mechanism.losses_at_delta(
+        [noises[place] for place in changed], [sensitivities[place] for place in changed], delta
+    )
+    for place, loss in zip(changed, charged, strict=True):
+        losses[place] = loss
+    return losses
 
 
 class LocalRandomizer(ABC):
-    """A rule by which every record responds for itself, with noise of its own."""
+    """Turns the cell of one record into a random response."""
 
     @property
     @abstractmethod
     def is_certified(self) -> bool:
-        """Whether a response reveals no more than it states, recomputed from its parameters."""
+        """Whether the loss that is recomputed from the parameters is within the stated loss."""
 
     @abstractmethod
     def draw(self, cells: Ints) -> Responses:
-        """A response for each cell, from that cell and fresh randomness alone.
+        """Responses to an array of cells: one array of the same length for each column.
 
-        One array for each column of the response.
+        Each response depends on its own cell and on fresh randomness alone.
         """
 
     @final
     def respond(self, exact: Confidential[Ints]) -> Noisy[Responses]:
-        """The responses of cells that were sealed for this randomizer.
+        """The responses to cells that were sealed for this randomizer.
 
-        As for `CalibratedMechanism`, only a registered kind opens them, and its loss is recomputed.
+        Privacy: as for `CalibratedMechanism`, only a registered kind opens cells, and its loss is
+        recomputed first. Raises TypeError for another kind, and ValueError if the loss exceeds the
+        stated loss or the cells are for another randomizer.
         """
         from dpcli.mechanisms import local
 
@@ -224,7 +249,7 @@ class LocalRandomizer(ABC):
         if not exact.is_sealed_for(self):
             raise ValueError("the cells are for another randomizer")
         cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
-        drawn = self.draw(cells)
-        if not drawn or any(len(column) != len(cells) for column in drawn):
+        responses = self.draw(cells)
+        if not responses or any(len(column) != len(cells) for column in responses):
             raise ValueError("every record must respond")
-        return Noisy(drawn)
+        return Noisy(responses)

@@ -1,7 +1,7 @@
-"""Partition selection: which groups of private keys are shown.
+"""Partition selection: which groups with private keys are published.
 
-A group that is in the data because of one person alone must not be shown, except with a
-probability that delta pays for (Korolova, Kenthapadi, Mishra and Ntoulas 2009; on the whole
+A group that only one person is in must not be published, except with a probability that is part
+of delta (Korolova, Kenthapadi, Mishra and Ntoulas 2009; on the whole
 numbers, Desfontaines, Voss, Gipson and Mandayam 2022).
 """
 
@@ -17,30 +17,30 @@ from dpcli.privacy.sensitivity import Sensitivity
 
 @dataclass(frozen=True, slots=True)
 class PartitionSelection:
-    """Groups are shown when their noisy count reaches `threshold`.
+    """A group is published if its noisy count reaches `threshold`.
 
-    A person shows a group that is theirs alone with a probability of at most
-    `delta`, over all such groups together.
+    `delta` bounds the probability that any group is published that only one person is in.
 
-    Privacy: let two neighbors differ in one person. Groups that both have are protected
-    by the noise of their counts. The others are at most `l0` groups, each with a count
-    of at most `linf`; the chance that any of them is shown is at most delta, so
-    showing none of them changes the probability of no set of outputs by more. Hence
-    noise that is (epsilon, delta')-private for the counts makes the whole
-    (epsilon, delta' + delta)-private. When neighbors exchange a person, each has such
-    groups; both distributions then share the case that none is shown, of probability
-    1 - delta at least, and the same bound holds.
+    Privacy: let two neighbors differ in one person. The noise of the counts protects the groups
+    that both neighbors have. The others are at most `l0` groups, each with a count of at most
+    `linf`. The probability that any of them is published is at most delta, so a mechanism that
+    never publishes them differs by at most delta in the probability of any set of outputs. Hence
+    noise that is (epsilon, delta')-private for the counts makes the answer
+    (epsilon, delta' + delta)-private. If neighbors exchange a person, each has such groups. Both
+    distributions then share the case that none of them is published, which has a probability of
+    at least 1 - delta, and the same bound holds.
     """
 
     threshold: int
     delta: Fraction
 
 
-def threshold_for_delta(noise: Noise, alone: Sensitivity, delta: Fraction) -> PartitionSelection:
-    """The least threshold that meets `delta`; `alone` is what adding one unit does.
+def threshold_for_delta(noise: Noise, single: Sensitivity, delta: Fraction) -> PartitionSelection:
+    """The least threshold that meets `delta`; `single` is the sensitivity to one added unit.
 
-    With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
-    (the union bound, which costs less than a part in 1/delta).
+    For at most l0 groups with counts of at most linf, l0 P[noise >= threshold - linf] <= delta.
+    This union bound adds less than a factor of 1 + delta. Raises ValueError for noise without a
+    tail bound.
     """
-    beyond = search_least(lambda least: alone.l0 * noise.tail_bound(least) <= delta, 0, 1)
-    return PartitionSelection(alone.linf + beyond, delta)
+    beyond = search_least(lambda least: single.l0 * noise.tail_bound(least) <= delta, 0, 1)
+    return PartitionSelection(single.linf + beyond, delta)

@@ -1,4 +1,8 @@
-"""How far one privacy unit can change the answer to a query, by audited tables."""
+"""The sensitivity of a query: how far one privacy unit can change its answer.
+
+The audited table of `dpcli.privacy.sensitivity` gives it for every kind of query but one:
+a `RidgeQuery` states its own.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +34,19 @@ PARTS: Final[frozenset[type]] = frozenset(
     {Frequency, Rank, Accuracy, Revenue, Condition, Factor, Key}
     | {NumericColumn, PrivatePartitionColumn, IdColumn}
 )
-"""What queries are made of, besides plain values."""
+"""Every kind of object that a query is made of."""
 
 PLAIN: Final[frozenset[type]] = frozenset(
     {int, str, bool, Fraction, range, type(None), CategoryColumn}
 )
-"""Values that hold no others; category columns check their own."""
+"""Plain values; a category column checks its own."""
 
 
 def require_plain(query: Query) -> None:
-    """Raise TypeError unless a query is plain data of the kinds above.
+    """Raise TypeError unless a query consists of plain data of the kinds above.
 
-    Another kind of query, column or score could state less than it changes, or see counts.
+    Privacy: another kind of query, column or score could state a sensitivity that is too small, or
+    read the counts.
     """
     if type(query) not in QUERIES:
         raise TypeError("a query has no other kinds")
@@ -72,5 +77,5 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
             unit = unit.for_totals
         elif not query.axes:
             unit = unit.for_ungrouped
-    once = sensitivity(query.row_contribution, neighbors, unit, query.cells)
-    return once.repeated(query.k) if isinstance(query, ScoreQuery) else once
+    single = sensitivity(query.row_contribution, neighbors, unit, query.cells)
+    return single.repeated(query.k) if isinstance(query, ScoreQuery) else single

@@ -1,6 +1,7 @@
-"""numpy and the types of its arrays, loaded at the first use: plans need none.
+"""numpy, its array types, and exact arithmetic on arrays of whole numbers.
 
-Whole numbers are exact: machine words where these hold every result, else Python integers.
+numpy is loaded at the first use, because plans need none. Whole numbers are int64 where int64 holds
+every result, otherwise Python integers (dtype object).
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ else:
     np = _Numpy()
 
 SAFE_INTEGER = 1 << 62
-"""Two machine words that are smaller add up to one."""
+"""The sum of two numbers below it fits int64."""
 
 
 def integer_array(numbers: Sequence[int] | Array) -> Array:
-    """Whole numbers as machine words if they are safe there, else as Python integers."""
+    """Whole numbers as int64 if all are below `SAFE_INTEGER`, otherwise as Python integers."""
     if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64:
         numbers = np.asarray(numbers, dtype=object)
     small = largest_magnitude(numbers) < SAFE_INTEGER
@@ -58,42 +59,42 @@ def integer_array(numbers: Sequence[int] | Array) -> Array:
 
 
 def repeated_integer(number: int, count: int) -> Array:
-    """One whole number several times."""
+    """An array that repeats one whole number."""
     return integer_array([number]).repeat(count)
 
 
 def largest_magnitude(numbers: Array) -> int:
-    """The size of the largest of some whole numbers; zero of none."""
+    """The largest absolute value of an array; zero for an empty one."""
     return max(-int(numbers.min()), int(numbers.max())) if numbers.size else 0
 
 
 def widened(numbers: Array, most: int) -> Array:
-    """Whole numbers from which results as large as `most` can be computed."""
+    """The same numbers, as Python integers if a result as large as `most` may not fit int64."""
     return numbers if most < SAFE_INTEGER else numbers.astype(object)
 
 
 def multiply_exact(numbers: Array, factor: int) -> Array:
-    """The products of whole numbers with another one."""
+    """Exact products of whole numbers and a factor."""
     return widened(numbers, max(largest_magnitude(numbers), 1) * abs(factor)) * factor
 
 
 def add_exact(numbers: Array, more: Array | int) -> Array:
-    """The sums of whole numbers with others."""
+    """Exact sums of whole numbers."""
     size = abs(more) if isinstance(more, int) else largest_magnitude(more)
     total: Array = widened(numbers, largest_magnitude(numbers) + size) + more
     return total
 
 
 def divide_exact(above: Array, below: Array, factor: int) -> Array:
-    """Quotients times a factor, cut off towards zero; what is `below` is positive."""
-    size, rest = abs(above) // below, abs(above) % below
-    size = multiply_exact(size, factor) + multiply_exact(rest, factor) // below
+    """above / below * factor, rounded toward zero exactly; `below` is positive."""
+    size, remainder = abs(above) // below, abs(above) % below
+    size = multiply_exact(size, factor) + multiply_exact(remainder, factor) // below
     signed: Array = np.where(above < 0, -size, size)
     return signed
 
 
 def clip_exact(numbers: Array, low: int | None, high: int | None) -> Array:
-    """The nearest whole numbers that lie in a range."""
+    """Whole numbers clamped to a range; None for no limit."""
     if low is not None:
         numbers = np.maximum(widened(numbers, abs(low)), low)
     return numbers if high is None else np.minimum(widened(numbers, abs(high)), high)

@@ -1,4 +1,4 @@
-"""Exact rationals as people write them."""
+"""Exact rationals as decimal text, and rounding to decimals."""
 
 from __future__ import annotations
 
@@ -9,34 +9,37 @@ from math import ceil, log10
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np, widened
 
 MOST_PLACES = 400
-"""Decimals beyond which a number is not written as a decimal."""
+"""Most decimals of a number that is written as a decimal."""
 
 TINY = re.compile(r"(-?)0\.(0{4,})([1-9])(\d*)")
 """A plain decimal below one ten-thousandth."""
 
 
 def require_exact(*numbers: Fraction | None) -> None:
-    """Raise TypeError for a kind of fraction that may compare or divide in its own way."""
+    """Raise TypeError unless every number is a plain `Fraction`.
+
+    A subclass could compare or divide in another way.
+    """
     for number in numbers:
         if number is not None and type(number) is not Fraction:
             raise TypeError("an exact number is a plain fraction")
 
 
 def decimal_places(step: Fraction) -> int:
-    """How many decimals write any multiple of `step`; it must be a decimal.
+    """The number of decimals that any multiple of `step` needs.
 
-    A number is one if only twos and fives divide its denominator.
+    Raises ValueError if there is none: only 2 and 5 may divide the denominator.
     """
-    rest, places = step.denominator, 0
-    if rest == 1:
+    remaining, places = step.denominator, 0
+    if remaining == 1:
         return 0
     for prime in (2, 5):
-        times = 0
-        while rest % prime == 0 and times <= MOST_PLACES:
-            rest //= prime
-            times += 1
-        places = max(places, times)
-    if rest != 1 or places > MOST_PLACES:
+        exponent = 0
+        while remaining % prime == 0 and exponent <= MOST_PLACES:
+            remaining //= prime
+            exponent += 1
+        places = max(places, exponent)
+    if remaining != 1 or places > MOST_PLACES:
         raise ValueError("not a finite decimal")
     return places
 
@@ -47,7 +50,7 @@ def decimal_text(value: Fraction, places: int) -> str:
 
 
 def fixed_point_text(number: int, places: int) -> str:
-    """A number of units of the last of `places` decimals."""
+    """A number of units of the last decimal, written with `places` decimals."""
     digits = str(abs(number)).rjust(places + 1, "0")
     sign = "-" if number < 0 else ""
     if not places:
@@ -56,13 +59,13 @@ def fixed_point_text(number: int, places: int) -> str:
 
 
 def round_half_away(value: Fraction, places: int) -> Fraction:
-    """The number that `decimal_text` writes."""
+    """The number that `decimal_text` writes: halves are rounded away from zero."""
     return Fraction(_in_last_place(value, places), 10**places)
 
 
 def _in_last_place(value: Fraction, places: int) -> int:
     """`value` in units of its last decimal, halves away from zero."""
-    # In whole numbers: a product of rationals would look for a common divisor each time.
+    # Integer arithmetic is faster: a product of rationals computes a common divisor.
     above: int = abs(value.numerator) * 10**places
     below = value.denominator
     whole = (2 * above + below) // (2 * below)
@@ -86,7 +89,7 @@ def short_up(value: Fraction, digits: int = 12) -> Fraction:
     above, below = value.numerator, value.denominator
     if not above:
         return value
-    # A digit more than asked for, where the logarithm is just below a whole number.
+    # One digit more than `digits` if the logarithm is just below a whole number.
     places = digits - ceil(log10(abs(above)) - log10(below))
     if places >= 0:
         return Fraction(-(-above * 10**places // below), 10**places)
@@ -99,7 +102,7 @@ def short_down(value: Fraction, digits: int = 12) -> Fraction:
 
 
 def plain_text(value: Fraction) -> str:
-    """A rational exactly: a decimal if it is one, else a fraction."""
+    """A rational exactly, as a decimal if possible, otherwise as a fraction."""
     try:
         return decimal_text(value, decimal_places(value))
     except ValueError:
@@ -114,11 +117,11 @@ def readable_text(value: Fraction) -> str:
 def with_exponent(text: str) -> str:
     """A plain decimal, with an exponent instead of four or more zeros after its point.
 
-    For texts that people read. Tables, JSON and YAML keep plain decimals: readers of YAML
-    1.1 take `1e-7` for a text.
+    For texts that people read. Tables, JSON and YAML keep plain decimals, because YAML 1.1 reads
+    `1e-7` as text.
     """
     tiny = TINY.fullmatch(text)
     if tiny is None:
         return text
-    sign, zeros, first, rest = tiny.groups()
-    return f"{sign}{first}{rest and '.'}{rest}e-{len(zeros) + 1}"
+    sign, zeros, first, others = tiny.groups()
+    return f"{sign}{first}{others and '.'}{others}e-{len(zeros) + 1}"

@@ -1,8 +1,8 @@
-"""Certified arithmetic: intervals that surely contain the exact real number.
+"""Certified arithmetic: intervals that contain the exact real number.
 
-Ends are rationals, rounded outwards to a chosen number of significant bits. Each end comes
-from a series on scaled whole numbers with every step rounded down (`up` is 0) or up (`up` is
-1), so that no error estimate has to be believed.
+The ends are rationals, rounded outwards to a chosen number of significant bits. Each end comes
+from a series in scaled whole numbers, with every step rounded down (`up` is 0) or up (`up` is 1),
+so that no error estimate is needed.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from functools import lru_cache
 from math import isqrt
 
 PRECISION = 192
-"""Significant bits of an interval's ends unless asked otherwise: ample for a delta."""
+"""Significant bits of the ends of an interval by default: ample for a delta."""
 
 GUARD = 40
-"""Extra bits inside a series: its steps lose fewer than 2^20 units of the last."""
+"""Extra bits inside a series, whose rounding errors add up to less than 2^20 units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """All reals from `low` to `high`; one of them is the number that is meant.
+    """All reals from `low` to `high`, with the exact number among them.
 
-    Every operation returns an interval that contains the exact result for every
-    choice inside its operands. `bits` is the precision of its ends.
+    Every operation returns an interval that contains the exact result for all numbers in its
+    operands. `bits` is the precision of the ends.
     """
 
     low: Fraction
@@ -89,19 +89,22 @@ def round_up(value: Fraction, bits: int = PRECISION) -> Fraction:
 
 
 def exp(x: Interval) -> Interval:
-    """exp(x); an end below about -11,000 may be widened to zero and 2^-16,384."""
+    """exp(x); below about -11,000 an end may be zero or 2^-16,384.
+
+    Raises OverflowError for numbers above 16,384, or 4 times the bits if that is more.
+    """
     return Interval.around(_exp_end(x.low, x.bits, 0), _exp_end(x.high, x.bits, 1), x.bits)
 
 
 def log(x: Interval) -> Interval:
-    """The natural logarithm of a positive interval."""
+    """The natural logarithm; raises ValueError unless the interval is positive."""
     if x.low <= 0:
         raise ValueError("a logarithm needs a positive number")
     return Interval.around(_log_end(x.low, x.bits, 0), _log_end(x.high, x.bits, 1), x.bits)
 
 
 def sqrt(x: Interval) -> Interval:
-    """The square root of an interval that is not negative."""
+    """The square root; raises ValueError for a negative number."""
     if x.low < 0:
         raise ValueError("a square root needs a number that is not negative")
     return Interval(sqrt_down(x.low, x.bits), sqrt_up(x.high, x.bits), x.bits)
@@ -123,10 +126,10 @@ def pi(bits: int = PRECISION) -> Interval:
             total += factor * (power // n) * (1 if n % 4 == 1 else -1)
             power //= inverse * inverse
             n, steps = n + 2, steps + 1
-    # Two roundings per term and the rest of the series: under 3 units each, times 16.
-    slack = 48 * (steps + 2)
+    # The errors of each term and of the rest of the series are below 3 units, times 16.
+    error = 48 * (steps + 2)
     unit = 1 << scale
-    return Interval.around(Fraction(total - slack, unit), Fraction(total + slack, unit), bits)
+    return Interval.around(Fraction(total - error, unit), Fraction(total + error, unit), bits)
 
 
 def exp_down(x: Fraction, bits: int = PRECISION) -> Fraction:
@@ -165,7 +168,7 @@ def _atanh(x: int, scale: int, up: int) -> int:
     square, total, n = (x * x >> scale) + up, 0, 1
     while x > 1:
         total, x, n = total + x // n + up, (x * square >> scale) + up, n + 2
-    # The rest is a geometric series of ratio 1/9 that starts below one unit.
+    # The remaining terms are below a geometric series of ratio 1/9 that starts below one unit.
     return total + 2 * up
 
 
@@ -179,7 +182,7 @@ def _log_end(x: Fraction, bits: int, up: int) -> Fraction:
     if x == 1:
         return Fraction(0)
     k = _exponent(x)
-    # Near one the logarithm is as small as x - 1, and so must the unit be.
+    # Near one the logarithm is as small as x - 1, so the unit must be smaller as well.
     near = max(0, -_exponent(abs(x - 1)))
     scale = bits + GUARD + abs(k).bit_length() + near
     mantissa = x / Fraction(2) ** k
@@ -196,22 +199,22 @@ def _exp_end(x: Fraction, bits: int, up: int) -> Fraction:
     if not x:
         return Fraction(1)
     limit = max(1 << 14, 4 * bits)
-    # 16/23 < 0.696 is above log 2: beneath this, exp(x) is under 2^-limit.
+    # 16/23 is above log 2, so exp(x) is below 2^-limit here.
     if x < Fraction(-16 * limit, 23):
         return Fraction(up, 1 << limit)
     if x > limit:
         raise OverflowError("an exponential too large to enclose")
     scale, halvings = bits + GUARD + 16, 8
     scaled = (x.numerator << scale) // x.denominator + up
-    # A greater log 2 leaves less where k is positive, and more where it is negative.
-    k, rest = divmod(scaled, _log_two(scale, up if scaled < 0 else 1 - up))
-    rest = (rest >> halvings) + up
+    # A larger log 2 gives a smaller remainder if k is positive, and a larger one if negative.
+    k, remainder = divmod(scaled, _log_two(scale, up if scaled < 0 else 1 - up))
+    remainder = (remainder >> halvings) + up
     total = term = 1 << scale
     n = 1
     while term > 1:
-        term = (term * rest >> scale) // n + up
+        term = (term * remainder >> scale) // n + up
         total, n = total + term, n + 1
-    # Each term that is left out is under half of the one before it.
+    # Each remaining term is below half of the one before it.
     total += 2 * up
     for _ in range(halvings):
         total = (total * total >> scale) + up
@@ -219,10 +222,10 @@ def _exp_end(x: Fraction, bits: int, up: int) -> Fraction:
 
 
 def _erfc_end(x: Fraction, bits: int, up: int) -> Fraction:
-    """erfc by its series (DLMF 7.6.2), or far out by its expansion (DLMF 7.12.1)."""
+    """erfc by its series (DLMF 7.6.2), or by its expansion (DLMF 7.12.1) for large x."""
     if x < 0:
         return 2 - _erfc_end(-x, bits, 1 - up)
-    # What erf rises by, erfc falls by: the series is rounded the other way.
+    # erfc is 1 - erf, so the series is rounded in the other direction.
     square, other = x * x, 1 - up
     if square > 512:
         far = _erfc_far(x, bits)
@@ -236,14 +239,14 @@ def _erfc_end(x: Fraction, bits: int, up: int) -> Fraction:
     while term > 2 or n <= 4 * square:
         total, n = total + term, n + 2
         term = (term * twice >> scale) // n + other
-    # From here on each term is under half of the one before it.
+    # From here on each term is below half of the one before it.
     series = Fraction(total + 2 * term * other, 1 << scale)
     erf = exp(Interval.of(-square, fine)) * series * 2 / sqrt(pi(fine))
     return 1 - erf.low if up else max(1 - erf.high, Fraction(0))
 
 
 def _erfc_far(x: Fraction, bits: int) -> Interval:
-    """The alternating expansion: two neighboring partial sums enclose the value."""
+    """The alternating expansion: two consecutive partial sums enclose the value."""
     square, fine = x * x, bits + GUARD
     before, total, term = Interval.of(0, fine), Interval.of(1, fine), Interval.of(1, fine)
     n = 1

@@ -1,4 +1,4 @@
-"""The one bisection: where a monotone property begins to hold, up or down."""
+"""The one bisection: the place at which a monotone condition becomes true."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dpcli.numeric.interval_arithmetic import round_up
 
 Number = TypeVar("Number", int, float, Fraction)
 
-SHORT = 30
-"""Significant bits of a scale that is searched for: rounding costs less than 2^-29 of it."""
+SCALE_BITS = 30
+"""Significant bits of a scale: rounding up adds less than 2^-29 of it."""
 
-CLOSE = Fraction(1, 1 << 24)
+TOLERANCE = Fraction(1, 1 << 24)
 """Relative distance from the least scale at which the search stops."""
 
 
@@ -28,10 +28,10 @@ def bisect(
     close: Callable[[Number, Number], bool] | None = None,
     middle: Callable[[Number, Number], Number] = _halfway,
 ) -> tuple[Number, Number]:
-    """Both ends of a bracket, narrowed until they are `close` or nothing lies between them.
+    """Both ends of a bracket, narrowed until they are `close` or no number lies between them.
 
-    What `holds` at a number holds at every greater one; it must hold at `high` and not at
-    `low`. Each end of the result has been tried itself, or was given, so rounding of the
+    If `holds` is true for a number, it is true for every greater one. It must be true for `high`
+    and false for `low`. Each end of the result was tried itself, or was given, so that rounding in
     `middle` cannot lead to a wrong end.
     """
     while not (close and close(low, high)) and low < (tried := middle(low, high)) < high:
@@ -46,7 +46,10 @@ def search_least(
     close: Callable[[Number, Number], bool] | None = None,
     middle: Callable[[Number, Number], Number] = _halfway,
 ) -> Number:
-    """The least number above `low` for which it `holds`, from above; `high` is a first guess."""
+    """The least number above `low` for which `holds` is true, approached from above.
+
+    `high` is a first guess; it is doubled until `holds` is true.
+    """
     while not holds(high):
         low, high = high, 2 * high
     return bisect(holds, low, high, close, middle)[1]
@@ -59,22 +62,26 @@ def search_greatest(
     close: Callable[[Number, Number], bool] | None = None,
     middle: Callable[[Number, Number], Number] = _halfway,
 ) -> Number:
-    """The greatest number from `low` on for which it still `holds`, from below."""
+    """The greatest number from `low` on for which `holds` is true, approached from below.
+
+    `high` is a first guess; it is doubled until `holds` is false.
+    """
     while holds(high):
         low, high = high, 2 * high
     return bisect(lambda tried: not holds(tried), low, high, close, middle)[0]
 
 
 def least_scale(too_little: Callable[[Fraction], bool], start: Fraction) -> Fraction:
-    """About the least scale that is not too little, a short rational; it was tried itself.
+    """A short rational scale that is not too little, within `TOLERANCE` of the least one.
 
-    What is too little at some scale is so at any less; it is near `start` or above.
+    If a scale is too little, so is every smaller one. The search starts at `start`. The result was
+    tried itself.
     """
-    first = round_up(start, SHORT)
+    first = round_up(start, SCALE_BITS)
     return search_least(
         lambda scale: not too_little(scale),
         first,
         first,
-        lambda low, high: high <= low * (1 + CLOSE),
-        lambda low, high: round_up((low + high) / 2, SHORT),
+        lambda low, high: high <= low * (1 + TOLERANCE),
+        lambda low, high: round_up((low + high) / 2, SCALE_BITS),
     )

@@ -1,4 +1,4 @@
-"""What responses of the local model reveal: one alone, and many in random order."""
+"""The loss of local responses: of a single one, and of many in random order."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.numeric.exact import short_up
-from dpcli.numeric.interval_arithmetic import Interval, exp, log_up, sqrt_up
-from dpcli.numeric.interval_arithmetic import log as certified_log
+from dpcli.numeric.interval_arithmetic import Interval, exp, log, log_up, sqrt_up
 
 
 @dataclass(frozen=True, slots=True)
 class WorstOutput:
-    """The output that distinguishes two inputs best, and its probability under each.
+    """The output that distinguishes two inputs best, and its probabilities.
 
-    Positions count rows (inputs) and columns (outputs) of the table from zero.
+    `output` is a column of the table, and `likely` and `unlikely` are rows, all counted from zero.
+    Input `likely` gives that output with the probability `most`, input `unlikely` with `least`.
     """
 
     output: int
@@ -26,7 +26,7 @@ class WorstOutput:
 
     @property
     def ratio(self) -> Fraction | None:
-        """How many times as likely; None if it is infinite."""
+        """The ratio of the two probabilities; None if it is infinite."""
         return self.most / self.least if self.least else None
 
     @property
@@ -43,27 +43,27 @@ def epsilon_of_ratio(ratio: Fraction) -> Fraction:
 def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> WorstOutput:
     """Over all outputs and all pairs of inputs, the greatest ratio of probabilities.
 
-    Row i holds the probabilities of the outputs for input i. A mechanism with these
-    probabilities is epsilon-private exactly for epsilon at least the logarithm of that ratio
-    (Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). An output that no input
-    gives reveals nothing.
+    Row i has the probabilities of the outputs for input i. A mechanism with these probabilities is
+    epsilon-private if and only if epsilon is at least the logarithm of that ratio (Kasiviswanathan,
+    Lee, Nissim, Raskhodnikova and Smith 2011). An output with probability zero for all inputs
+    reveals nothing.
     """
     worst = WorstOutput(0, 0, 0, Fraction(1), Fraction(1))
     for output, column in enumerate(zip(*rows, strict=True)):
         most, least = max(column), min(column)
-        # Zero over zero is no output at all; anything over zero is worse than all else.
+        # Zero over zero never occurs; a positive number over zero is the worst ratio.
         if most and worst.least and (not least or most / least > worst.most / worst.least):
             worst = WorstOutput(output, column.index(most), column.index(least), most, least)
     return worst
 
 
-LARGEST = 50
-"""No realistic number of records makes up for a greater epsilon."""
+LARGEST_EPSILON = 50
+"""Above it, no realistic number of records is large enough for the bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShuffledGuarantee:
-    """The central guarantee of this number of shuffled responses, if the bound applies.
+    """The central guarantee of shuffled responses, if the bound applies to their number.
 
     `epsilon` is None where the bound is not proven: it takes `needed_records` records. That is
     None if no realistic number of records is large enough.
@@ -76,26 +76,28 @@ class ShuffledGuarantee:
 
 
 def amplify_by_shuffling(epsilon: Fraction, records: int, delta: Fraction) -> ShuffledGuarantee:
-    """The guarantee of publishing responses in random order, for epsilon-private ones.
+    """The guarantee of epsilon-private responses that are published in random order.
 
     If epsilon <= log(n / (16 log(2/delta))), neighbors that differ in one record cannot be
     distinguished at delta by more than
 
         log(1 + (e^epsilon - 1)/(e^epsilon + 1) (8 sqrt(e^epsilon log(4/delta)/n) + 8 e^epsilon/n))
 
-    (Feldman, McMillan and Talwar 2021, theorem 3.1), which is never taken to exceed epsilon.
-    All records must be randomized in the same way, and the order must be the only thing
-    that distinguishes them. Rounded up; the condition is decided to the strict side.
+    (Feldman, McMillan and Talwar 2021, theorem 3.1); the result is never above epsilon. All
+    records must be randomized in the same way, and nothing but the order may distinguish them. The
+    result is rounded up, and so is the number of records that the condition needs.
     """
-    if epsilon > LARGEST:
+    if epsilon > LARGEST_EPSILON:
         return ShuffledGuarantee(records, delta, None, None)
-    grown = exp(Interval.of(epsilon))
-    needed = 16 * log_up(2 / delta) * grown.high
+    exp_epsilon = exp(Interval.of(epsilon))
+    needed = 16 * log_up(2 / delta) * exp_epsilon.high
     needed_records = -(-needed.numerator // needed.denominator)
     if records < needed_records:
         return ShuffledGuarantee(records, delta, None, needed_records)
-    first = 8 * sqrt_up(grown.high * log_up(4 / delta) / records)
+    first = 8 * sqrt_up(exp_epsilon.high * log_up(4 / delta) / records)
     # (x - 1)/(x + 1) grows with x.
-    spread = (grown.high - 1) / (grown.high + 1) * (first + 8 * grown.high / records)
-    found = short_up(certified_log(Interval.of(1 + spread)).high)
-    return ShuffledGuarantee(records, delta, min(found, epsilon), needed_records)
+    spread = (
+        (exp_epsilon.high - 1) / (exp_epsilon.high + 1) * (first + 8 * exp_epsilon.high / records)
+    )
+    amplified = short_up(log(Interval.of(1 + spread)).high)
+    return ShuffledGuarantee(records, delta, min(amplified, epsilon), needed_records)

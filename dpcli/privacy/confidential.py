@@ -1,9 +1,8 @@
-"""What depends on records and is sealed, and what may be published.
+"""`Confidential` seals values that depend on records; `Noisy` are published.
 
-A `Confidential` shows nothing: it cannot be printed, compared, tested, iterated,
-hashed or pickled. Its value has a name that `mypy --strict` lets no other class read; those that
-open it say so with a comment that a test counts: `dpcli.mechanisms.calibrated_mechanism`, and for
-synthetic rows `dpcli.simulation.synthetic`.
+A `Confidential` cannot be printed, compared, tested, iterated, hashed or pickled. To a type
+checker its value has no name. Only `dpcli.mechanisms.calibrated_mechanism` opens it and, for
+synthetic rows, `dpcli.simulation.synthetic`. Both say so in a comment, and a test counts these.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dpcli.privacy.unit import Unit
 T = TypeVar("T")
 
 Cells = Array
-"""Whole numbers, cell by cell."""
+"""The cells of an answer: an array of int64, or of Python integers where int64 is too small."""
 
 Group = tuple[str, ...]
 """The labels of a group whose key is private."""
@@ -26,10 +25,11 @@ Group = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Groups:
-    """The groups that are in the data, by `names` in rising order, and their occupied cells.
+    """The groups that occur in the data, in the order of `names`, and their nonzero cells.
 
-    Each line adds a `value` to a `cell` of the group at a place among the names. A group has
-    `width` cells; if what is asked for are `scores`, they are made of these.
+    `place`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
+    the group with index `place`. A group has `width` cells. `scores` turns a table of cells, with a
+    row for each group, into scores, if the query is about scores.
     """
 
     names: tuple[Group, ...]
@@ -40,7 +40,7 @@ class Groups:
     scores: Callable[[Array], Array] | None = None
 
     def cells(self, groups: Sequence[Group]) -> Cells:
-        """The cells of these groups, one after another; zeros for one that is not there."""
+        """The cells of these groups, one after another; zeros for a group without rows."""
         rows = {group: row for row, group in enumerate(groups)}
         row = np.array([rows.get(name, -1) for name in self.names], np.int64)[self.place]
         wanted = row >= 0
@@ -51,10 +51,10 @@ class Groups:
 
 @final
 class Confidential(Generic[T]):
-    """A value computed from records, sealed for one query or randomizer.
+    """A value computed from records, sealed for one query or one randomizer.
 
-    Only a mechanism that was calibrated for this query opens it, or this randomizer. The answer
-    to a query is about rows that were bounded for a privacy unit, and sealed with it.
+    Only a mechanism that was calibrated to this query, or this randomizer, opens it. The answer
+    to a query is also sealed with the privacy unit for which the rows were bounded.
     """
 
     __slots__ = ("__sealed", "__sealed_for", "__unit", "__whole")
@@ -70,22 +70,22 @@ class Confidential(Generic[T]):
         raise TypeError("a confidential value has no other kinds")
 
     def is_sealed_for(self, purpose: object, unit: Unit | None = None) -> bool:
-        """Whether it was sealed for this very query and unit, or for this randomizer.
+        """Whether it was sealed for this very object: query and unit, or randomizer.
 
-        One that is equal does not suffice: what it is made of might say so of everything.
+        Identity is required, because the equality of another kind could be true for everything.
         """
         sealed_for, bounded_for = self.__sealed_for, self.__unit  # type: ignore[attr-defined]
         return sealed_for is purpose and bounded_for is unit
 
     @property
     def whole(self) -> Confidential[Any]:
-        """The answer that was sealed, of which this may have some groups only."""
+        """The complete answer that was sealed; this value may have only some of its groups."""
         return self.__whole  # type: ignore[attr-defined, no-any-return]
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
-        """The cells of groups that were selected, still sealed; zeros for one without rows.
+        """The cells of selected groups, still sealed; zeros for a group without rows.
 
-        Which groups, and in which order, is public by now.
+        The groups and their order are public by now. Raises TypeError unless names are plain texts.
         """
         # Read once: a sequence could hold other texts the next time.
         named = [tuple(group) for group in groups]
@@ -109,10 +109,9 @@ class Confidential(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Noisy(Generic[T]):
-    """A value that a mechanism released; whatever is made of it is free.
+    """A value that a mechanism released.
 
-    Post-processing a private answer keeps its guarantee (Dwork and Roth 2014,
-    proposition 2.1).
+    Privacy: post-processing keeps the guarantee (Dwork and Roth 2014, proposition 2.1).
     """
 
     value: T

@@ -1,4 +1,4 @@
-"""Dominating pairs of distributions, which are the hardest to distinguish."""
+"""Dominating pairs: the distributions that are the hardest case of an answer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from math import ceil, exp, expm1, sqrt
 
 from dpcli.numeric.arrays import Floats, np
 
-SUMMED = 1000.0
-"""Sigmas up to this are summed term by term, larger ones enclosed by integrals."""
+LARGEST_SUMMED = 1000.0
+"""Greatest sigma for which tails are sums; for a larger one they are integrals."""
 
-FAR = 10.0
+MOST_DEVIATIONS = 10.0
 """Standard deviations of the loss beyond which delta is below 1e-22."""
 
 
@@ -20,9 +20,9 @@ FAR = 10.0
 class DominatingPair(ABC):
     """Two distributions that are at least as distinguishable as any answers on neighbors.
 
-    A dominating pair (Zhu, Dong and Wang 2022), `times` independent ones of it, for noise of this
-    scale where an answer changes by `shift`. If it is `ordered`, less noise is easier to
-    distinguish, at every epsilon.
+    A dominating pair (Zhu, Dong and Wang 2022), repeated independently `times` times, for noise of
+    this scale and an answer that changes by `shift`. If pairs of a kind are `ordered`, a smaller
+    scale is more distinguishable at every epsilon.
     """
 
     scale: Fraction
@@ -32,12 +32,12 @@ class DominatingPair(ABC):
     ordered = True
 
     def __hash__(self) -> int:
-        """From whole numbers, as that of a guarantee."""
+        """Of whole numbers, because rationals are slow to hash."""
         return hash((type(self), self.scale.numerator, self.scale.denominator, self.shift))
 
     @property
     def strength(self) -> float:
-        """The shift, counted in scales."""
+        """The shift divided by the scale."""
         return float(self.shift / self.scale)
 
     @property
@@ -46,104 +46,106 @@ class DominatingPair(ABC):
         return self.strength
 
     def profile(self, epsilons: Floats) -> Floats:
-        """Delta at each epsilon, P[S] - exp(epsilon) Q[S] for the best set S."""
+        """Delta at each epsilon of an array: P[S] - exp(epsilon) Q[S] for the best set S."""
         size = np.abs(epsilons)
         delta = np.clip(self._deltas(size), 0.0, 1.0)
         # Pairs are symmetric: delta(-e) = 1 - exp(-e) (1 - delta(e)).
-        found: Floats = np.where(epsilons >= 0, delta, 1 - np.exp(-size) * (1 - delta))
-        return found
+        deltas: Floats = np.where(epsilons >= 0, delta, 1 - np.exp(-size) * (1 - delta))
+        return deltas
 
     @abstractmethod
     def _deltas(self, epsilons: Floats) -> Floats:
-        """The same for epsilons that are not negative, rounding errors included."""
+        """Delta at nonnegative epsilons, with rounding errors."""
 
 
 class RandomizedResponsePair(DominatingPair):
-    """Randomized response, the worst of all with epsilon = shift/scale."""
+    """Randomized response: the worst pair with epsilon = shift/scale."""
 
     def _deltas(self, epsilons: Floats) -> Floats:
         """(exp(n) - exp(e)) / (exp(n) + 1) for the strength n."""
         falling = exp(-self.strength)
-        found: Floats = -np.expm1(np.minimum(epsilons - self.strength, 0)) / (1 + falling)
-        return found
+        deltas: Floats = -np.expm1(np.minimum(epsilons - self.strength, 0)) / (1 + falling)
+        return deltas
 
 
 class BoundedRangePair(DominatingPair):
-    """The worst whose loss varies by shift/scale at most (Dong, Durfee and Rogers 2020)."""
+    """The worst pair whose loss has a range of shift/scale (Dong, Durfee and Rogers 2020)."""
 
     def _deltas(self, epsilons: Floats) -> Floats:
-        """(exp(n/2) - exp(e/2))^2 / (exp(n) - 1): the worst place of the range at each epsilon.
+        """(exp(n/2) - exp(e/2))^2 / (exp(n) - 1), for the worst range at each epsilon e.
 
-        A loss of t or t - n has delta (e^n - e^t)(1 - e^(e-t))/(e^n - 1), most at t = (n + e)/2.
+        A loss of t or t - n has delta (e^n - e^t)(1 - e^(e-t))/(e^n - 1). The greatest is at
+        t = (n + e)/2.
         """
         half = -np.expm1(np.minimum(epsilons - self.strength, 0) / 2)
-        found: Floats = half**2 / -np.expm1(-self.strength)
-        return found
+        deltas: Floats = half**2 / -np.expm1(-self.strength)
+        return deltas
 
 
 class LaplacePair(DominatingPair):
-    """Discrete Laplace noise, and the same shifted.
+    """Discrete Laplace noise, and the same noise shifted.
 
-    It is ordered: noise of a greater scale is that of a smaller one and more, added.
+    It is ordered: noise of a larger scale is the noise of a smaller scale plus independent noise.
     """
 
     def _deltas(self, epsilons: Floats) -> Floats:
-        """P[Y <= k] - exp(e) P[Y <= k - v], with k the last place of a loss above e."""
+        """P[Y <= k] - exp(e) P[Y <= k - v], where k is the last number with a loss above e."""
         shift, scale = float(self.shift), float(self.scale)
         last = np.ceil((shift - epsilons * scale) / 2) - 1
-        found = _laplace_below(last, scale) - np.exp(epsilons) * _laplace_below(last - shift, scale)
-        return np.array(np.where(epsilons < shift / scale, found, 0.0))
+        near, far = _laplace_below(last, scale), _laplace_below(last - shift, scale)
+        return np.array(np.where(epsilons < shift / scale, near - np.exp(epsilons) * far, 0.0))
 
 
 class GaussianPair(DominatingPair):
-    """Discrete Gaussian noise, and the same shifted.
+    """Discrete Gaussian noise, and the same noise shifted.
 
-    Of little scale it has deltas that cross: a threshold between two whole numbers can do better
-    with a little more noise.
+    It is not ordered: for small scales, slightly more noise can be more distinguishable, if a
+    threshold then lies between two whole numbers.
     """
 
     ordered = False
 
     @property
     def reach(self) -> float:
-        """The greatest loss that matters, of all that there are."""
-        return self.strength**2 / 2 + FAR * self.strength
+        """The greatest loss that matters; there is no greatest loss."""
+        return self.strength**2 / 2 + MOST_DEVIATIONS * self.strength
 
     def _deltas(self, epsilons: Floats) -> Floats:
         """P[Y > e s^2/v - v/2] - exp(e) P[Y > e s^2/v + v/2] (Canonne, Kamath and Steinke 2020)."""
         shift, sigma = float(self.shift), float(self.scale)
         first = np.floor(epsilons * sigma**2 / shift - shift / 2) + 1
-        tail = _summed_tail if sigma <= SUMMED else _wide_tail
-        found: Floats = tail(first, sigma) - np.exp(epsilons) * tail(first + shift, sigma)
-        return found
+        tail = _summed_tail if sigma <= LARGEST_SUMMED else _wide_tail
+        deltas: Floats = tail(first, sigma) - np.exp(epsilons) * tail(first + shift, sigma)
+        return deltas
 
 
 def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
-    """The losses of a pair on a grid: the lowest, their probabilities, and that of infinity.
+    """The losses of a pair on a grid: the lowest index, the probabilities, and that of infinity.
 
-    A pessimistic distribution with the same delta at every point of the grid, connected by
-    straight lines in exp(epsilon) between (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022,
-    algorithm 1).
+    The distribution is pessimistic. It has the same delta as the pair at every point of the grid,
+    and between points a delta that is linear in exp(epsilon) (Doroshenko, Ghazi, Kamath, Kumar and
+    Manurangsi 2022, algorithm 1).
     """
     most = ceil(pair.reach / width)
     points: Floats = np.arange(-most, most + 1).astype(np.float64) * width
     deltas = pair.profile(points)
     steps = np.diff(np.minimum.accumulate(deltas))
-    found = np.empty_like(deltas)
-    found[0] = 1 - deltas[0] + steps[0] / expm1(width)
-    found[1:-1] = (steps[1:] - steps[:-1] * exp(width)) / expm1(width)
-    found[-1] = steps[-1] / expm1(-width)
-    return -most, np.maximum(found, 0.0), float(deltas[-1])
+    probabilities = np.empty_like(deltas)
+    probabilities[0] = 1 - deltas[0] + steps[0] / expm1(width)
+    probabilities[1:-1] = (steps[1:] - steps[:-1] * exp(width)) / expm1(width)
+    probabilities[-1] = steps[-1] / expm1(-width)
+    return -most, np.maximum(probabilities, 0.0), float(deltas[-1])
 
 
 def _laplace_below(place: Floats, scale: float) -> Floats:
+    """P[Y <= place] of discrete Laplace noise Y."""
     ratio = exp(-1 / scale)
     tail = np.exp(-np.abs(np.where(place < 0, place, place + 1)) / scale) / (1 + ratio)
     return np.where(place < 0, tail, 1 - tail)
 
 
 def _summed_tail(first: Floats, sigma: float) -> Floats:
-    """P[Y >= first], the smallest terms summed first."""
+    """P[Y >= first] of discrete Gaussian noise Y; the smallest terms are added first."""
     most = int(40 * sigma) + 2
     places = np.arange(-most, most + 1)
     sums = np.cumsum(np.exp(-(places[::-1] ** 2) / (2 * sigma**2)))[::-1]
@@ -152,10 +154,10 @@ def _summed_tail(first: Floats, sigma: float) -> Floats:
 
 
 def _wide_tail(first: Floats, sigma: float) -> Floats:
-    """P[Y >= first], by Euler and Maclaurin: the next term is below sigma^-4."""
+    """P[Y >= first] by the Euler-Maclaurin formula; the next term is below sigma^-4."""
     from scipy.special import erfc
 
     place = (first - 0.5) / sigma
     density = np.exp(-(place**2) / 2) / sqrt(2 * np.pi)
-    found: Floats = erfc(place / sqrt(2)) / 2 - density * place / (24 * sigma**2)
-    return found
+    tail: Floats = erfc(place / sqrt(2)) / 2 - density * place / (24 * sigma**2)
+    return tail

@@ -1,8 +1,8 @@
-"""What mechanisms answered, as the ledger stores it: written and read here alone.
+"""`MechanismEvent`: one answer of a mechanism, as the ledger stores it.
 
-An event states parameters, not a price, so that any accountant can replay it. Its JSON never
-changes meaning: a later `VERSION` writes its number into each event, and reads older ones as they
-were.
+An event states parameters, so that any accountant can replay it. Only this module writes and
+reads its JSON, whose meaning never changes: a later `VERSION` writes its number into each event,
+and reads older events as before.
 """
 
 from __future__ import annotations
@@ -16,34 +16,36 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 
 VERSION = 1
-"""Of the JSON of an event; events of version 1 do not state it."""
+"""The version of the JSON; events of version 1 do not state it."""
 
 NO_NOISE_NAME = "none"
-"""Stands for a mechanism that answers what no neighbor can change."""
+"""The `mechanism` of an answer that no neighbor can change."""
 
 RECOVERED = "recovered"
-"""Stands for all answers of a release of which only the plain sum of losses is known."""
+"""The `mechanism` of a whole release of which only the plain sum of losses is known."""
 
 NORMS = ("l0", "l1", "l2_squared", "linf")
 
 
 class UnknownEventError(Exception):
-    """An event of a later version; the message names its mechanism."""
+    """An event of a later version; the message names the mechanism."""
 
 
 class DamagedEventError(ValueError):
-    """An event that no mechanism can have: a value is missing, or cannot be read."""
+    """An event that no mechanism can have: a value is missing, unreadable or impossible."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class MechanismEvent:
-    """An answer of a mechanism: what its loss depends on, and what names it.
+    """One answer of a mechanism: the parameters of its loss, and its names.
 
-    `loss` is what was charged. What is calibrated to a sensitivity has a `scale` in steps, and the
-    `sensitivity`; responses by probabilities have neither. Events of a statistic that are `joint`
-    are one answer; those whose `disjoint` has the same name and other numbers are about
-    disjoint rows. With a `keys_delta` the answer selected groups. No loss depends on `details`.
+    `loss` was charged. Noise that is calibrated to a sensitivity has a `scale` in steps and that
+    `sensitivity`; a response of the local model has neither. `joint` events of one statistic are
+    one answer. Two events are about disjoint rows if their `disjoint` have the same name and
+    different numbers. An answer with a `keys_delta` selected groups. No loss depends on `details`.
+
+    Raises DamagedEventError for values that no mechanism can have.
     """
 
     statistic: str
@@ -58,23 +60,26 @@ class MechanismEvent:
     details: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        moved = self.sensitivity
-        if (self.scale is None) != (moved is None):
+        sensitivity = self.sensitivity
+        if (self.scale is None) != (sensitivity is None):
             raise DamagedEventError("a scale and a sensitivity belong together")
         if min(self.loss.epsilon, self.loss.delta, self.scale or 0, self.keys_delta or 0) < 0:
             raise DamagedEventError("losses and scales are not negative")
-        if moved is not None and min(moved.l0, moved.l1, moved.l2_squared, moved.linf) < 0:
+        if sensitivity is None:
+            return
+        norms = sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf
+        if min(norms) < 0:
             raise DamagedEventError("sensitivities are not negative")
-        if moved is not None and moved.l1 and (not self.scale or self.mechanism == NO_NOISE_NAME):
+        if sensitivity.l1 and (not self.scale or self.mechanism == NO_NOISE_NAME):
             raise DamagedEventError("what a neighbor can change needs noise")
 
     @property
     def answer(self) -> tuple[object, ...]:
-        """What the mechanism itself knows of it: all but what names it, and what it is part of."""
+        """The values that the mechanism determines, without names and without `joint`."""
         return self.mechanism, self.loss, self.scale, self.sensitivity, self.keys_delta
 
     def to_json(self) -> dict[str, object]:
-        """Plain JSON, numbers as exact fractions."""
+        """Plain JSON, with numbers as exact fractions."""
         written: dict[str, object] = {
             "statistic": self.statistic,
             "question": self.question,
@@ -94,7 +99,7 @@ class MechanismEvent:
 
     @classmethod
     def from_json(cls, written: Mapping[str, object]) -> Self:
-        """The event that `to_json` wrote; `UnknownEventError` or `DamagedEventError` if none."""
+        """The event that `to_json` wrote; else raises UnknownEventError or DamagedEventError."""
         try:
             rest = dict(written)
             mechanism, version = str(rest.pop("mechanism")), rest.pop("version", VERSION)
@@ -128,6 +133,6 @@ def _pair(written: object) -> tuple[object, object]:
 
 
 def _exact(written: object) -> Fraction:
-    """A recorded fraction; thousands are read at once, so without the general parser."""
+    """A recorded fraction; the general parser would be too slow for thousands."""
     above, _, below = str(written).partition("/")
     return Fraction(int(above), int(below or 1))

@@ -1,7 +1,7 @@
-"""Proven deltas of discrete Gaussian noise, rounded up; mechanisms call these.
+"""Proven deltas of discrete Gaussian noise, rounded up.
 
-Everything is certified: tails are summed or enclosed with directed rounding, and
-no approximation enters without its remainder.
+Everything is certified: tails are sums or enclosures with directed rounding, and every
+approximation has a bound on its remainder.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dpcli.numeric.interval_arithmetic import (
     sqrt,
 )
 
-SUMMED = 64**2
-"""Variances up to this are summed term by term, larger ones enclosed by integrals."""
+LARGEST_SUMMED = 64**2
+"""Greatest variance for which tails are sums; for a larger one, integrals enclose them."""
 
-FINEST = 4096
-"""Most bits of a sum: smaller probabilities than 2^-4000 are only bounded."""
+MOST_BITS = 4096
+"""Most bits of a sum: probabilities below 2^-4000 are only bounded."""
 
-HOPELESS = 1 << 13
-"""An epsilon from which on exp(epsilon) is not worth writing down."""
+LARGEST_EPSILON = 1 << 13
+"""From this epsilon on, exp(epsilon) is too large to compute."""
 
-SHORT = 48
+DELTA_BITS = 48
 """Significant bits of a published delta."""
 
 
@@ -40,15 +40,14 @@ def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> 
 
         P[Y > epsilon sigma^2/D - D/2] - exp(epsilon) P[Y > epsilon sigma^2/D + D/2].
 
-    It is largest at the largest change: the noise is log-concave, so one family of
-    threshold tests is optimal for every shift, with more power the longer the
-    shift; shorter shifts are therefore post-processings of longer ones (Blackwell
-    1953), and so are products of them. Hence the worst is that all m cells change
-    by D. Then only the sum s of the noises matters: its probability is
-    C(s mod m) exp(-s^2/(2 m sigma^2)), and a shift by m D keeps s mod m. So delta is
-    at most max C/min C times the delta of one cell with variance m sigma^2 and
-    change m D; by Poisson summation over the lattice of zero-sum vectors,
-    max C/min C <= (1 + e)/(1 - e), where `_unevenness` bounds e.
+    It is largest for the largest change. The noise is log-concave, so one family of threshold
+    tests is optimal for every shift, and has more power for a longer shift. Shorter shifts are
+    therefore post-processings of longer ones (Blackwell 1953), and so are products of them. Hence
+    the worst case is that all m cells change by D. Then only the sum s of the noises matters: its
+    probability is C(s mod m) exp(-s^2/(2 m sigma^2)), and a shift by m D keeps s mod m. So delta
+    is at most max C/min C times the delta of one cell with variance m sigma^2 and change m D. By
+    Poisson summation over the lattice of zero-sum vectors, max C/min C <= (1 + e)/(1 - e), where
+    `_unevenness` bounds e.
     """
     delta = _line_delta(cells * sigma * sigma, cells * change, epsilon)
     uneven = _unevenness(sigma, cells)
@@ -60,7 +59,7 @@ def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> 
 def tail_bound(sigma: Fraction, least: int) -> Fraction:
     """P[Y >= least] of discrete Gaussian noise Y for `least` above zero, rounded up."""
     variance = sigma * sigma
-    if variance > SUMMED:
+    if variance > LARGEST_SUMMED:
         total = sqrt(pi() * (2 * variance)).low
         return _shorten(_wide_tail(variance, least).high / total)
     near, _, total = _narrow_tails(variance, least, least, Fraction(0))
@@ -68,20 +67,20 @@ def tail_bound(sigma: Fraction, least: int) -> Fraction:
 
 
 def _shorten(delta: Fraction) -> Fraction:
-    return min(round_up(delta, SHORT), Fraction(1))
+    return min(round_up(delta, DELTA_BITS), Fraction(1))
 
 
 def _unevenness(sigma: Fraction, cells: int) -> Fraction:
     """Sum of exp(-2 pi^2 sigma^2 |w|^2) over the dual lattice without zero, rounded up.
 
-    The dual of the zero-sum lattice is the projection of Z^m along (1, ..., 1). Each
-    point has one z with last coordinate zero, and |w|^2 = |z|^2 - (sum z)^2/m is at
-    least |z|^2/m. So the sum is at most theta^(m-1) - 1 with theta = 1 + 2 (x + x^4 +
+    The dual of the zero-sum lattice is the projection of Z^m along (1, ..., 1). Each point w is the
+    projection of one z with last coordinate zero, and |w|^2 = |z|^2 - (sum z)^2/m is at least
+    |z|^2/m. So the sum is at most theta^(m-1) - 1 with theta = 1 + 2 (x + x^4 +
     x^9 + ...) <= 1 + 2x/(1 - x), x = exp(-2 pi^2 sigma^2/m).
     """
     if cells == 1:
         return Fraction(0)
-    # Not less than 2^-192: immense denominators would only cost time.
+    # At least 2^-192: larger denominators would only cost time.
     x = max(exp(pi() * pi() * (-2 * sigma * sigma / cells)).high, Fraction(1, 1 << PRECISION))
     power = (cells - 1) * 2 * x / (1 - x) if x < 1 else Fraction(1)
     # exp(u) - 1 <= u + u^2 for u <= 1.
@@ -89,27 +88,27 @@ def _unevenness(sigma: Fraction, cells: int) -> Fraction:
 
 
 def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
-    """Theorem 7 of Canonne, Kamath and Steinke 2020, rounded up; may exceed one."""
+    """Theorem 7 of Canonne, Kamath and Steinke 2020, rounded up; it may exceed one."""
     threshold = epsilon * variance / shift - Fraction(shift, 2)
     first = floor(threshold) + 1
-    if variance > SUMMED:
+    if variance > LARGEST_SUMMED:
         near, far = _wide_tail(variance, first), _wide_tail(variance, first + shift)
         # The sum over all whole numbers is at least the integral (Poisson summation).
         total = sqrt(pi() * (2 * variance)).low
     else:
         near, far, total = _narrow_tails(variance, first, first + shift, epsilon)
-    # Rounded down; zero where it is too large to write.
-    rising = exp_down(epsilon) if epsilon < HOPELESS else Fraction(0)
-    return (near.high - rising * max(far.low, Fraction(0))) / total
+    # Rounded down; zero is a valid lower bound where it is too large to compute.
+    exp_epsilon = exp_down(epsilon) if epsilon < LARGEST_EPSILON else Fraction(0)
+    return (near.high - exp_epsilon * max(far.low, Fraction(0))) / total
 
 
 def _wide_tail(variance: Fraction, first: int) -> Interval:
-    """Sum of f(y) = exp(-y^2/(2 variance)) over y >= `first`, by Euler and Maclaurin.
+    """Sum of f(y) = exp(-y^2/(2 variance)) over y >= `first`, by the Euler-Maclaurin formula.
 
-    With x = first - 1/2: the integral of f beyond x, plus f'(x)/24, with a remainder
-    of at most sqrt(3)/216 < 1/124 times the integral of |f'''| beyond x. That
-    integral is f''(x) where x >= sqrt(3 variance), since f'' falls from there on, and
-    never more than the total variation of f'', 3.79/variance.
+    With x = first - 1/2, it is the integral of f beyond x, plus f'(x)/24. The remainder is at most
+    sqrt(3)/216 < 1/124 times the integral of |f'''| beyond x. That integral is f''(x) if
+    x >= sqrt(3 variance), because f'' decreases from there on. It never exceeds the total variation
+    of f'', which is 3.79/variance.
     """
     x = first - Fraction(1, 2)
     square = x * x / variance
@@ -124,26 +123,26 @@ def _wide_tail(variance: Fraction, first: int) -> Interval:
 def _narrow_tails(
     variance: Fraction, first: int, second: int, epsilon: Fraction
 ) -> tuple[Interval, Interval, Fraction]:
-    """The sums of f from two places on, and the sum of all of f rounded down.
+    """The sums of f from two numbers on, and the sum of all of f rounded down.
 
-    f(y + 1) = f(y) r(y) and r(y + 1) = r(y) exp(-1/variance), in fixed point, once
-    with every step rounded down and once with every step rounded up.
+    f(y + 1) = f(y) r(y) and r(y + 1) = r(y) exp(-1/variance), in fixed point: once with every
+    step rounded down, and once with every step rounded up.
     """
     depth = max(first, 0) ** 2 / (2 * variance) + epsilon
-    scale = min(FINEST, 128 + ceil(depth * 3 / 2))
+    scale = min(MOST_BITS, 128 + ceil(depth * 3 / 2))
     one = 1 << scale
 
     def weights(up: int) -> list[int]:
-        """f at zero, one and so on, rounded down or up; the last stands for all beyond."""
+        """f at 0, 1 and so on, rounded down or up; the last number is the sum of all others."""
         powers = (exp(Interval.of(-1 / (part * variance), scale)) for part in (2, 1))
         ratio, step = (ceil(one * x.high) if up else floor(one * x.low) for x in powers)
-        weight, found = one, []
+        weight, terms = one, []
         while weight > 4:
-            found.append(weight)
+            terms.append(weight)
             weight = (weight * ratio >> scale) + up
             ratio = (ratio * step >> scale) + up
-        # The ratios fall, so the rest is less than a geometric series.
-        return [*found, up * ((weight << scale) // (one - ratio) + 1)]
+        # The ratios decrease, so the rest is less than a geometric series.
+        return [*terms, up * ((weight << scale) // (one - ratio) + 1)]
 
     lows, highs = weights(0), weights(1)
     near, far = (
@@ -154,9 +153,9 @@ def _narrow_tails(
 
 
 def _sum_from(weights: list[int], start: int) -> int:
-    """Sum over y >= `start` of weights known for y >= 0 and even in y.
+    """Sum over y >= `start` of weights that are given for y >= 0 and equal for -y.
 
-    The last weight stands for all beyond, wherever the sum starts among those.
+    The last weight stands for all later ones; a later start gets it too.
     """
     if start > 0:
         return sum(weights[min(start, len(weights) - 1) :])

@@ -1,4 +1,4 @@
-"""What answers reveal in every measure, and what they may: exact rationals."""
+"""Losses, guarantees and budget requests, in exact rationals."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from dpcli.privacy.zcdp_conversion import pure_rho
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An (epsilon, delta) guarantee (Dwork, Kenthapadi, McSherry et al. 2006).
+    """An upper bound (epsilon, delta) on what is revealed.
 
     For any two neighbors and any set of outputs S,
-    P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta. Delta zero is pure. With a
-    `rho`, what is meant is zero-concentrated privacy (Bun and Steinke 2016), and epsilon
-    is what that means at this delta.
+    P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta (Dwork, Kenthapadi, McSherry et al. 2006).
+    If delta is zero, the loss is pure. With a `rho`, the bound is zero-concentrated
+    (Bun and Steinke 2016), and epsilon follows from rho at this delta. A `Loss` is not the privacy
+    loss random variable of the literature.
     """
 
     epsilon: Fraction
@@ -29,20 +30,19 @@ class Loss:
         require_exact(self.epsilon, self.delta, self.rho)
 
     def within(self, limit: Loss) -> bool:
-        """Whether this reveals no more than `limit`, compared exactly."""
+        """Whether each part of this loss is at most that of `limit`, compared exactly."""
         concentrated = limit.rho is None or (self.rho is not None and self.rho <= limit.rho)
         return self.epsilon <= limit.epsilon and self.delta <= limit.delta and concentrated
 
 
 def sum_losses(losses: Iterable[Loss]) -> Loss:
-    """The plain sum of losses: of epsilons, and of deltas."""
-    each = tuple(losses)
-    zero = Fraction(0)
-    return Loss(sum((one.epsilon for one in each), zero), sum((one.delta for one in each), zero))
+    """The sum of epsilons, and the sum of deltas."""
+    terms, zero = tuple(losses), Fraction(0)
+    return Loss(sum((one.epsilon for one in terms), zero), sum((one.delta for one in terms), zero))
 
 
 ZERO_LOSS = Loss(Fraction(0))
-"""The loss of an answer that is the same for all neighbors."""
+"""The loss of an answer that no neighbor can change."""
 
 
 def loss_text(loss: Loss) -> str:
@@ -54,11 +54,11 @@ def loss_text(loss: Loss) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRequest:
-    """Just one of epsilon, rho, error or weight; and a delta, where it may spend one.
+    """What an entry may spend: one of epsilon, rho, error or weight, and possibly a delta.
 
-    `epsilon` and `rho` are given losses. `error` is the half-width that an answer must
-    not exceed, in its own unit, for the least loss that reaches it. `weight` is its part of what
-    other entries leave of the budget, in proportion to all weights.
+    `epsilon` and `rho` are losses. `error` is the greatest half-width of an answer, in its own
+    unit; the entry gets the least loss that reaches it. `weight` divides the budget that other
+    entries leave, in proportion to all weights.
     """
 
     epsilon: Fraction | None = None
@@ -70,7 +70,7 @@ class BudgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What an answer reveals: composition rules add up one of these measures.
+    """What an answer reveals, in every measure that a composition rule may add up.
 
     `loss` is its (epsilon, delta), `rho` its zero-concentrated loss, and `dominating_pairs`
     together dominate it. `rho` and `dominating_pairs` may fail with a probability of
@@ -83,7 +83,7 @@ class Guarantee:
     failure_delta: Fraction = Fraction(0)
 
     def __hash__(self) -> int:
-        """From a few whole numbers: thousands are counted, and rationals are slow to hash."""
+        """Of a few whole numbers, because rationals are slow to hash and plans hash thousands."""
         epsilon, rho = self.loss.epsilon, self.rho
         return hash(
             (epsilon.numerator, epsilon.denominator, rho.numerator, len(self.dominating_pairs))
@@ -91,14 +91,13 @@ class Guarantee:
 
 
 ZERO_GUARANTEE = Guarantee(ZERO_LOSS, Fraction(0), ())
-"""Of an answer that is the same for all neighbors."""
+"""The guarantee of an answer that no neighbor can change."""
 
 
 def pure_guarantee(epsilon: Fraction) -> Guarantee:
-    """Of any mechanism that is epsilon-private with delta zero.
+    """The guarantee of any mechanism that is epsilon-private with delta zero.
 
-    None reveals more than randomized response of that epsilon (Kairouz, Oh and
-    Viswanath 2015).
+    None reveals more than randomized response with that epsilon (Kairouz, Oh and Viswanath 2015).
     """
     if not epsilon:
         return ZERO_GUARANTEE
@@ -106,22 +105,22 @@ def pure_guarantee(epsilon: Fraction) -> Guarantee:
 
 
 def approximate_guarantee(loss: Loss) -> Guarantee:
-    """Of anything that is (epsilon, delta)-private.
+    """The guarantee of any mechanism that is (epsilon, delta)-private.
 
-    None shows more than this: with probability delta the truth, else randomized response of that
-    epsilon (Kairouz, Oh and Viswanath 2015, theorem 3.2). So what holds of a pure answer
-    holds except with probability delta.
+    None reveals more than a mechanism that publishes the truth with probability delta, and
+    otherwise a randomized response with that epsilon (Kairouz, Oh and Viswanath 2015, theorem 3.2).
+    So the guarantee of a pure answer holds except with probability delta.
     """
-    one = pure_guarantee(loss.epsilon)
-    return Guarantee(loss, one.rho, one.dominating_pairs, failure_delta=loss.delta)
+    pure = pure_guarantee(loss.epsilon)
+    return Guarantee(loss, pure.rho, pure.dominating_pairs, failure_delta=loss.delta)
 
 
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
-    """Several answers as one: every measure is the sum of theirs."""
-    each = tuple(guarantees)
+    """The guarantee of all answers together: the sum of each measure."""
+    answers = tuple(guarantees)
     return Guarantee(
-        sum_losses(one.loss for one in each),
-        sum((one.rho for one in each), start=Fraction(0)),
-        tuple(pair for one in each for pair in one.dominating_pairs),
-        sum((one.failure_delta for one in each), start=Fraction(0)),
+        sum_losses(answer.loss for answer in answers),
+        sum((answer.rho for answer in answers), start=Fraction(0)),
+        tuple(pair for answer in answers for pair in answer.dominating_pairs),
+        sum((answer.failure_delta for answer in answers), start=Fraction(0)),
     )

@@ -1,4 +1,4 @@
-"""The neighboring relation: which datasets a guarantee makes hard to tell apart."""
+"""The neighboring relation: which datasets a guarantee makes hard to distinguish."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dpcli.privacy.unit import RowUnit, Unit
 class Neighbors(Enum):
     """How two neighboring datasets differ in one privacy unit.
 
-    Under ADD_REMOVE (unbounded) one has a unit that the other lacks. Under
-    CHANGE_ONE (bounded) a unit's rows are replaced; the number of rows is then
-    public, because neighbors agree on it (Dwork and Roth 2014, section 2.3).
+    Under ADD_REMOVE (unbounded) one of them has an additional unit. Under CHANGE_ONE (bounded) the
+    rows of one unit are replaced; for a row unit the number of rows is then public, because it is
+    the same for neighbors (Dwork and Roth 2014, section 2.3).
     """
 
     ADD_REMOVE = "add-remove"
@@ -24,7 +24,7 @@ class Neighbors(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What the guarantee is about: who is protected, and how neighbors differ."""
+    """The unit that is protected, and how neighbors differ in it."""
 
     unit: Unit
     neighbors: Neighbors

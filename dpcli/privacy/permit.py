@@ -1,4 +1,4 @@
-"""Permission to open an answer: it is charged for, or is about synthetic rows."""
+"""Permission to open an answer, because it is charged or about synthetic rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What one unit can change: from a row's contribution to L0, L1, L2 and Linf.
+"""The audited table of sensitivities: L0, L1, L2 and Linf of one privacy unit.
 
-This is the one audited table. Everything is in whole steps of the query's grid,
-so the sensitivities are exact integers (the squared one for L2).
+It starts from the contribution of one row. Everything is in whole steps of the grid of the
+query, so all sensitivities are exact integers (for L2, the square is).
 
 With m = max(|low|, |high|), s = max(high, 0) - min(low, 0), r = rows per unit and
 cell, g = cells per unit:
@@ -13,12 +13,12 @@ cell, g = cells per unit:
     change-one, person          one    d = r s               d^2                    d
                                 many   g max(2 r m, d)       g max(2(r m)^2, d^2)   max(r m, d)
 
-An overall limit of k rows replaces g r by min(g r, k), and the squares by their
-largest sum under that limit. Squares are convex, so the worst unit fills as many
-cells as it can, r rows each, and puts the remainder in one more. When a unit is
-exchanged for another, a full cell of one may meet the remainder of the other.
+A limit of k rows per unit replaces g r by min(g r, k), and the squares by their largest sum
+under that limit. Squares are convex, so the worst unit puts r rows into each of as many cells as
+possible, and the remaining rows into one more. If a unit is exchanged for another, a full cell of
+one may meet the remaining rows of the other.
 
-`readability_sensitivity` is the table for a vector to which every row adds everywhere.
+`readability_sensitivity` is the table for a vector in which every row changes every element.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class RowContribution:
 
     @property
     def max_abs(self) -> int:
-        """The greatest size of one row's addition."""
+        """The greatest absolute value that one row can add."""
         return max(abs(self.low), abs(self.high))
 
     @property
     def span(self) -> int:
-        """The greatest change from one row's addition to another's, or to none."""
+        """The greatest change if one row is replaced by another, or by none."""
         return max(self.high, 0) - min(self.low, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """The most that one unit changes a whole answer, in steps of its grid.
+    """The most that one unit can change an answer, in steps of its grid.
 
     `l0` counts changed cells, `l1` sums changes, `l2_squared` sums their squares,
     `linf` is the greatest change of one cell.
@@ -61,7 +61,7 @@ class Sensitivity:
     linf: int
 
     def to_json(self) -> dict[str, object]:
-        """Plain JSON, as events have it; what may exceed the numbers of JSON readers as text."""
+        """Plain JSON for events; numbers that JSON readers may not hold exactly are texts."""
         return {
             "l0": self.l0,
             "l1": str(self.l1),
@@ -70,22 +70,22 @@ class Sensitivity:
         }
 
     def repeated(self, times: int) -> Sensitivity:
-        """That of an answer which is given this number of times."""
+        """The sensitivity of `times` such answers together."""
         return Sensitivity(times * self.l0, times * self.l1, times * self.l2_squared, self.linf)
 
 
 def sensitivity(
     contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int | None
 ) -> Sensitivity:
-    """The table of this module, for a query of `cells` cells; None for any number."""
+    """The table of this module, for a query of `cells` cells; None if their number is not known."""
     rows, total, touched = _limits(unit, cells)
-    full, rest = divmod(total, rows)
+    full, remaining = divmod(total, rows)
     largest, span = contribution.max_abs, contribution.span
     if neighbors is Neighbors.ADD_REMOVE:
         return _sensitivity(
             l0=touched,
             l1=total * largest,
-            l2_squared=full * (rows * largest) ** 2 + (rest * largest) ** 2,
+            l2_squared=full * (rows * largest) ** 2 + (remaining * largest) ** 2,
             linf=rows * largest,
         )
     one_row = not isinstance(unit, PersonUnit)
@@ -102,7 +102,7 @@ def sensitivity(
     return _sensitivity(
         l0=2 * touched if cells is None else min(cells, 2 * touched),
         l1=total * max(2 * largest, span),
-        l2_squared=_exchanged(contribution, rows, full, rest),
+        l2_squared=_exchanged(contribution, rows, full, remaining),
         linf=max(rows * largest, change),
     )
 
@@ -110,18 +110,19 @@ def sensitivity(
 def readability_sensitivity(
     columns: int, neighbors: Neighbors, unit: Unit, *, with_rows: bool
 ) -> Sensitivity:
-    """Of the number of rows, and for k columns readable less unreadable cells.
+    """The sensitivity of the number of rows and of readable less unreadable cells by column.
 
-    Every row adds 1 to the first and 1 or -1 to each of the others. With r rows per unit:
+    Every row adds 1 to the first and 1 or -1 to each of the others. With k columns and r rows
+    per unit:
 
         relation, unit        L1                       L2 squared                  Linf
         add-remove            (k + 1) r                (k + 1) r^2                 r
         change-one, row       2 k                      4 k                         2
         change-one, person    2 k r; r without columns 4 k r^2; r^2                2 r; r
 
-    Under change-one a row keeps the number of rows. A person may give way to one with fewer
-    rows: with a and b rows, L1 is |a - b| + k (a + b), largest for a = b = r if k >= 1.
-    Without `with_rows` the number of rows is not part of the vector.
+    Under change-one, a row unit does not change the number of rows. A person with a rows may be
+    replaced by one with b rows: L1 is |a - b| + k (a + b), which is largest for a = b = r if
+    k >= 1. Without `with_rows` the number of rows is not part of the vector.
     """
     person = isinstance(unit, PersonUnit)
     change = unit.max_rows if isinstance(unit, PersonUnit) else 1
@@ -138,7 +139,7 @@ def readability_sensitivity(
 
 
 def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
-    """The rows one unit can have in one cell and in all cells, and the cells it can touch."""
+    """The most rows of one unit in one cell, in all cells, and the most cells with them."""
     if not isinstance(unit, PersonUnit):
         return 1, 1, 1
     most = unit.max_groups if cells is None else min(unit.max_groups, cells)
@@ -146,25 +147,25 @@ def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
     return min(unit.max_rows_per_group, total), total, min(most, total)
 
 
-def _exchanged(contribution: RowContribution, rows: int, full: int, rest: int) -> int:
-    """The largest sum of squares when one unit's rows give way to another's.
+def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: int) -> int:
+    """The largest sum of squares if the rows of one unit are replaced by those of another.
 
-    Each unit has `full` cells of `rows` rows and one of `rest`; the arrangements
+    Each unit has `full` cells with `rows` rows and one with `remaining` rows. The arrangements
     differ in which of these lie in the same cell.
     """
     largest = contribution.max_abs
     up, down = max(contribution.high, 0), max(-contribution.low, 0)
 
-    def met(one: int, other: int) -> int:
-        """Two groups of rows in one cell, or each in a cell of its own."""
+    def squares(one: int, other: int) -> int:
+        """The sum for two groups of rows, in one cell or in two, whichever is larger."""
         together = max(up * one + down * other, down * one + up * other) ** 2
         return max(together, (one * largest) ** 2 + (other * largest) ** 2)
 
-    straight = full * met(rows, rows) + met(rest, rest)
-    crossed = (full - 1) * met(rows, rows) + 2 * met(rows, rest) if full else 0
+    straight = full * squares(rows, rows) + squares(remaining, remaining)
+    crossed = (full - 1) * squares(rows, rows) + 2 * squares(rows, remaining) if full else 0
     return max(straight, crossed)
 
 
 def _sensitivity(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
-    """The sensitivity; a query that no neighbour can change touches no cell."""
+    """The sensitivity; its `l0` is zero if no neighbor can change the answer."""
     return Sensitivity(l0 if l1 else 0, l1, l2_squared, linf)

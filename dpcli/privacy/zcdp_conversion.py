@@ -1,8 +1,8 @@
-"""Zero-concentrated privacy: what rho means as epsilon and delta, rounded safely.
+"""Conversions between rho (zero-concentrated privacy) and epsilon and delta.
 
-A mechanism is rho-zCDP if the Renyi divergence of every order alpha > 1 between its
-outputs on neighbors is at most alpha rho (Bun and Steinke 2016). Rhos add up, even
-when each question is chosen after seeing the answers before it.
+A mechanism is rho-zCDP if the Renyi divergence of every order alpha > 1 between its outputs on
+neighbors is at most alpha rho (Bun and Steinke 2016). Rhos add up, even if each query is chosen
+after seeing the answers before it. Every result is rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_u
 from dpcli.numeric.interval_arithmetic import log as certified_log
 from dpcli.numeric.search import search_greatest
 
-MANY = 256
-"""Numbers up to which a sum is exact."""
+MOST_EXACT_TERMS = 256
+"""Number of terms up to which a sum is exact."""
 
-SHORT = 48
+DELTA_BITS = 48
 """Significant bits of a published delta."""
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
     """The least rho of every epsilon-private mechanism, rounded up.
 
-    epsilon tanh(epsilon/2): each such mechanism reveals no more than randomized response
-    (Kairouz, Oh and Viswanath 2015), whose loss is plus or minus epsilon, with that mean; the
-    inequality of Kearns and Saul 1998 for its exponential moments is just the claim.
+    It is epsilon tanh(epsilon/2). Each such mechanism reveals no more than randomized response
+    (Kairouz, Oh and Viswanath 2015), whose loss is epsilon or -epsilon, with that mean. The claim
+    is the inequality of Kearns and Saul 1998 for its exponential moments.
     """
     if epsilon <= Fraction(1, 8):
-        # Many small ones are priced at once: three terms of the alternating series.
+        # Plans need many small ones: three terms of the alternating series are fast.
         above = round_up(epsilon * epsilon, 80)
         rest = Fraction(1, 24) - above / 240
         return short_up(above / 2 - round_down(epsilon * epsilon, 80) ** 2 * rest)
@@ -45,8 +45,8 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     """Delta at `epsilon` of any rho-zCDP mechanism, rounded up.
 
     For every alpha > 1, exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha
-    / (alpha - 1) (Canonne, Kamath and Steinke 2020, proposition 12). Alpha is chosen
-    with floats, which cannot make the bound wrong, and the bound is certified.
+    / (alpha - 1) (Canonne, Kamath and Steinke 2020, proposition 12). Floats choose alpha, for
+    which every value gives a valid bound; the bound itself is certified.
     """
     if not rho:
         return Fraction(0)
@@ -55,14 +55,14 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
         u: float = 2.0**power
         return u * ((1 + u) * float(rho) - float(epsilon)) + u * log(u) - (1 + u) * log(1 + u)
 
-    above = Fraction(2.0 ** _least(logarithm_of_bound))
+    above = Fraction(2.0 ** _minimize(logarithm_of_bound))
     alpha = 1 + above
     try:
         exponent = certified_log(Interval.of(above / alpha)) * alpha
         bound = exp(exponent + above * (alpha * rho - epsilon)).high / above
     except OverflowError:
         return Fraction(1)
-    return min(round_up(bound, SHORT), Fraction(1))
+    return min(round_up(bound, DELTA_BITS), Fraction(1))
 
 
 @lru_cache(maxsize=1024)
@@ -80,34 +80,34 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         alpha = 1 + above
         return alpha * float(rho) + log(above / alpha) - (target + log(alpha)) / above
 
-    above = Fraction(2.0 ** _least(lambda power: bound(2.0**power)))
+    above = Fraction(2.0 ** _minimize(lambda power: bound(2.0**power)))
     alpha = 1 + above
     logarithms = certified_log(Interval.of(delta)) + certified_log(Interval.of(alpha))
-    found = certified_log(Interval.of(above / alpha)) + alpha * rho - logarithms / above
-    return max(short_up(found.high), Fraction(0))
+    epsilon = certified_log(Interval.of(above / alpha)) + alpha * rho - logarithms / above
+    return max(short_up(epsilon.high), Fraction(0))
 
 
 @lru_cache(maxsize=1024)
 def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The greatest rho found that means at most `epsilon` at `delta`, a short decimal."""
-    found = search_greatest(
+    """The greatest rho found with at most `epsilon` at `delta`, rounded down to a short decimal."""
+    rho = search_greatest(
         lambda rho: zcdp_epsilon.__wrapped__(rho, delta) <= epsilon,
         Fraction(0),
         epsilon + 1,
         lambda low, high: high - low <= low / 10**12,
-        # Digits that the search has not settled yet would only cost time.
+        # More digits than the search has found would only cost time.
         lambda low, high: short_up((low + high) / 2, 15),
     )
-    return short_down(found)
+    return short_down(rho)
 
 
 def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
-    """The sum of numbers that are not negative, each with how often it is counted.
+    """The sum of nonnegative numbers, each multiplied by its number of times.
 
-    Exact for a few; thousands are each rounded up to a fine grid, 2^-160 of the largest.
+    Exact for few terms. More terms are each rounded up to a grid of 2^-160 of the largest.
     """
     terms = [(value, times) for value, times in values if value]
-    if len(terms) <= MANY:
+    if len(terms) <= MOST_EXACT_TERMS:
         return sum((value * times for value, times in terms), start=Fraction(0))
     largest = max(
         value.numerator.bit_length() - value.denominator.bit_length() for value, _ in terms
@@ -120,12 +120,12 @@ def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
 
 
 def float_log(value: Fraction) -> float:
-    """The natural logarithm of a positive number that a float may not hold."""
+    """The natural logarithm of a positive number that may be too large or small for a float."""
     return log(value.numerator) - log(value.denominator)
 
 
-def _least(function: Callable[[float], float]) -> float:
-    """About where a function of a logarithm to base two is least, by golden sections."""
+def _minimize(function: Callable[[float], float]) -> float:
+    """About the place from -30 to 100 at which a function is least, by golden sections."""
     low, high = -30.0, 100.0
     for _ in range(60):
         first, second = low + (high - low) * 0.382, high - (high - low) * 0.382

@@ -1,4 +1,11 @@
-"""Local randomizers: how one record can respond for itself, one line each."""
+"""Mechanisms of the local model: how each record responds for itself.
+
+`local_mechanism.py` defines `LocalMechanism`, which a spec names, and `CalibratedRandomizer`, the
+same with its probabilities fixed; open it first. There is one file for each kind:
+`randomized_response`, `unary_encoding`, `additive` (Laplace and Gaussian noise) and `matrix`.
+
+To add a mechanism, write one file and add one line to each of the two registries below.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +29,7 @@ LOCAL_MECHANISMS: tuple[LocalMechanism, ...] = (
     LocalGaussian(),
     Matrix(),
 )
-"""Every local randomizer; adding one is one class and one line here."""
+"""Every local mechanism that a spec may name."""
 
 CALIBRATED_RANDOMIZERS: Final[tuple[type[CalibratedRandomizer], ...]] = (
     KaryRandomizer,
@@ -30,4 +37,4 @@ CALIBRATED_RANDOMIZERS: Final[tuple[type[CalibratedRandomizer], ...]] = (
     AdditiveRandomizer,
     MatrixRandomizer,
 )
-"""Every kind of randomizer with its probabilities settled: no other one opens a record's cells."""
+"""Every kind of calibrated randomizer; no other kind opens the cells of a record."""

@@ -1,4 +1,4 @@
-"""Laplace and Gaussian noise that every record adds to its own number."""
+"""Local noise: every record adds Laplace or Gaussian noise to its own number."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
 
-FAR = 1 << 61
-"""Numbers up to which noisy ones fit 64 bits."""
+INT64_LIMIT = 1 << 61
+"""Noisy numbers below it fit 64 bits."""
 
-TAIL = 1 << 10
-"""Scales that noise never exceeds: the probability is under exp(-1000)."""
+MOST_SCALES = 1 << 10
+"""Noise larger than this number of scales has a probability below exp(-1000)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdditiveRandomizer(CalibratedRandomizer):
-    """A number of steps of the column's grid, and noise on top of it."""
+    """Adds noise to a number, both in steps of the column."""
 
     column: NumericColumn
     mechanism: AdditiveMechanism
@@ -43,36 +43,36 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """The width of the bounds: how far one record's number can lie from another's."""
+        """The width of the bounds: the greatest difference between the numbers of two records."""
         return _width(self.column)
 
     @property
     def guarantee(self) -> Guarantee:
-        """As the mechanism states it."""
+        """The guarantee that the mechanism states."""
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss)
 
     @property
     def is_certified(self) -> bool:
-        """Whether the loss that the mechanism recomputes is within what is stated."""
-        noises, changes = [self.noise], [self.sensitivity]
+        """Whether the loss that the mechanism recomputes is within the stated loss."""
+        noises, sensitivities = [self.noise], [self.sensitivity]
         if type(self.mechanism) not in map(type, MECHANISMS) or type(self.noise) not in NOISES:
             return False
         if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:
             return False
-        return self.mechanism.loss(noises, changes, self.loss.epsilon).within(self.loss)
+        return self.mechanism.loss(noises, sensitivities, self.loss.epsilon).within(self.loss)
 
     @property
     def ratio(self) -> None:
-        """No rational: the mechanism certifies its own loss."""
+        """None: the mechanism certifies its own loss."""
         return
 
     def record(self) -> dict[str, object]:
-        """Scale and sensitivities, in steps, as of a central answer."""
+        """Scale and sensitivities in steps, as for an answer of the central model."""
         scale, unit = str(self.noise.scale), str(self.column.step)
         return {"scale": scale, "unit": unit, **self.sensitivity.to_json()}
 
     def event(self, column: str, mechanism: str) -> MechanismEvent:
-        """As of a central answer."""
+        """The event of one response, with scale and sensitivity."""
         details = {"unit": str(self.column.step)}
         event = super(AdditiveRandomizer, self).event(column, mechanism)
         scale, sensitivity = self.noise.scale, self.sensitivity
@@ -87,26 +87,26 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The bounds, and as far beyond as noise ever goes."""
-        column, reach = self.column, TAIL * self.noise.scale
+        """The bounds, widened by the greatest noise."""
+        column, margin = self.column, MOST_SCALES * self.noise.scale
         return (
-            float((column.lower - reach) * column.step),
-            float((column.upper + reach) * column.step),
+            float((column.lower - margin) * column.step),
+            float((column.upper + margin) * column.step),
         )
 
     def draw(self, cells: Ints) -> tuple[Ints]:
-        """Every cell with its own draw of the noise."""
-        fits = max(map(abs, self.column.limits)) + TAIL * self.noise.scale < FAR
+        """Every cell plus its own noise."""
+        fits = max(map(abs, self.column.limits)) + MOST_SCALES * self.noise.scale < INT64_LIMIT
         numbers = np.int64 if fits else object
-        draws = self.noise.sample(len(cells), many=fits)
-        return (cells.astype(numbers) + np.array(draws, numbers),)
+        samples = self.noise.sample(len(cells), many=fits)
+        return (cells.astype(numbers) + np.array(samples, numbers),)
 
-    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
-        """The mean: noise is symmetric about zero."""
-        return (tally.total / tally.records,)
+    def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
+        """The mean, because noise is symmetric around zero."""
+        return (responses.total / responses.records,)
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """The variance of the noise, whatever the numbers are."""
+        """The variance of the noise, which does not depend on the numbers."""
         return [self.noise.discrete_variance * float(self.column.step) ** 2]
 
 
@@ -116,13 +116,13 @@ def _width(column: NumericColumn) -> Sensitivity:
 
 
 class _AdditiveMechanism(LocalMechanism):
-    """Noise of a mechanism of the central model, for the width of the column."""
+    """Uses a mechanism of the central model, for the width of the column."""
 
     numeric = True
     mechanism: ClassVar[AdditiveMechanism]
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """Noise that meets the target; `RandomizerError` if there is none."""
+        """Noise that meets the request; raises RandomizerError if there is none."""
         column, epsilon = request.column, request.epsilon
         assert isinstance(column, NumericColumn)
         assert epsilon is not None
@@ -164,8 +164,8 @@ class LocalGaussian(_AdditiveMechanism):
 
     Privacy: any two records' numbers are at most the width apart, and the discrete Gaussian
     hides a change of that size up to (epsilon, delta) (Canonne, Kamath and Steinke 2020,
-    theorem 7). Laplace noise is smaller wherever a single number is all that a record
-    reports; Gaussian noise composes better over many columns under `composition: zcdp`.
+    theorem 7). Laplace noise is smaller if a record reports a single number;
+    Gaussian noise composes better over many columns under `composition: zcdp`.
 
     The mean of n responses estimates the mean of the clamped numbers without bias; its
     variance is that of the noise divided by n.

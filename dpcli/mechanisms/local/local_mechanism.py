@@ -1,7 +1,7 @@
-"""What every local randomizer is: one record's cell in, one response out.
+"""Local mechanisms: the cell of one record in, one response out.
 
-A randomizer's author writes `mechanism`, which settles the probabilities. They are not
-believed: `calibrate_and_verify` recomputes what they reveal and compares.
+The author of a mechanism writes `calibrate`, which chooses the probabilities. They are not
+trusted: `calibrate_and_verify` recomputes their loss and compares.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, pure_guarantee
 
 LossParameter = Literal["epsilon", "probability", "matrix"]
+"""The keys of a spec that can set the loss of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityTable:
-    """Row i holds the probabilities of all outputs for input i; it sums to one."""
+    """Row i has the probabilities of all outputs for input i, and sums to one."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -36,7 +37,7 @@ class ProbabilityTable:
 
 
 class RandomizerError(Exception):
-    """No probabilities meet what is asked; the template `code` says why about the facts."""
+    """No probabilities meet the request; `code` and `facts` are those of the message."""
 
     def __init__(self, code: str, **facts: object) -> None:
         self.code, self.facts = code, facts
@@ -45,7 +46,7 @@ class RandomizerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RandomizerRequest:
-    """What a spec asks for one column: a price, in one of the ways that it can be given."""
+    """What a spec requests for one column; one `LossParameter` key sets the loss."""
 
     column: CategoryColumn | NumericColumn
     epsilon: Fraction | None = None
@@ -55,7 +56,7 @@ class RandomizerRequest:
 
     @property
     def labels(self) -> int:
-        """How many labels may be true; `RandomizerError` if there is a single one."""
+        """The number of labels of the column; raises RandomizerError if below two."""
         column = self.column
         count = len(column.labels) if isinstance(column, CategoryColumn) else 0
         if count < 2:
@@ -65,10 +66,10 @@ class RandomizerRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResponseCounts:
-    """What was collected in one group: how many responses, and how they add up.
+    """The responses of one group: their number and their sums.
 
-    `counts` holds how often each output was given, or for bits how many were set; `total`
-    is the sum of numbers.
+    `counts` has the number of responses with each output, or with each bit set. `total` is the sum
+    of numeric responses.
     """
 
     records: int
@@ -78,10 +79,10 @@ class ResponseCounts:
 
 @dataclass(frozen=True, slots=True)
 class CalibratedRandomizer(LocalRandomizer):
-    """A randomizer with its probabilities settled: exact, public, and stated in full.
+    """A randomizer with fixed probabilities, which are exact and public.
 
-    `loss` is what one response reveals of its record. `form` says how responses are
-    written: a label, a column of zeros and ones for each label, or a number.
+    `loss` is the loss of one response. `form` says how responses are written: as a label, as a
+    column of zeros and ones for each label, or as a number.
     """
 
     loss: Loss
@@ -90,26 +91,26 @@ class CalibratedRandomizer(LocalRandomizer):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one response reveals, in every measure."""
+        """The guarantee of one response, in every measure."""
         return pure_guarantee(self.loss.epsilon)
 
     @property
     def is_certified(self) -> bool:
-        """Whether the worst ratio is within the loss."""
+        """Whether the worst ratio is within exp(epsilon), rounded down."""
         ratio = self.ratio
         return ratio is not None and 1 <= ratio <= exp_down(self.loss.epsilon, 512)
 
     @property
     @abstractmethod
     def ratio(self) -> Fraction | None:
-        """The worst ratio of probabilities of one output, exactly; None if it is no rational."""
+        """The exact greatest ratio of probabilities of one output; None if not rational."""
 
     @abstractmethod
     def record(self) -> dict[str, object]:
-        """The parameters as plain JSON, numbers as exact fractions."""
+        """The parameters as plain JSON, with numbers as exact fractions."""
 
     def event(self, column: str, mechanism: str) -> MechanismEvent:
-        """One response, as the ledger records it."""
+        """The event that the ledger records for one response."""
         details = self.record()
         return MechanismEvent(
             column, "response", mechanism, self.loss, joint=False, details=details
@@ -117,41 +118,42 @@ class CalibratedRandomizer(LocalRandomizer):
 
     @abstractmethod
     def describe(self) -> str:
-        """The probabilities in a few words."""
+        """The probabilities in a short text."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What may be answered, if not the labels of the column."""
+        """The possible outputs, if they are not the labels of the column."""
         return ()
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Between which numbers every response lies; None of responses that are labels."""
+        """The least and the greatest possible number; None if responses are labels."""
         return None
 
     @property
     def estimable(self) -> bool:
-        """Whether what is asked can be estimated, given enough responses."""
+        """Whether frequencies can be estimated, given enough responses."""
         return True
 
     @abstractmethod
-    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
-        """Unbiased frequencies of the labels, or the mean; some responses are needed."""
+    def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
+        """Unbiased frequencies of the labels, or the unbiased mean, from at least one response."""
 
     @abstractmethod
     def variances(self, frequencies: Sequence[float]) -> list[float]:
         """The variance of each estimate from one record, given the true frequencies.
 
-        That of n records is the n-th part of it: what is estimated are frequencies among
-        the records themselves, so that only the randomization counts.
+        For n records, divide by n: the estimates are frequencies among these records, so only
+        the randomization adds variance.
         """
 
 
 class LocalMechanism(ABC):
-    """A way in which a record can respond; one class, one registry line.
+    """A way in which a record can respond: what a spec names as `mechanism:`.
 
-    The docstring of a subclass carries its privacy argument and is what
-    `dpcli explain` prints. `loss_parameters` are the ways in which its price may be given.
+    A new one is one subclass and one line in `LOCAL_MECHANISMS`. Its docstring has the privacy
+    argument, and `dpcli explain` prints it. `numeric` says whether it randomizes numbers instead of
+    labels, and `loss_parameters` which keys may set its loss.
     """
 
     name: ClassVar[str]
@@ -161,11 +163,11 @@ class LocalMechanism(ABC):
 
     @abstractmethod
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The most accurate probabilities found that are asked for; else `RandomizerError`."""
+        """The most accurate probabilities found; raises RandomizerError if there are none."""
 
     @final
     def calibrate_and_verify(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """Settled probabilities whose recomputed loss is within what is asked."""
+        """Probabilities with a recomputed loss within the request; else RandomizerError."""
         randomizer = self.calibrate(request)
         loss = randomizer.loss
         target = Loss(loss.epsilon if request.epsilon is None else request.epsilon, request.delta)

@@ -1,4 +1,4 @@
-"""Any table of probabilities: the general discrete randomizer."""
+"""The general discrete randomizer: any table of probabilities."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss
 
-DISTINCT = 1e-11
-"""Singular values below that part of the greatest are lost in floats."""
+LEAST_SINGULAR = 1e-11
+"""Singular values below this part of the greatest one are too small for floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRandomizer(CalibratedRandomizer):
-    """For each input its own probabilities of the outputs."""
+    """Chooses an output with the probabilities of the row of the input."""
 
     table: ProbabilityTable
 
     @property
     def ratio(self) -> Fraction | None:
-        """The worst ratio within a column of the table."""
+        """The greatest ratio within a column of the table."""
         return worst_ratio(self.table.rows).ratio
 
     @property
@@ -45,7 +45,7 @@ class MatrixRandomizer(CalibratedRandomizer):
         return {"outputs": list(self.table.outputs), "rows": rows}
 
     def describe(self) -> str:
-        """Which output reveals most."""
+        """The size of the table, and the output that reveals most."""
         worst = worst_ratio(self.table.rows)
         inputs = self.table.inputs
         size = f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs"
@@ -57,40 +57,42 @@ class MatrixRandomizer(CalibratedRandomizer):
         )
 
     def draw(self, cells: Ints) -> tuple[Ints]:
-        """For each cell an output, by the row of that cell."""
-        drawn = np.empty(len(cells), np.int64)
+        """An output for each cell, with the probabilities of its row."""
+        chosen = np.empty(len(cells), np.int64)
         for label, row in enumerate(self.table.rows):
             places = np.flatnonzero(cells == label)
-            drawn[places] = categorical_array(row, len(places))
-        return (drawn,)
+            chosen[places] = categorical_array(row, len(places))
+        return (chosen,)
 
     @property
     def estimable(self) -> bool:
-        """Whether no two mixtures of inputs give the same outputs, nor nearly so."""
+        """Whether the rows of the table are linearly independent, to float precision."""
         table = self._floats()
         sizes = np.linalg.svd(table, compute_uv=False)
-        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > DISTINCT * sizes[0])
+        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > LEAST_SINGULAR * sizes[0])
 
-    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
-        """The inverse of the table, applied to the shares of the outputs."""
-        shares = np.array([count / tally.records for count in tally.counts])
-        return tuple(Fraction(float(value)) for value in self._inverse() @ shares)
+    def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
+        """The inverse of the table, applied to the frequencies of the outputs."""
+        frequencies = np.array([count / responses.records for count in responses.counts])
+        return tuple(Fraction(float(value)) for value in self._inverse() @ frequencies)
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """For label j, the mean over records of the variance of the inverse's entry (j, output)."""
+        """For label j, the mean variance over records of entry (j, output) of the inverse."""
         mix = np.array(frequencies)
         squares = self._inverse() ** 2 @ self._floats().T @ mix
         return [float(value) for value in squares - mix]
 
     def _floats(self) -> Floats:
-        """The table, to float precision: estimates are post-processing."""
+        """The table as floats: estimates are post-processing."""
         return np.array([[float(chance) for chance in row] for row in self.table.rows])
 
     def _inverse(self) -> Floats:
-        """The left inverse of least variance where all inputs are equally frequent."""
+        """The left inverse with the least variance if all inputs are equally frequent."""
         table = self._floats()
-        shares = table.mean(axis=0)
-        roots = np.sqrt(np.divide(1, shares, out=np.zeros_like(shares), where=shares > 0))
+        frequencies = table.mean(axis=0)
+        roots = np.sqrt(
+            np.divide(1, frequencies, out=np.zeros_like(frequencies), where=frequencies > 0)
+        )
         inverse: Floats = np.linalg.pinv((table * roots).T) * roots
         return inverse
 
@@ -115,7 +117,7 @@ class Matrix(LocalMechanism):
     loss_parameters = ("matrix",)
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The table, if it protects."""
+        """The table of the request; raises RandomizerError if a ratio is infinite."""
         assert request.matrix is not None
         worst = worst_ratio(request.matrix.rows)
         if worst.epsilon is None:

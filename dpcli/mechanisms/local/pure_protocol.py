@@ -16,10 +16,11 @@ PROBABILITY_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class PureProtocolRandomizer(CalibratedRandomizer):
-    """A channel that supports each of `categories` labels with one of two probabilities.
+    """A randomizer whose responses support labels, with one of two probabilities.
 
-    A response supports the true label with probability `p`, and each other one with `q`. `counts`
-    of responses have, for each label, how many supported it (Wang, Blocki, Li and Jha 2017).
+    A response supports the true label with probability `p`, and each other label with `q`. The
+    `counts` of responses have, for each label, the number of responses that support it (Wang,
+    Blocki, Li and Jha 2017).
     """
 
     p: Fraction
@@ -31,17 +32,19 @@ class PureProtocolRandomizer(CalibratedRandomizer):
         if not (0 < self.p < 1 and 0 < self.q < 1):
             raise ValueError("probabilities lie between zero and one")
 
-    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
-        """(share of responses - q) / (p - q) for each label."""
+    def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
+        """(frequency among responses - q) / (p - q) for each label."""
         scale = self.p - self.q
-        return tuple((Fraction(count, tally.records) - self.q) / scale for count in tally.counts)
+        return tuple(
+            (Fraction(count, responses.records) - self.q) / scale for count in responses.counts
+        )
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
         """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
         p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
-        return [(share * p * (1 - p) + (1 - share) * q * (1 - q)) / scale for share in frequencies]
+        return [(f * p * (1 - p) + (1 - f) * q * (1 - q)) / scale for f in frequencies]
 
 
 def false_label_probability(epsilon: Fraction, others: int) -> Fraction:
-    """1 / (e^epsilon + others), rounded up: how likely one false label may be."""
+    """The probability of one of the `others`, 1 / (e^epsilon + others), rounded up."""
     return round_up(1 / (exp_down(epsilon, 2 * PROBABILITY_BITS) + others), PROBABILITY_BITS)

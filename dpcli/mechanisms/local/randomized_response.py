@@ -21,7 +21,7 @@ from dpcli.privacy.loss import Loss
 
 @dataclass(frozen=True, slots=True)
 class KaryRandomizer(PureProtocolRandomizer):
-    """The true one of all labels with probability p, else each other one with q."""
+    """Responds with the true label with probability p, and with each other label with q."""
 
     def __post_init__(self) -> None:
         super(KaryRandomizer, self).__post_init__()
@@ -30,37 +30,38 @@ class KaryRandomizer(PureProtocolRandomizer):
 
     @property
     def ratio(self) -> Fraction:
-        """p / q, or its inverse if a false label is more likely."""
+        """p / q, or q / p if a false label is more likely."""
         return max(self.p, self.q) / min(self.p, self.q)
 
     def record(self) -> dict[str, object]:
-        """How many labels, and how likely the true one is."""
+        """The number of labels, and the probability of the true one."""
         return {"categories": self.categories, "truth": str(self.p)}
 
     def describe(self) -> str:
-        """How likely the true label is."""
+        """The probabilities of the true label and of the others."""
         exact = readable_text(self.p)
         truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"
         others = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
         return f"the true label with probability {truth}, {others} with {float(self.q):.6g}"
 
     def draw(self, cells: Ints) -> tuple[Ints]:
-        """Keep a label, or replace it by one of all, uniformly; each with exact probabilities.
+        """A label for each cell, with exact probabilities.
 
-        Replacing with probability k min(p, q) gives every label that much; what is left goes to
-        the true label, or, if false labels are more likely, evenly to the others.
+        With probability k min(p, q), a uniform label replaces the true one. Every label thus has
+        the probability min(p, q). The remaining probability goes to the true label, or evenly to
+        the others if these are more likely.
         """
         k, count = self.categories, len(cells)
         if k == 2:
             return (cells ^ bernoulli_array(Threshold.rational(self.q), count),)
         replaced = bernoulli_array(Threshold.rational(k * min(self.p, self.q)), count)
-        drawn = cells.copy()
+        labels = cells.copy()
         places = np.flatnonzero(replaced)
-        drawn[places] = uniforms(k, len(places))
+        labels[places] = uniforms(k, len(places))
         if self.q > self.p:
             places = np.flatnonzero(~replaced)
-            drawn[places] = (drawn[places] + 1 + uniforms(k - 1, len(places))) % k
-        return (drawn,)
+            labels[places] = (labels[places] + 1 + uniforms(k - 1, len(places))) % k
+        return (labels,)
 
 
 class GeneralizedRandomizedResponse(LocalMechanism):
@@ -83,7 +84,7 @@ class GeneralizedRandomizedResponse(LocalMechanism):
     loss_parameters = ("epsilon", "probability")
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """All labels, with the odds that are asked for."""
+        """The requested probabilities; raises RandomizerError if all are equal."""
         k, p = request.labels, request.probability
         if p is None:
             assert request.epsilon is not None
@@ -103,7 +104,7 @@ class GeneralizedRandomizedResponse(LocalMechanism):
 class RandomizedResponse(GeneralizedRandomizedResponse):
     """Reports the true one of two labels with probability p, otherwise the other one.
 
-    Given `epsilon`, p = e^epsilon / (e^epsilon + 1), rounded towards one half. Given
+    Given `epsilon`, p = e^epsilon / (e^epsilon + 1), rounded toward one half. Given
     `probability: p` (a decimal or a fraction such as 3/4), epsilon is ln(max(p/(1-p),
     (1-p)/p)), rounded up: the survey with two fair coins, in which the first coin decides
     whether the second one answers, has p = 3/4 and epsilon = ln 3.
@@ -120,7 +121,7 @@ class RandomizedResponse(GeneralizedRandomizedResponse):
     name = "randomized_response"
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """The same for two labels."""
+        """The probabilities for two labels; raises RandomizerError for more."""
         if request.labels != 2:
             raise RandomizerError(
                 "cannot-randomize.two-labels",

@@ -19,7 +19,7 @@ from dpcli.privacy.loss import Loss
 
 @dataclass(frozen=True, slots=True)
 class UnaryEncodingRandomizer(PureProtocolRandomizer):
-    """The bit of the true label is set by a fair coin, each other one with probability q."""
+    """Sets the bit of the true label with probability 1/2, and each other bit with q."""
 
     form: ClassVar = "bits"
 
@@ -29,18 +29,18 @@ class UnaryEncodingRandomizer(PureProtocolRandomizer):
         return self.p * (1 - self.q) / (self.q * (1 - self.p))
 
     def record(self) -> dict[str, object]:
-        """How many bits, and how likely those of untrue labels are."""
+        """The number of bits, and the probabilities of a one."""
         return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
 
     def describe(self) -> str:
-        """How likely bits are."""
+        """The probabilities of a one."""
         return (
             "the bit of the true label is one with probability 0.5, each other one with "
             f"{float(self.q):.6g}"
         )
 
     def draw(self, cells: Ints) -> tuple[Ints, ...]:
-        """A column of zeros and ones for each label."""
+        """A column of zeros and ones (uint8) for each label."""
         coins = bernoulli_array(Threshold.rational(self.p), len(cells))
         other = Threshold.rational(self.q)
         return tuple(
@@ -67,7 +67,7 @@ class UnaryEncoding(LocalMechanism):
     name = "unary_encoding"
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
-        """One bit for each label."""
+        """The probability of a one for every false label."""
         assert request.epsilon is not None
         q = false_label_probability(request.epsilon, 1)
         return UnaryEncodingRandomizer(Loss(request.epsilon), Fraction(1, 2), q, request.labels)

@@ -1,4 +1,11 @@
-"""What several answers reveal together. A file and a line each, in COMPOSITIONS."""
+"""Accounting: the loss of several answers together.
+
+`composition.py` defines `Composition`, what every rule states; open it first. `sequential`,
+`advanced`, `zcdp` and `pld` are the rules that a spec may name. `parallel.py` composes answers
+about disjoint rows before a rule counts them.
+
+To add a rule, write one file and add one line to `COMPOSITIONS`.
+"""
 
 from __future__ import annotations
 
@@ -14,4 +21,4 @@ COMPOSITIONS: tuple[Composition, ...] = (
     ZcdpComposition(),
     PldComposition(),
 )
-"""Every composition rule a spec may name; the first is the default."""
+"""Every composition rule that a spec may name; the first is the default."""

@@ -1,4 +1,4 @@
-"""Advanced composition: many epsilons cost about the square root of their number."""
+"""Advanced composition: n answers cost about sqrt(n) times one of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from fractions import Fraction
 
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, log, round_down, sqrt, sqrt_up
-from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts, plain_sum
+from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts
+from dpcli.privacy.accounting.sequential import plain_sum
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import float_log, pure_rho, sum_rounded_up
 
 EULER_UP = exp(Interval.of(1)).high
+"""The number e, rounded up."""
 
 MOST_EQUAL = 20_000
-"""Equal losses up to which the optimal bound is summed up."""
+"""Number of equal losses up to which the optimal bound is computed."""
 
 
 class AdvancedComposition(Composition):
@@ -45,7 +47,7 @@ class AdvancedComposition(Composition):
     name = "advanced"
 
     def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """The plain sum, then what the delta that is left can buy."""
+        """The plain sum, and the bounds at the delta that the answers leave."""
         plain = plain_sum(answers)
         yield plain
         epsilons: Counter[Fraction] = Counter()
@@ -82,42 +84,47 @@ def strong_composition(epsilons: Counter[Fraction], delta: Fraction) -> Fraction
 def optimal_composition(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
     """The least epsilon of equal answers at an additional `delta`, rounded up.
 
-    With the weights w_l = C(times, l) e^((times - l) epsilon) / (1 + e^epsilon)^times of the
-    losses (times - 2 l) epsilon, from the greatest on: delta at e is
-    sum (w_l - e^e v_l), with v_l = w_l e^(-loss), over the losses above e.
+    The loss (times - 2 l) epsilon has the weight
+    w_l = C(times, l) e^((times - l) epsilon) / (1 + e^epsilon)^times. Delta at e is
+    sum (w_l - e^e v_l) over the losses above e, with v_l = w_l e^(-loss). The sum starts at the
+    greatest loss.
     """
     falling = exp(Interval.of(-epsilon))
     rising, steeper = Interval.of(1) / falling, falling * falling
-    first, enough = _negligible(float(epsilon), times, float_log(delta)), Fraction(1)
+    first, least_exp = _negligible(float(epsilon), times, float_log(delta)), Fraction(1)
     weight = _power(Interval.of(1) / (falling + 1), times) * math.comb(times, first)
     weight = weight * _power(falling, first)
     against = weight * _power(falling, times - 2 * first)
     level = _power(rising, times - 2 * first)
-    # Weights rise up to here, so those that are left out are no more than this one each.
+    # Weights increase up to here, so each weight that is left out is at most this one.
     above, below = Interval(Fraction(0), first * weight.high), Interval.of(0)
     for place in range(first, times // 2 + 1):
         above, below, level = above + weight, below + against, level * steeper
         # The least exp(e) that meets delta, if these and no other losses are above e.
-        enough = (above.high - delta) / below.low
-        if enough > level.low:
+        least_exp = (above.high - delta) / below.low
+        if least_exp > level.low:
             break
         factor = Fraction(times - place, place + 1)
         weight, against = weight * falling * factor, against * rising * factor
-    return short_up(log(Interval.of(enough)).high) if enough > 1 else Fraction(0)
+    return short_up(log(Interval.of(least_exp)).high) if least_exp > 1 else Fraction(0)
 
 
 def _negligible(epsilon: float, times: int, log_delta: float) -> int:
-    """How many of the greatest losses have weights that do not matter for delta.
+    """How many of the greatest losses have weights that are negligible for delta.
 
-    A place before the heaviest weight, times/(1 + e^epsilon).
+    The result is below times/(1 + e^epsilon), the place of the largest weight.
     """
     low, high = 0, int(times / (1 + math.exp(min(epsilon, 700.0))))
     most = log_delta - 60 - math.log(times)
     total = times * math.log1p(math.exp(-epsilon))
     while low < high:
         place = (low + high + 1) // 2
-        chosen = math.lgamma(times + 1) - math.lgamma(place + 1) - math.lgamma(times - place + 1)
-        low, high = (place, high) if chosen - place * epsilon - total < most else (low, place - 1)
+        log_binomial = (
+            math.lgamma(times + 1) - math.lgamma(place + 1) - math.lgamma(times - place + 1)
+        )
+        low, high = (
+            (place, high) if log_binomial - place * epsilon - total < most else (low, place - 1)
+        )
     return low
 
 

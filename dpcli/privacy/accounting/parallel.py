@@ -1,4 +1,4 @@
-"""Parallel composition: of answers about disjoint rows, the worst counts."""
+"""Parallel composition: of disjoint parts of the rows, only the worst counts."""
 
 from __future__ import annotations
 
@@ -11,66 +11,66 @@ from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, compose
 from dpcli.privacy.neighboring import Neighbors
 
 Branch = tuple[str, int]
-"""Which rows answers are about: those of the same name and other numbers are disjoint.
+"""The rows that answers are about: branches of one name and different numbers are disjoint.
 
-Of disjoint rows a unit has one.
+The rows of a unit are in at most one of the disjoint branches.
 """
 
 
 def parallel_composition(
     answers: Iterable[tuple[Iterable[Guarantee], Branch | None]], neighbors: Neighbors
 ) -> dict[Guarantee, int]:
-    """Guarantees that are, added up, no less than what any unit can lose.
+    """Guarantees whose sum is an upper bound of the loss of any unit, each with its count.
 
-    Privacy: adding or removing a row changes the answers about one part of the disjoint
-    rows alone (McSherry 2009, theorem 4); replacing one changes two parts at most, one by a row
-    that goes and one by a row that comes, each of which is less than what the guarantee of the
-    part allows. So the worst part counts, or the two worst.
+    Privacy: adding or removing a row changes the answers about one disjoint part only (McSherry
+    2009, theorem 4). Replacing a row changes at most two parts, one by a row that is removed and
+    one by a row that is added; each change is smaller than the guarantee of the part allows. So the
+    worst part counts, or the two worst.
     """
-    found: Counter[Guarantee] = Counter()
+    counts: Counter[Guarantee] = Counter()
     branches: dict[str, dict[int, list[Guarantee]]] = {}
     for guarantees, branch in answers:
         if branch is None:
-            found.update(guarantees)
+            counts.update(guarantees)
         else:
             name, part = branch
             branches.setdefault(name, {}).setdefault(part, []).extend(guarantees)
     changed = 1 if neighbors is Neighbors.ADD_REMOVE else 2
     for parts in branches.values():
-        found.update(_worst_parts(parts.values(), changed))
-    del found[ZERO_GUARANTEE]
-    return dict(found)
+        counts.update(_worst_parts(parts.values(), changed))
+    del counts[ZERO_GUARANTEE]
+    return dict(counts)
 
 
 def _worst_parts(parts: Iterable[list[Guarantee]], changed: int) -> list[Guarantee]:
-    """What the worst of these parts lose, if this number of them changes.
+    """The guarantees of the worst `changed` parts.
 
-    If each part is no worse than the one before it, answer by answer, the first ones do.
-    Else each part counts as one answer, and what is no less than all of them, and then no
-    less than all but the largest, does.
+    If each part is covered by the one before it, answer by answer, these are the first parts.
+    Otherwise each part counts as one answer. The result is then an upper bound of all parts and,
+    if two of them change, an upper bound of all parts but the largest.
     """
     ordered = sorted(
         (sorted(part, key=_size, reverse=True) for part in parts),
         key=lambda part: _size(compose(part)),
         reverse=True,
     )
-    first, rest = ordered[:changed], ordered[changed:]
+    first, others = ordered[:changed], ordered[changed:]
     if all(_covers(one, two) for one, two in pairwise(first)) and all(
-        _covers(first[-1], part) for part in rest
+        _covers(first[-1], part) for part in others
     ):
-        return [one for part in first for one in part]
-    whole = [compose(part) for part in ordered]
-    return [worst_of(whole[place:]) for place in range(min(changed, len(whole)))]
+        return [guarantee for part in first for guarantee in part]
+    composed = [compose(part) for part in ordered]
+    return [upper_bound(composed[place:]) for place in range(min(changed, len(composed)))]
 
 
 def _covers(one: Sequence[Guarantee], other: Sequence[Guarantee]) -> bool:
-    """Whether each answer of the first reveals no less, in every measure."""
+    """Whether each answer of `one` is an upper bound of that of `other`, in every measure."""
     places = zip_longest(one, other, fillvalue=ZERO_GUARANTEE)
-    return all(b in {a, ZERO_GUARANTEE} or worst_of([a, b]) == a for a, b in places)
+    return all(b in {a, ZERO_GUARANTEE} or upper_bound([a, b]) == a for a, b in places)
 
 
-def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """One that is no less than each of these, in every measure."""
+def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """A guarantee that is at least each of these, in every measure."""
     distinct = list(dict.fromkeys(guarantees))
     if len(distinct) == 1:
         return distinct[0]
@@ -84,16 +84,16 @@ def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
     )
 
 
-def _worst_pairs(each: Sequence[tuple[DominatingPair, ...]]) -> tuple[DominatingPair, ...]:
-    """Pairs that are at least as distinguishable as any of these.
+def _worst_pairs(groups: Sequence[tuple[DominatingPair, ...]]) -> tuple[DominatingPair, ...]:
+    """Pairs whose product is at least as distinguishable as the product of each group.
 
-    The same pair with less noise, if all are of one kind for which that is an order; else all
-    of them together.
+    If all groups have the same ordered pairs, the pairs with the smallest scales; otherwise the
+    pairs of all groups together.
     """
-    kinds = {tuple((type(pair), pair.shift, pair.times) for pair in pairs) for pairs in each}
-    if len(kinds) > 1 or any(not pair.ordered for pairs in each for pair in pairs):
-        return tuple(pair for pairs in each for pair in pairs)
-    places = zip(*each, strict=True)
+    kinds = {tuple((type(pair), pair.shift, pair.times) for pair in pairs) for pairs in groups}
+    if len(kinds) > 1 or any(not pair.ordered for pairs in groups for pair in pairs):
+        return tuple(pair for pairs in groups for pair in pairs)
+    places = zip(*groups, strict=True)
     return tuple(min(place, key=lambda pair: pair.scale) for place in places)
 
 

@@ -25,32 +25,32 @@ from dpcli.privacy.loss import Loss
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-FINE = 0.03
-"""Width of the grid of losses, in typical losses of one of many: costs under 0.1 %.
+GRID_WIDTH = 0.03
+"""Width of the grid of losses, relative to the loss of one of many answers.
 
-Of a few answers the grid is finer still.
+It adds less than 0.1% to epsilon. For a few answers the grid is finer.
 """
 
 POINTS = 1 << 17
-"""Points of the grid that the sum of all losses may take."""
+"""Most points of the grid for the sum of all losses."""
 
 SMALLEST_WIDTH = 1e-7
-"""Below it, floats cannot distinguish neighboring losses well enough."""
+"""Least width of the grid: floats are not precise enough for a smaller one."""
 
 MOST_PAIRS = 1000
-"""Different pairs that are composed as they are; more are rounded to fewer."""
+"""Most different pairs that are composed as they are; more pairs are rounded to fewer."""
 
-FEW = 64
-"""Repetitions up to which doubling is fast."""
+MOST_DOUBLED = 64
+"""Most repetitions for which doubling is fast."""
 
-SMALL, TAIL = 8, 1e-15
-"""So few sums are long: they lose tails of that probability to an infinite loss."""
+TRUNCATED_FROM, TAIL = 8, 1e-15
+"""The last sums are long: their tails of this probability become an infinite loss."""
 
 FLOAT_ERROR = Fraction(1, 10**13)
-"""Of delta, what sums of floats may get wrong, and of epsilon."""
+"""Relative error that sums of floats may have, in delta and in epsilon."""
 
 FLOAT_ERROR_EACH = Fraction(3, 10**16)
-"""More of it for each answer: the errors of powers of transforms grow with the power."""
+"""Additional error for each answer: that of the power of a transform grows with the power."""
 
 
 class PldComposition(Composition):
@@ -71,15 +71,15 @@ class PldComposition(Composition):
     takes_rho = True
 
     def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """Those of concentrated privacy without their rho, and the numeric one."""
+        """The bounds of zero-concentrated composition without their rho, and the numeric one."""
         for bound in ZcdpComposition().bounds(answers, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
         pairs: Counter[DominatingPair] = Counter()
         for guarantee, times in answers.items():
             for pair in guarantee.dominating_pairs:
                 pairs[replace(pair, times=1)] += pair.times * times
-        wrong = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
-        left = (delta - total_failure_delta(answers)) * (1 - FLOAT_ERROR) - wrong
+        error = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
+        left = (delta - total_failure_delta(answers)) * (1 - FLOAT_ERROR) - error
         if left <= 0 or not pairs:
             return
         epsilon = composed_epsilon(pairs, float(left))
@@ -88,9 +88,9 @@ class PldComposition(Composition):
 
 
 def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fraction | None:
-    """Epsilon of all pairs at `delta`; None where floats are not precise enough.
+    """Epsilon of all pairs at `delta`; None if floats are not precise enough.
 
-    `MissingDependencyError` without the library.
+    Raises MissingDependencyError without the library.
     """
     try:
         from dp_accounting.pld.pld_pmf import DensePLDPmf
@@ -101,41 +101,41 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
 
     count = sum(pairs.values())
     variance = sum(times * pair.strength**2 for pair, times in pairs.items())
-    fine = FINE if count > FEW else FINE / 5
-    width = max(fine * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
+    relative = GRID_WIDTH if count > MOST_DOUBLED else GRID_WIDTH / 5
+    width = max(relative * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
     if not SMALLEST_WIDTH < width < 1:
         return None
-    found = []
+    distributions = []
     for pair, times in (_fewer(pairs) if len(pairs) > MOST_PAIRS else pairs).items():
         lowest, probabilities, beyond = on_grid(pair, width)
         losses = DensePLDPmf(width, lowest, probabilities, beyond, True)
-        found.append(_repeated(PrivacyLossDistribution(losses), times))
-    # In pairs, so that sums stay short for as long as possible.
-    while len(found) > 1:
-        odd = [found.pop()] if len(found) % 2 else []
-        # To look for tails that could be cut off takes longer than to carry small ones along.
-        cut = 0.0 if len(found) > SMALL else TAIL
-        pairwise = zip(found[::2], found[1::2], strict=True)
-        found = [one.compose(two, cut) for one, two in pairwise] + odd
-    epsilon = float(found[0].get_epsilon_for_delta(delta))
+        distributions.append(_repeated(PrivacyLossDistribution(losses), times))
+    # In a tree, so that sums stay short for as long as possible.
+    while len(distributions) > 1:
+        odd = [distributions.pop()] if len(distributions) % 2 else []
+        # Truncation of short sums would take longer than it saves.
+        cut = 0.0 if len(distributions) > TRUNCATED_FROM else TAIL
+        pairwise = zip(distributions[::2], distributions[1::2], strict=True)
+        distributions = [one.compose(two, cut) for one, two in pairwise] + odd
+    epsilon = float(distributions[0].get_epsilon_for_delta(delta))
     if not 0 <= epsilon < 1e6:
         return None
     return short_up(Fraction(epsilon) * (1 + FLOAT_ERROR), 9)
 
 
-def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
-    """The same answered `times` times; doubling is faster than its own method for a few."""
-    if times > FEW:
-        return one.self_compose(times)
-    whole = one
+def _repeated(single: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
+    """The distribution of `times` answers; for a few, doubling is faster than `self_compose`."""
+    if times > MOST_DOUBLED:
+        return single.self_compose(times)
+    composed = single
     for digit in f"{times:b}"[1:]:
-        whole = whole.compose(whole, 0.0)
-        whole = whole.compose(one, 0.0) if digit == "1" else whole
-    return whole
+        composed = composed.compose(composed, 0.0)
+        composed = composed.compose(single, 0.0) if digit == "1" else composed
+    return composed
 
 
 def _fewer(pairs: Mapping[DominatingPair, int]) -> Counter[DominatingPair]:
-    """Pairs with less noise, by under 1.6 %, where that is at least as distinguishable."""
+    """Fewer pairs: scales are rounded down by less than 1.6% if a kind of pair is ordered."""
     rounded: Counter[DominatingPair] = Counter()
     for pair, times in pairs.items():
         scale = round_down(pair.scale, 7) if pair.ordered else pair.scale

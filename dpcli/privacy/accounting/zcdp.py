@@ -1,4 +1,4 @@
-"""Zero-concentrated composition: rhos add up, and mean an epsilon at the end."""
+"""Zero-concentrated composition: rhos add up, and are converted to epsilon."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from dpcli.privacy.accounting.composition import (
     Bound,
     Composition,
     GuaranteeCounts,
-    plain_sum,
     total_failure_delta,
 )
+from dpcli.privacy.accounting.sequential import plain_sum
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.zcdp_conversion import MANY, sum_rounded_up, zcdp_epsilon, zcdp_rho_within
+from dpcli.privacy.zcdp_conversion import (
+    MOST_EXACT_TERMS,
+    sum_rounded_up,
+    zcdp_epsilon,
+    zcdp_rho_within,
+)
 
 MOST_MIXED = 32
-"""Mixtures of both sums that are tried."""
+"""Number of mixtures of both sums that are tried."""
 
 
 class ZcdpComposition(Composition):
@@ -41,7 +46,7 @@ class ZcdpComposition(Composition):
     takes_rho = True
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
-        """What is left of epsilon at the delta of the budget, and of rho."""
+        """The remaining epsilon at the delta of the budget, and the remaining rho."""
         rho = budget.rho
         if rho is None:
             rho = zcdp_rho_within(budget.epsilon, budget.delta) if budget.delta else Fraction(0)
@@ -61,18 +66,22 @@ class ZcdpComposition(Composition):
 def _mixed(
     answers: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
 ) -> Iterator[Bound]:
-    """Some pure answers by the sum of their epsilons, all others by that of their rhos.
+    """Some pure answers by the sum of their epsilons, all others by the sum of their rhos.
 
-    Epsilon is concave in rho, so the best choice takes those whose epsilon is least for
-    their rho, down to some limit.
+    Epsilon is concave in rho, so the best choice takes the answers with the least epsilon for
+    their rho, up to some limit.
     """
     pure = [(one, times) for one, times in answers.items() if one.rho and not one.loss.delta]
-    pure.sort(key=lambda each: each[0].loss.epsilon / each[0].rho)
+    pure.sort(key=lambda counted: counted[0].loss.epsilon / counted[0].rho)
     step = -(-len(pure) // MOST_MIXED) or 1
-    epsilon, rest = Fraction(0), rho
-    for place, (one, times) in enumerate(pure[: len(pure) if len(pure) <= MANY else 0], start=1):
-        epsilon, rest = epsilon + one.loss.epsilon * times, max(rest - one.rho * times, Fraction(0))
+    epsilon, remaining = Fraction(0), rho
+    for place, (one, times) in enumerate(
+        pure[: len(pure) if len(pure) <= MOST_EXACT_TERMS else 0], start=1
+    ):
+        epsilon += one.loss.epsilon * times
+        remaining = max(remaining - one.rho * times, Fraction(0))
         if place % step == 0:
             yield Bound(
-                Loss(epsilon + zcdp_epsilon(rest, left), delta, rho), "sum of epsilons and rhos"
+                Loss(epsilon + zcdp_epsilon(remaining, left), delta, rho),
+                "sum of epsilons and rhos",
             )

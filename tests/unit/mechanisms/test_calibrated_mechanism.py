@@ -264,7 +264,7 @@ def test_relations_have_no_other_kinds() -> None:
 
 def test_groups_are_not_shown_without_a_threshold() -> None:
     """Only what was calibrated to select them does."""
-    with pytest.raises(ValueError, match="noise and a threshold"):
+    with pytest.raises(ValueError, match="does not select groups"):
         fitted(Laplace()).select_partitions(GROUPS, free_permit())
 
 

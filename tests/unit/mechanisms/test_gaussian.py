@@ -97,7 +97,7 @@ def test_sums_agree_with_floats(variance: Fraction) -> None:
 
 def test_both_ways_of_summing_meet() -> None:
     """On either side of the switch from sums to integrals, delta is the same curve."""
-    edge = sqrt(gaussian_delta.SUMMED)
+    edge = sqrt(gaussian_delta.LARGEST_SUMMED)
     below, above = (
         float(cells_delta(Fraction(edge * side), 1, 1, Fraction(1, 20))) for side in (1, 1 + 1e-9)
     )
