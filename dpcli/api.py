@@ -69,8 +69,8 @@ class Collection:
 
     release_id: str
     charged: bool
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...] = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
     _report: Report = field(repr=False)
 
     @property

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
@@ -62,6 +63,14 @@ def require_type(name: str, value: object, expected: str, *kinds: type) -> None:
     """Raise TypeError, which names what was expected, for an argument of another type."""
     if not isinstance(value, kinds):
         raise WrongTypeError(f"`{name}` is of type {type(value).__name__}, expected {expected}")
+
+
+def require_parameters(call: Callable[..., object], *args: object, **kwargs: object) -> None:
+    """Raise TypeError unless a function takes these arguments."""
+    try:
+        signature(call).bind(*args, **kwargs)
+    except TypeError as error:
+        raise WrongTypeError(f"{call.__name__}(): {error}") from None
 
 
 def require_plan(plan: object) -> None:
@@ -228,6 +237,7 @@ def redacted(call: Callable[P, T]) -> Callable[P, T]:
     def without_records(*args: P.args, **kwargs: P.kwargs) -> T:
         failure: BaseException
         try:
+            require_parameters(call, *args, **kwargs)
             return call(*args, **kwargs)
         except (DpcliError, WrongTypeError) as error:
             failure = error

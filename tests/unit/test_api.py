@@ -392,6 +392,29 @@ def test_a_path_is_no_plan_and_a_spec_is_no_plan() -> None:
         release(_minimal(), [])
 
 
+def test_a_wrong_call_is_no_fault(spec: Path) -> None:
+    """Arguments that a function does not have are reported as Python does."""
+    with pytest.raises(TypeError, match=r"^release\(\): too many positional arguments"):
+        release(plan(load_spec(spec)), PEOPLE, "ledger.sqlite")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^release\(\): got an unexpected keyword argument 'seed'"):
+        release(plan(load_spec(spec)), PEOPLE, seed=1)  # type: ignore[call-arg]
+
+
+def test_a_release_takes_five_lines(spec: Path) -> None:
+    """A program of five lines prints the table of a release and what it cost."""
+    program = f"""
+from dpcli import load_spec, plan, release
+
+town = plan(load_spec({str(spec)!r}))
+made = release(town, {str(PEOPLE)!r}, release_id="first")
+print(made.table.height, made.cost.epsilon)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("13 2\n", "")
+
+
 def test_an_empty_name_is_no_ledger(spec: Path) -> None:
     """A variable that is not set must not lead to a new ledger with a fresh budget."""
     with pytest.raises(DpcliError) as caught:
