@@ -72,7 +72,7 @@ MOST_RELATED = 5
 def _described_pages() -> Iterator[Page]:
     """Pages made from the models of fields and types that have no page in the reference."""
     known = {(page.name, page.kind) for page in reference.word_pages()}
-    owners = [(one.name, "statistic", one.fields) for one in STATISTICS]
+    owners = [(statistic.name, "statistic", statistic.fields) for statistic in STATISTICS]
     owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
     for owner, place, model in owners:
         fields = {key: field for key, field in model.model_fields.items() if key != "type"}
@@ -94,25 +94,27 @@ def _described_pages() -> Iterator[Page]:
 @cache
 def pages() -> tuple[Page, ...]:
     """All pages, in the order of the list of words."""
-    found = [*reference.word_pages(), *_described_pages(), *reference.code_pages()]
+    every_page = [*reference.word_pages(), *_described_pages(), *reference.code_pages()]
     for kind, (_, key, registry) in REGISTRIES.items():
-        found += [Page(one.name, kind, _docstring(one), see=(key,)) for one in registry]
-    for name, one in SCORE_FUNCTIONS.items():
-        found.append(Page(name, "utility", _docstring(one), see=("utility",)))
-    known = {word for page in found for word in _names(page)}
+        every_page += [
+            Page(member.name, kind, _docstring(member), see=(key,)) for member in registry
+        ]
+    for name, function in SCORE_FUNCTIONS.items():
+        every_page.append(Page(name, "utility", _docstring(function), see=("utility",)))
+    known = {word for page in every_page for word in _names(page)}
     kinds = list(HEADINGS)
     linked = [
         page if page.kind in reference.TITLES else replace(page, see=_related(page, known))
-        for page in found
+        for page in every_page
     ]
     linked += [Page(name, "command", help_prose(name)) for name in COMMANDS if name != "help"]
     return tuple(sorted(linked, key=lambda page: kinds.index(page.kind)))
 
 
-def _docstring(thing: object) -> str:
+def _docstring(documented: object) -> str:
     """The docstring of an object without its doctests."""
-    paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
-    return "\n\n".join(one for one in paragraphs if not one.startswith(">>>"))
+    paragraphs = (inspect.getdoc(documented) or "").split("\n\n")
+    return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(">>>"))
 
 
 def _names(page: Page) -> tuple[str, ...]:
@@ -123,9 +125,9 @@ def _related(page: Page, known: set[str]) -> tuple[str, ...]:
     """Related words: those in backticks, or parts of the name."""
     quoted = WORD.findall(" ".join(QUOTED.findall(f"{page.meaning} {page.fix}")))
     other = known - {page.name, "dpcli"}
-    found = [word for word in (*page.see, *quoted) if word in other]
-    found = found or [word for word in page.name.split("-") if word in other]
-    return tuple(dict.fromkeys(found))[:MOST_RELATED]
+    related = [word for word in (*page.see, *quoted) if word in other]
+    related = related or [word for word in page.name.split("-") if word in other]
+    return tuple(dict.fromkeys(related))[:MOST_RELATED]
 
 
 def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:
@@ -154,13 +156,13 @@ def explain(
     plain = word.strip().casefold()
     named = [page for page in pages() if plain == page.name.casefold()]
     named = named or [page for page in pages() if plain in map(str.casefold, page.also)]
-    found = [page.text(width).rstrip() for page in named]
+    texts = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
         loss = checked_budget(epsilon or "1", None, delta or "0", "sequential")
-        found.insert(0, "\n\n".join(_privacy_meaning(loss, width)))
-    if not found:
+        texts.insert(0, "\n\n".join(_privacy_meaning(loss, width)))
+    if not texts:
         raise _unknown_word_error(word)
-    sys.stdout.write("\n\n".join(found) + "\n")
+    sys.stdout.write("\n\n".join(texts) + "\n")
 
 
 def _word_list(width: int) -> str:
@@ -179,7 +181,7 @@ def _unknown_word_error(word: str) -> UsageError:
     synonyms = reference.synonyms()
     names = [name for name, _ in complete_words("")]
     plain = word.strip().casefold().replace(" ", "-")
-    close = [synonyms[one] for one in get_close_matches(plain, synonyms, n=1, cutoff=0.8)]
+    close = [synonyms[match] for match in get_close_matches(plain, synonyms, n=1, cutoff=0.8)]
     close += [name for name in names if plain and plain in name.split("-")]
     for form in (plain, plain.replace("-", "_")):
         close += get_close_matches(form, names, n=3, cutoff=0.7)
@@ -195,14 +197,14 @@ def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
         ("before", "after, at least", "after, at most"),
         [(f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in beliefs],
     )
-    found = _table(
+    detected = _table(
         ("false alarms", "found, at most"),
         [
             (f"{100 * alarm:g}%", f"{most(interpretation.detection_power(loss, alarm))}%")
             for alarm in ALARMS
         ],
     )
-    tables = {"belief": believed, "test": found}
+    tables = {"belief": believed, "test": detected}
     facts = {
         "times": interpretation.times_at_most(interpretation.likelihood_ratio(loss)),
         "plus": f", plus {interpretation.at_most(loss.delta)}" if loss.delta else "",

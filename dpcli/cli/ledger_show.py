@@ -184,9 +184,9 @@ def _releases(ledger: Ledger, terms: AccountTerms) -> Iterator[JsonObject]:
 def _write(title: str, facts: Sequence[JsonObject], columns: Sequence[str]) -> None:
     rows = [
         {
-            name.replace("_", " "): "" if one[name] is None else with_exponent(str(one[name]))
+            name.replace("_", " "): "" if fact[name] is None else with_exponent(str(fact[name]))
             for name in columns
         }
-        for one in facts
+        for fact in facts
     ]
     write_table(sys.stdout, title, rows)

@@ -77,9 +77,9 @@ def estimate(
     output = output_file(output)
     if output is not None:
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)
-    found = count_responses(read, collected)
-    made = list(estimate_groups(found, read.confidence))
-    table = csv_text(estimate_lines(made))
+    counts = count_responses(read, collected)
+    estimates = list(estimate_groups(counts, read.confidence))
+    table = csv_text(estimate_lines(estimates))
     if output is None:
         publish_to_stdout(table)
     else:
@@ -87,7 +87,7 @@ def estimate(
     if quiet:
         return
     if output is not None:
-        header, *lines = estimate_lines(made)
+        header, *lines = estimate_lines(estimates)
         names = [name.replace("_", " ") for name in header]
         percent = exact_or_up(read.confidence * 100)
         title = f"estimates of {read.dataset}; lower and upper with {percent}% confidence"
@@ -95,9 +95,9 @@ def estimate(
         write_table(sys.stderr, title, rows)
         if len(lines) > SUMMARY_LINES:
             notify("more", count=len(lines) - SUMMARY_LINES)
-    for one in found:
-        name = one.response.column.name
-        if not one.response.randomizer.estimable:
+    for response_counts in counts:
+        name = response_counts.response.column.name
+        if not response_counts.response.randomizer.estimable:
             notify("no_estimate", column=name)
-        elif one.unread:
-            notify("unread", column=name, count=one.unread)
+        elif response_counts.unread:
+            notify("unread", column=name, count=response_counts.unread)

@@ -162,8 +162,8 @@ def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fra
 
 def _response_notes(plan: Plan, records: int | None) -> Iterator[str]:
     spec, rule = plan.spec, plan.spec.privacy.composition.name
-    for one in spec.responses:
-        yield f"{one.column.name}: {one.randomizer.describe()}"
+    for response in spec.responses:
+        yield f"{response.column.name}: {response.randomizer.describe()}"
     if records is None:
         yield note("plan.records")
     if spec.public:
@@ -207,20 +207,22 @@ def _shuffled_notes(plan: Plan, shuffled: ShuffledGuarantee) -> Iterator[str]:
 
 
 def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
-    whole = plan.spec.privacy.budget
+    budget = plan.spec.privacy.budget
     left = (
-        forecast.before.remaining if forecast.before and forecast.before.budget == whole else whole
+        forecast.before.remaining
+        if forecast.before and forecast.before.budget == budget
+        else budget
     )
-    words = summed = ["epsilon", "delta"]
-    if plan.cost.rho is not None and whole.rho is not None:
-        words, summed = ["rho", *words], ["rho"]
+    measures = summed = ["epsilon", "delta"]
+    if plan.cost.rho is not None and budget.rho is not None:
+        measures, summed = ["rho", *measures], ["rho"]
     elif plan.spec.privacy.composition.name != "sequential":
         # The composition does not add epsilons, and spends the delta of the budget once.
-        summed = ["epsilon"] if left == whole else []
-    for word in words:
-        rest: Fraction | None = getattr(left, word) if word in summed else None
-        print(f"{word:8}{_loss_against_budget(plan, forecast, word, rest)}")
-    if can_draw_bars(sys.stdout) and any(getattr(whole, word) for word in summed):
+        summed = ["epsilon"] if left == budget else []
+    for measure in measures:
+        remaining: Fraction | None = getattr(left, measure) if measure in summed else None
+        print(f"{measure:8}{_loss_against_budget(plan, forecast, measure, remaining)}")
+    if can_draw_bars(sys.stdout) and any(getattr(budget, measure) for measure in summed):
         print(f"        {BUDGET_BAR_LEGEND}")
     if forecast.before is not None:
         print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
@@ -232,20 +234,22 @@ def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
 
 
 def _loss_against_budget(
-    plan: Plan, forecast: BalanceForecast, word: str, left: Fraction | None
+    plan: Plan, forecast: BalanceForecast, measure: str, left: Fraction | None
 ) -> str:
     """One measure of the loss against the budget; with a bar if `left` is known."""
-    asked: Fraction = getattr(plan.cost, word)
-    allowed: Fraction = getattr(plan.spec.privacy.budget, word)
-    text = f"{exact_or_up(asked)} of {exact_or_up(allowed)}"
+    requested: Fraction = getattr(plan.cost, measure)
+    allowed: Fraction = getattr(plan.spec.privacy.budget, measure)
+    text = f"{exact_or_up(requested)} of {exact_or_up(allowed)}"
     text += " per record" if plan.is_local else " allowed"
     if left is not None:
         text += f", {exact_or_up(left)} left" if left < allowed else ""
-        drawn = budget_bar(allowed - left, asked, allowed) if can_draw_bars(sys.stdout) else ""
+        drawn = budget_bar(allowed - left, requested, allowed) if can_draw_bars(sys.stdout) else ""
         text = f"{drawn}  {text}" if drawn else text
-    if asked > allowed or (forecast.exhausted and asked):
+    if requested > allowed or (forecast.exhausted and requested):
         return f"{text}: does not fit"
-    return f"{text}: {'refused, see below' if forecast.refused is not None and asked else 'fits'}"
+    return (
+        f"{text}: {'refused, see below' if forecast.refused is not None and requested else 'fits'}"
+    )
 
 
 def _account_text(plan: Plan, forecast: BalanceForecast, before: Loss) -> str:

@@ -80,16 +80,16 @@ def release(
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
 
-    made: list[Report] = []
+    reports: list[Report] = []
 
-    def rendered(one: NoisyRelease) -> dict[str, bytes]:
-        made.append(release_report(one, simulated))
-        return render_outputs(made[0], tables.wanted)
+    def rendered(release: NoisyRelease) -> dict[str, bytes]:
+        reports.append(release_report(release, simulated))
+        return render_outputs(reports[0], tables.wanted)
 
     make = partial(run_release, engine="partials" if partials else engine)
     stored, warned = charge_and_publish(request, inputs, tables, make, rendered, quiet=quiet)
     if stored.receipt is not None:
-        print_summary(made[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
+        print_summary(reports[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
         tables.notify_written(stored)
     if as_json:
@@ -143,12 +143,12 @@ def _dry_run(
         require_quality(stored)
         return
     ledger = None if request.ledger is None else request.path
-    found = forecast_balance(plan, spec, ledger, request.period, request.files)
-    found.raise_refusal()
+    forecast = forecast_balance(plan, spec, ledger, request.period, request.files)
+    forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:
-        write_json(plan_json(plan, found))
+        write_json(plan_json(plan, forecast))
     else:
-        print_plan(plan, found)
+        print_plan(plan, forecast)
     sys.stdout.flush()
     notify("dry_run")

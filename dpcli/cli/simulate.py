@@ -68,16 +68,16 @@ def simulate(
         if dummy is not None:
             _keep(invented, dummy)
         findings = run_trials(plan, invented, runs)
-    found = simulation_report(findings)
+    report = simulation_report(findings)
     if as_json:
-        write_json(json_text(found.facts))
+        write_json(json_text(report.facts))
     else:
-        _print(found, quiet=quiet)
+        _print(report, quiet=quiet)
     sys.stdout.flush()
     if findings.broken:
         raise DpcliError(broken_problems(findings))
     if into is not None:
-        publish({into: json_text(found.facts).encode()})
+        publish({into: json_text(report.facts).encode()})
     require_plan_fits(plan)
 
 
@@ -94,11 +94,11 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
         publish_file(waiting, dummy, force=False)
 
 
-def _print(found: SimulationReport, *, quiet: bool) -> None:
-    print(HEADING, found.what, sep="\n")
-    for title, rows in found.tables.items():
+def _print(report: SimulationReport, *, quiet: bool) -> None:
+    print(HEADING, report.what, sep="\n")
+    for title, rows in report.tables.items():
         if rows:
             print()
             write_table(sys.stdout, title, rows)
     if not quiet:
-        print("", *found.notes, sep="\n")
+        print("", *report.notes, sep="\n")

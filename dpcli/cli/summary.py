@@ -51,12 +51,12 @@ def print_summary(report: Report, receipt: Receipt, *, shown: bool, quiet: bool)
             print(text, file=sys.stderr)
     print(spent_text(loss_of(report.facts["privacy"]["spent"]), receipt), file=sys.stderr)
     if report.numbers and can_draw_bars(sys.stderr):
-        before, after, whole = receipt.before, receipt.balance.spent, receipt.balance.budget
-        word, first, last, most = "epsilon", before.epsilon, after.epsilon, whole.epsilon
-        if whole.rho is not None and before.rho is not None and after.rho is not None:
-            word, first, last, most = "rho", before.rho, after.rho, whole.rho
+        before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
+        measure, first, last, most = "epsilon", before.epsilon, after.epsilon, budget.epsilon
+        if budget.rho is not None and before.rho is not None and after.rho is not None:
+            measure, first, last, most = "rho", before.rho, after.rho, budget.rho
         print(
-            f"{word:7} {budget_bar(first, last - first, most)}\n        {BUDGET_BAR_LEGEND}",
+            f"{measure:7} {budget_bar(first, last - first, most)}\n        {BUDGET_BAR_LEGEND}",
             file=sys.stderr,
         )
 

@@ -106,7 +106,7 @@ def test_every_statistic_answers_any_data(
             assert float(row["lower"]) <= float(row["upper"])
 
 
-@pytest.mark.parametrize("where", ["estimate", "consistent"])
+@pytest.mark.parametrize("where", ["estimate", "make_consistent"])
 def test_a_fault_after_the_noise_is_charged(
     where: str, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
