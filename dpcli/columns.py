@@ -80,7 +80,7 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Declared texts, each published as a label. Several texts may have the same label.
+    """Declared texts and their labels; several texts may have the same label.
 
     `values` are pairs of a text in the file and its label. `missing` is the position of the label
     of all other cells; if it is None, they are missing. Properties are computed once, because a
@@ -130,7 +130,7 @@ class PrivatePartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class IdColumn:
-    """The id of the person that a row belongs to. Ids are counted, but never published.
+    """The id of the person of a row. Ids are counted, but never published.
 
     A row with an empty id belongs to no person. With `singletons_without_id`, it belongs to a
     person with no other row.
@@ -155,7 +155,7 @@ def without_missing_constant(column: Column) -> Column:
 
 
 def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
-    """The label of one bin, which contains the values from its start to below the next start.
+    """The label of one bin, with the values from its start to below the next start.
 
     The last bin includes the upper bound of the column. Labels of whole numbers and days are closed
     ranges; labels of finer numbers are intervals:
@@ -200,7 +200,7 @@ class Key:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The published labels of this axis, in order. Raises `TypeError` if they are private."""
+        """The published labels in order; `TypeError` if they are private."""
         if isinstance(self.column, NumericColumn):
             return tuple(self.label(place) for place in range(len(self)))
         if isinstance(self.column, PrivatePartitionColumn):

@@ -85,7 +85,7 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The delimiter, quote, encoding and decimal mark of CSV files, and how lines are read.
+    """How CSV files are written: special characters, encoding, names and lines.
 
     If `quote` is None, no character quotes cells. `names` are the columns of a file without a
     header line; they are empty if the first line has the names. With `by_ending`, which is for a

@@ -49,7 +49,7 @@ def _excerpt(place: Place, width: int) -> list[str]:
 
 
 def _window(place: Place, width: int) -> tuple[str, int, int]:
-    """The part of the line around the span, with the start and the length of the caret in it."""
+    """The part of the line around the span, and the caret's start and length there."""
     start = max(place.column - 1, 0)
     # A line may be a megabyte long, so only the part that could be shown is processed.
     first, last = max(0, start - width), start + 2 * width
@@ -106,7 +106,7 @@ def _shown(character: str) -> str:
 
 
 def display_width(characters: Iterable[str]) -> int:
-    """The terminal columns of a text: two for wide characters, none for combining marks."""
+    """Terminal columns: two for a wide character, none for a combining mark."""
     total = 0
     for character in "".join(characters):
         if unicodedata.combining(character) or unicodedata.category(character) == "Me":

@@ -30,7 +30,7 @@ from dpcli.messages import message_and_hint
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A span on one line of a text that the user wrote. Lines and columns count from one."""
+    """A span on one line of a text of the user; lines and columns count from one."""
 
     source: str
     line: int
@@ -54,7 +54,7 @@ class Problem:
 
 
 def make_problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
-    """A problem with the message and hint of its template; the code may be `code.variant`."""
+    """A problem with the message and hint of the template of a code or variant."""
     return Problem(code.partition(".")[0], *message_and_hint(code, **facts), place)
 
 
@@ -74,7 +74,7 @@ class DpcliError(Exception):
 
 
 class StoppedBySignal(BaseException):
-    """A signal ends the program: it cleans up, and exits with the status of that signal."""
+    """A signal ends the program, which cleans up and exits with its status."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -94,13 +94,13 @@ class SpecError(DpcliError):
 
 
 class DataError(DpcliError):
-    """The data file does not fit the spec. The value of a record never raises this error."""
+    """The data file does not fit the spec; never because of the value of a record."""
 
     status = 4
 
 
 class BudgetError(DpcliError):
-    """The budget does not suffice for the release. Nothing was read, spent or written."""
+    """The budget is too small for the release; nothing was read, spent or written."""
 
     status = 5
 
@@ -118,13 +118,13 @@ class OutputError(DpcliError):
 
     @classmethod
     def from_system(cls, target: str, error: OSError, again: str) -> Self:
-        """The error of a `target` that could not be written, with the command to try it `again`."""
+        """An output that could not be written, and the command to try it `again`."""
         why, fix = describe_system_error(error)
         return cls.about("output-failed", target=target, why=why, fix=fix, again=again)
 
 
 class QualityError(DpcliError):
-    """Noisy counts are below a minimum of the spec. Only the quality check was charged."""
+    """Noisy counts are below a minimum; only the quality check was charged."""
 
     status = 8
 
@@ -170,7 +170,7 @@ _SYSTEM_ERRORS = {
 
 
 def describe_system_error(error: Exception) -> tuple[str, str]:
-    """What went wrong with a file, and how to fix it, without anything of its content."""
+    """What went wrong with a file, and how to fix it; nothing of its content."""
     if not isinstance(error, OSError):
         return "it is not a path", "check the name"
     why = (error.strerror or "input or output error").lower()

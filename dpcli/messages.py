@@ -72,12 +72,12 @@ def message_and_hint(code: str, /, **facts: object) -> tuple[str, str]:
 
 
 def fill_sentence(template: str, /, **facts: object) -> str:
-    """A sentence of a plan or report, filled with facts. Callers escape it when they show it."""
+    """A sentence of a plan or report, not escaped: its callers do that."""
     return _SentenceFormatter().vformat(template, (), facts)
 
 
 def note(name: str, /, **facts: object) -> str:
-    """A sentence of `reference/notes.toml`, such as `note("bounding.groups", groups=3)`."""
+    """A sentence of `reference/notes.toml`: `note("bounding.groups", groups=3)`."""
     table, _, key = name.partition(".")
     return fill_sentence(reference.texts("notes")[table][key], **facts)
 
@@ -105,7 +105,7 @@ def quote(text: str) -> str:
 
 
 def quoted_list(texts: Iterable[str], last: str = "and") -> str:
-    """Quoted texts, as in "`a`, `b` and `c`". Those beyond `MAX_LISTED` are only counted."""
+    """Quoted texts, such as "`a`, `b` and `c`"; after `MAX_LISTED` only their number."""
     items = texts if isinstance(texts, Sequence) else list(texts)
     quoted = [quote(text) for text in items[:MAX_LISTED]]
     if len(items) > MAX_LISTED:

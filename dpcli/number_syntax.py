@@ -26,7 +26,7 @@ class NumberSyntaxError(ValueError):
 
 
 def parse_number(text: str) -> Fraction:
-    """The exact value of a decimal such as 12, -0.5 or 1e-6; raises `NumberSyntaxError`."""
+    """The value of a decimal such as 12, -0.5 or 1e-6; raises `NumberSyntaxError`."""
     match = NUMBER.fullmatch(text)
     if not match:
         raise NumberSyntaxError("not-a-number", _advice(text))
@@ -43,7 +43,7 @@ def parse_number(text: str) -> Fraction:
 
 
 def parse_day(text: str) -> int:
-    """The days from 1970-01-01 to a date such as 2010-01-31; raises `NumberSyntaxError`."""
+    """The days from 1970-01-01 to one like 2010-01-31; raises `NumberSyntaxError`."""
     if not DATE.fullmatch(text):
         raise NumberSyntaxError("not-a-date", "write year, month and day as in `2010-01-31`")
     try:
@@ -53,7 +53,7 @@ def parse_day(text: str) -> int:
 
 
 def parse_probability(text: str) -> Fraction:
-    """The exact value of a probability such as 0.25 or 1/3; raises `NumberSyntaxError`."""
+    """The value of a probability such as 0.25 or 1/3; raises `NumberSyntaxError`."""
     match = FRACTION.fullmatch(text)
     try:
         value = Fraction(int(match[1]), int(match[2])) if match else parse_number(text)

@@ -1,8 +1,7 @@
-"""Types of the fields of a spec that refer to columns, and how they resolve.
+"""Types of fields of statistics, such as names of columns, bins and candidates.
 
-A statistic, a type of column or a section declares its fields with these types. Every value
-arrives as the text that was written; a validator returns the typed value, or refuses it with
-a code, what was expected, and a hint. Nothing here reads a file.
+A statistic declares its fields with these types. Their validators parse the texts of a spec, and
+`dpcli.specification.resolve` resolves the names of columns by the `ColumnRole` of a field.
 """
 
 from __future__ import annotations
@@ -31,19 +30,21 @@ from dpcli.spec_values import (
 NUMERIC = ("integer", "number")
 LABELLED = ("category", "boolean")
 VALUED = (*NUMERIC, "date", *LABELLED)
-"""Kinds of column whose cells have declared values."""
+"""The kinds of columns whose possible values are declared."""
 
 MAX_COLUMNS_TOGETHER = 20
-"""Of k columns there are about k^2/2 products, and epsilon is shared by all."""
+"""The k^2/2 products of k columns share epsilon, so more columns would be too noisy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRole:
-    """What else a field means than its value: names are resolved by it.
+    """How the value of a field refers to columns.
 
-    A `column`, or at least `least` different `columns`, of one of these kinds; `axes` of tables,
-    which are columns cut by labels or bins; `bins` of the field `column`, whose labels are bins
-    of their own; or `candidates`, rising values of that column or its whole grid.
+    - `column`: the name of a column of one of the `kinds`.
+    - `columns`: names of at least `least` different columns of these kinds.
+    - `axes`: the axes of tables: columns divided by their labels or into bins.
+    - `bins`: the bins of the field `column`; a column with labels needs none.
+    - `candidates`: increasing values of the field `column`; the default is all of its values.
     """
 
     refers_to: Literal["column", "columns", "axes", "bins", "candidates"]
@@ -51,7 +52,7 @@ class ColumnRole:
     least: int = 1
 
 
-def _marks(field: FieldInfo) -> Iterator[Any]:
+def _annotations(field: FieldInfo) -> Iterator[Any]:
     yield from field.metadata
     pending: list[Any] = [field.annotation]
     while pending:
@@ -61,14 +62,15 @@ def _marks(field: FieldInfo) -> Iterator[Any]:
 
 
 def column_role(field: FieldInfo) -> ColumnRole | None:
-    """What a field means, if it refers to columns."""
-    return next((one for one in _marks(field) if isinstance(one, ColumnRole)), None)
+    """The role of a field; None if it does not refer to columns."""
+    roles = (mark for mark in _annotations(field) if isinstance(mark, ColumnRole))
+    return next(roles, None)
 
 
 def field_examples(field: FieldInfo) -> list[Any]:
     """The examples of a field, or of its type."""
-    inner = (one.examples for one in _marks(field) if isinstance(one, FieldInfo))
-    return field.examples or next((found for found in inner if found), [])
+    inner = (mark.examples for mark in _annotations(field) if isinstance(mark, FieldInfo))
+    return field.examples or next((examples for examples in inner if examples), [])
 
 
 def example_line(key: str, field: FieldInfo | None) -> str:
@@ -79,14 +81,14 @@ def example_line(key: str, field: FieldInfo | None) -> str:
 
 def _yaml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_yaml(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_yaml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_yaml, value)) + "]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class BinsModel(SectionModel):
-    """How a numeric column is cut: by a width, or at given edges."""
+    """How a numeric column is divided into bins: by a width, or at given edges."""
 
     width: GridNumber | None = None
     edges: Annotated[list[Text], Field(min_length=2)] | None = None
@@ -100,7 +102,7 @@ class BinnedKeyModel(SectionModel):
 
 
 class CandidateStepModel(SectionModel):
-    """Candidates from the lower bound on."""
+    """Candidates at equal distances from the lower bound on."""
 
     step: GridNumber
 
@@ -152,16 +154,16 @@ UnitBounds = Annotated[NumberPair, Field(examples=[[0, 80]])]
 
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
-"""How a person's rows are bounded: one by one, or in their total."""
+"""What is clamped: each row of a person, or the total of their rows."""
 
 PrivateKeys = Annotated[str, Choice("unknown-keys", ("private",))]
-"""Says that noisy counts select the groups that are published."""
+"""With it, noisy counts select the groups that are published."""
 
 
 class FieldFault:
-    """What is wrong with fields that are right by themselves: a code and its facts.
+    """A problem between fields whose values are valid: its code and its facts.
 
-    It is reported at the field `key`: at its value if `at_value`.
+    It is reported at the key of the field `key`, or with `at_value` at its value.
     """
 
     def __init__(self, code: str, key: str, /, *, at_value: bool = False, **facts: object) -> None:
@@ -169,6 +171,6 @@ class FieldFault:
 
 
 def check_at_most(value: int, key: str, most: int, what: str) -> Iterator[FieldFault]:
-    """The fault of a whole number that exceeds what there is."""
+    """The fault of a field that is above a limit; nothing if it is not."""
     if value > most:
         yield FieldFault("not-in-range", key, at_value=True, most=most, what=what)

@@ -1,4 +1,4 @@
-"""Types of values: a text becomes an exact value, or is refused with a code."""
+"""Types of spec values: a text becomes an exact value, or an error with a code."""
 
 from __future__ import annotations
 
@@ -31,26 +31,27 @@ Json = dict[str, Any]
 Fields = Mapping[str, Any]
 
 TEXT_TAG, MAPPING_TAG, LIST_TAG = "|text", "|mapping", "|list"
-"""Names of alternatives; they occur in the paths of errors and are skipped there."""
+"""Tags of the types of a union. Paths of pydantic errors contain them, and are cleaned of them."""
 
 MIN_EPSILON, MIN_RHO = Fraction(1, 10**12), Fraction(1, 10**18)
 """Below them no answer can be distinguished from noise."""
 
 MAX_EPSILON = Fraction(20)
-"""Above it an answer protects no one; e^20 is half a billion."""
+"""A larger epsilon protects no one: e^20 is half a billion."""
 
 MAX_BUDGET = Fraction(1000)
-"""A budget may last for many releases, but not mean `no limit`."""
+"""A budget for many releases may be larger, but must not mean "no limit"."""
 
 
 class AlreadyReportedError(Exception):
-    """A value cannot be used; why has been recorded, so what depends on it is silent."""
+    """A value has a problem that has been recorded, so its users report nothing more."""
 
 
 class SectionModel(BaseModel):
-    """A mapping with known keys only; its model is built when the first one is read.
+    """The base of the models of mappings in a spec. Unknown keys are errors.
 
-    A field that has been recorded as wrong is absent: to use it raises `AlreadyReportedError`.
+    A field with a recorded problem is absent, and its use raises `AlreadyReportedError`. A model is
+    built when it is first used.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -64,12 +65,12 @@ class SectionModel(BaseModel):
 
 
 def field_types(**types: Any) -> Fields:
-    """Fields by name, each with its type; one whose type has None may be absent."""
+    """The types of fields by name. A field whose type includes None is optional."""
     return types
 
 
 def extended_model(fields: Fields, base: type[SectionModel] = SectionModel) -> type[SectionModel]:
-    """A model with these fields after those of another."""
+    """A model with the fields of a base model, and then these fields."""
     given: Any = {
         key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
     }
@@ -79,23 +80,23 @@ def extended_model(fields: Fields, base: type[SectionModel] = SectionModel) -> t
 def invalid_value(
     code: str, /, *, at: tuple[str | int, ...] = (), **facts: object
 ) -> PydanticCustomError:
-    """Why a value is refused, in the words of a template.
+    """The error of a validator, with the code and the facts of a message.
 
-    The reader of specs adds the facts `name`, `found` and `key`. What is wrong stands `at` a
-    path below the value. Of `choices` the one that is nearest to the text, or to a fact
-    `meant`, is proposed.
+    `at` is the path of the problem below the value. The reader of the section adds the facts
+    `name`, `found` and `key`. If there are `choices`, the hint proposes the choice that is most
+    similar to the text, or to the fact `meant`.
     """
     return PydanticCustomError(code, "refused", {"at": at, "facts": facts})
 
 
 class ParsedText:
-    """A type that is read from a text by a function; `schema` describes it to editors."""
+    """A type that a function parses from a text; `schema` is its JSON Schema."""
 
     def __init__(self, reader: Callable[[str], Any], schema: Json) -> None:
         self._reader, self.schema = reader, schema
 
     def read(self, value: object) -> Any:
-        """The typed value of a scalar."""
+        """The value of a scalar, for pydantic."""
         if not isinstance(value, str):
             raise PydanticKnownError("string_type")
         try:
@@ -113,10 +114,10 @@ class ParsedText:
 
 
 class ExactNumber(ParsedText):
-    """An exact number within limits; a `whole` one is an `int`.
+    """An exact number within limits; with `whole`, an `int`.
 
-    The limits `above` and `below` are excluded, `least` and `most` are included. `divides` is
-    a multiple of every denominator that is allowed. Facts of its refusal may depend on the text.
+    The limits `above` and `below` are exclusive, `least` and `most` inclusive. Allowed denominators
+    divide `divides`. A fact of the error may be a function of the text.
     """
 
     def __init__(
@@ -174,9 +175,10 @@ NUMBER_SCHEMA = r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?(e-?[0-9]{1,3})?$"
 
 
 class Choice(ParsedText):
-    """One of a few words, each with a description for editors, or without one.
+    """One of several words, with or without descriptions for editors.
 
-    The words are a registry where they are a function: it is asked when a value is read.
+    If `options` is a function, it is called when a value is read, so that members of a registry can
+    be added. `meant` returns synonyms, each with the word that it means.
     """
 
     def __init__(
@@ -200,17 +202,17 @@ class Choice(ParsedText):
         options = self.options()
         if not any(options.values()):
             return {"type": "string", "enum": list(options)}
-        each = [{"const": name, "description": text} for name, text in options.items()]
-        return {"type": "string", "oneOf": each}
+        choices = [{"const": name, "description": text} for name, text in options.items()]
+        return {"type": "string", "oneOf": choices}
 
 
 def summaries_by_name(members: Iterable[Any]) -> dict[str, str]:
-    """The names of the members of a registry, each with the first line of its docstring."""
-    return {one.name: (type(one).__doc__ or "").strip().splitlines()[0] for one in members}
+    """The names of members of a registry, with the first lines of their docstrings."""
+    return {member.name: (type(member).__doc__ or "").strip().splitlines()[0] for member in members}
 
 
 class ListOrItem:
-    """A list, or a single item in its place."""
+    """A list, or a single item, which is read as a list of one."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -242,12 +244,12 @@ class _ByForm:
 
 
 ByForm = _ByForm()
-"""Tells the types of a union by their form: a text, a list or a mapping."""
+"""Chooses the type of a union by the form of the value: a text, a list or a mapping."""
 
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Number = Annotated[Fraction, ExactNumber()]
 GridNumber = Annotated[str, WithJsonSchema(ExactNumber().schema)]
-"""A number in the unit of a column: read once the column is known."""
+"""A number or day in the unit of a column, which is parsed when the column is known."""
 Texts = Annotated[list[Text], Field(min_length=1)]
 NumberPair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
@@ -269,12 +271,12 @@ Probability = Annotated[
 
 
 def limited_epsilon(most: Fraction) -> ExactNumber:
-    """An epsilon that protects, and lets an answer say something."""
+    """An epsilon from `MIN_EPSILON` to a limit."""
     return ExactNumber("epsilon-out-of-range", least=MIN_EPSILON, most=most)
 
 
 def limited_rho(most: Fraction) -> ExactNumber:
-    """A rho that protects, and lets an answer say something."""
+    """A rho from `MIN_RHO` to a limit."""
     return ExactNumber("rho-out-of-range", least=MIN_RHO, most=most)
 
 
@@ -284,11 +286,11 @@ def positive_number(example: str, most: int) -> ExactNumber:
 
 
 NO_FIXED_LIMIT = 10**9
-"""A limit of whole numbers whose true limit depends on other fields."""
+"""For whole numbers whose limit depends on other fields."""
 
 
 def whole_number(most: int, what: str) -> ExactNumber:
-    """A whole number from one on."""
+    """A whole number from 1 to a limit; `what` is what it counts, for the hint."""
     code = "not-in-range" if most < NO_FIXED_LIMIT else "not-in-range.open"
     return ExactNumber(code, least=1, most=most, whole=True, what=what)
 

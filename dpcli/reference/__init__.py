@@ -48,7 +48,7 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page about one word or error code: its meaning, an example, a fix, and related words.
+    """A page about one word or error code: meaning, example, fix, related words.
 
     The meaning has one or more paragraphs; those with indented lines are not refilled. `also` are
     other words that the page explains. Pages of keys list their uses, their values, and the meaning

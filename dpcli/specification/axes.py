@@ -211,7 +211,7 @@ def merge_ranges(positions: Iterable[int]) -> Ranges:
 
 
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:
-    """The candidates of a list, or at a step; all values of the column if neither is given."""
+    """The candidates of a list, or at a step; by default all values of the column."""
     if isinstance(node, SequenceNode):
         return _read_increasing(scalars_of(node), column)
     scalar = node.scalar("step") if isinstance(node, MappingNode) else None

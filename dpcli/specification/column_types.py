@@ -74,12 +74,12 @@ MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
 class ColumnModel(SectionModel):
-    """The declaration of a column; each type has a subclass and a line of `COLUMN_TYPES`."""
+    """The declaration of a column; each type is a subclass, listed in `COLUMN_TYPES`."""
 
     kind: ClassVar[str]
 
     def column(self, name: str, section: Section[Any]) -> Column:
-        """The declared column; `AlreadyReportedError` after all of its problems are recorded."""
+        """The declared column; raises `AlreadyReportedError` if it has problems."""
         raise NotImplementedError
 
 
@@ -241,7 +241,7 @@ def _require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]
 
 
 def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
-    """Checks that a cell can contain a text, and that spreadsheets show it if it is `published`.
+    """Checks that a cell can contain a text, and that it is safe to publish.
 
     Raises `AlreadyReportedError` after the problem is recorded.
     """

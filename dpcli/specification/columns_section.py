@@ -39,7 +39,7 @@ TYPE_SYNONYMS = {
 
 @dataclass
 class SpecContext:
-    """What the readers of all sections share: declared columns, privacy settings, and problems.
+    """What the readers of all sections share: columns, privacy settings, problems.
 
     A column with a wrong declaration is None, and its uses report nothing more. Without the section
     `columns`, `declared` is false, and names of columns report nothing. `names` are the names of

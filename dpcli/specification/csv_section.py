@@ -99,7 +99,7 @@ class CsvModel(SectionModel):
 
 
 def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -> Dialect:
-    """Reads the section. If it has `names`, all names in `columns` must be among them."""
+    """Reads the section. Its `names`, if any, must include all of `columns`."""
     if node is None:
         return UNDECLARED_DIALECT
     section = read_section(CsvModel, node, "`csv`")
@@ -141,7 +141,7 @@ def parse_dialect(fields: Mapping[str, str]) -> Dialect:
 
 
 def dialect_fields(dialect: Dialect) -> dict[str, str]:
-    """The fields of the section `csv` that differ from the default, as a spec writes them."""
+    """The fields of the section `csv` that differ from the defaults, as texts."""
     tab = dialect.delimiter == "\t"
     texts_and_defaults = {
         "delimiter": ("tab" if tab else dialect.delimiter, STANDARD_DIALECT.delimiter),

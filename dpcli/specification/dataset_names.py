@@ -35,7 +35,7 @@ SCRIPT_ALIASES = {"IDEOGRAPHIC": "CJK", "KATAKANA-HIRAGANA": "KATAKANA", "HALFWI
 
 
 def dataset_name_fault(text: str) -> dict[str, str] | None:
-    """What is `expected` instead of a wrong name, and `advice`; None if the name is right."""
+    """What is `expected` instead of a wrong name, and `advice`; else None."""
     if re.fullmatch(ASCII, text):
         return None
     for better, expected in (

@@ -52,7 +52,7 @@ def read_within_bounds(column: NumericColumn, scalar: ScalarNode, name: str) -> 
 
 
 def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, name: str) -> int:
-    """A number of steps as an integer. If it is not whole, the problem names the nearest ones."""
+    """A number of steps as an integer; the problem names the nearest whole numbers."""
     if steps.denominator == 1:
         return steps.numerator
     below, above = (readable_text((floor(steps) + side) * step) for side in (0, 1))
@@ -63,7 +63,7 @@ def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, nam
 def bounds_in_steps(
     section: Section[Any], bounds: Sequence[Fraction], step: Fraction
 ) -> tuple[int, int]:
-    """Bounds in whole steps that fit 64 bits; otherwise the problem says how to write them."""
+    """Bounds in whole steps that fit 64 bits; a problem says how to write them."""
     low, high = (bound / step for bound in bounds)
     if low.denominator == high.denominator == 1:
         most = max(abs(low), abs(high))
@@ -89,7 +89,7 @@ def bounds_in_steps(
 
 
 def proposed_step(node: MappingNode) -> str:
-    """The step that a message proposes for a `number` column: it makes 1,000 steps or more."""
+    """The step that a message proposes: it divides the range into 1,000 or more."""
     try:
         low, high = (parse_number(scalar.text) for scalar in scalars_of(node.get("bounds")))
     except ValueError:

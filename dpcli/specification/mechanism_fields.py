@@ -44,7 +44,7 @@ Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 
 
 class AnswerSettings(NamedTuple):
-    """The mechanisms that may answer an entry, its budget request, and its calibration."""
+    """The mechanisms that may answer an entry, its budget request and calibration."""
 
     mechanisms: tuple[Mechanism, ...]
     budget_request: BudgetRequest
@@ -61,7 +61,7 @@ def suitable_mechanisms(statistic: Statistic) -> list[Mechanism]:
 
 
 def single_key(section: Section[Any], keys: Collection[str], missing_code: str) -> str:
-    """The key of several that is written; `missing_code` is the problem if there is none."""
+    """The key of several that is written; without any, `missing_code` is reported."""
     given = [key for key in keys if section.has(key)]
     if not given:
         raise section.report(missing_code, ways=keys)

@@ -31,7 +31,7 @@ ValuedColumn = CategoryColumn | NumericColumn
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """The guarantee and the budget of a spec. The `place` of the budget is for messages."""
+    """The guarantee and the budget of a spec; the `place` is that of the budget."""
 
     unit: Unit
     neighbors: Neighbors
@@ -75,7 +75,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One column, how each record responds for it, and what is estimated from the responses.
+    """One column, how each record responds for it, and what is estimated.
 
     There are estimates for each group of the public columns `by`. The `steps` of post-processing
     are applied to them in order.
@@ -115,7 +115,7 @@ class Declarations:
 
 @dataclass(frozen=True, slots=True)
 class QualityCheck:
-    """The check before all statistics: an entry that counts, and the required minimums.
+    """The check before all statistics: an entry that counts, and the minimums.
 
     `min_rows` is the required number of rows. `min_readable` is the required share of readable
     cells, by name of column.
@@ -128,8 +128,9 @@ class QualityCheck:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A checked spec. `digest` is the SHA-256 of its text and of the `files` that it names.
+    """A checked spec.
 
+    `digest` is the SHA-256 of its text and of the `files` that it names.
     A spec of the central model has `entries`, and perhaps a `quality` check before them. A spec of
     the local model has `responses` instead: each record is randomized by itself, and the columns in
     `public` are collected without change. `rows_are` is the plural of what a row is. With
@@ -161,7 +162,7 @@ class Spec:
 
     @property
     def unit_noun(self) -> str:
-        """What the privacy unit is called: `person`, `row` or, in the local model, `record`."""
+        """What the privacy unit is called: `person`, `row`, or locally `record`."""
         person = isinstance(self.privacy.unit, PersonUnit)
         return "person" if person else "record" if self.is_local else "row"
 

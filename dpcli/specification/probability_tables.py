@@ -60,7 +60,7 @@ def table_from_mapping(
 
 
 def read_table_file(path: Path) -> bytes:
-    """The bytes of a file up to the limit; OSError or ValueError if it cannot be read."""
+    """The bytes of a file up to the limit; raises `OSError` or `ValueError`."""
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
 

@@ -169,7 +169,7 @@ class RequestReader:
                 raise section.report("grid-too-fine.product")
 
     def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
-        """The request with the declared bound, and that with the other bound if it is possible.
+        """The request with the declared bound, and that with the other if possible.
 
         The bounds are on single rows, or on the total of all rows of a person.
         """
@@ -206,7 +206,7 @@ class RequestReader:
 
 
 def _count_combinations(request: Request) -> int:
-    """How many combinations of cells the engine may distinguish, including missing ones."""
+    """How many combinations of cells, missing ones included, the engine may see."""
     axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
     sizes = [len(key) for key in axes if not key.is_private]
     columns = (request.column, request.label)

@@ -70,7 +70,7 @@ STEP_IS_NUMERIC = {"simplex": False, "clamp": True}
 
 
 class ResponseModel(SectionModel):
-    """How every record responds for one column, and what is estimated from the responses."""
+    """How every record responds for one column, and what is estimated from that."""
 
     column: Text
     mechanism: Annotated[
@@ -115,7 +115,7 @@ class _ResponseReader:
         self._randomized: dict[str, ScalarNode] = {}
 
     def response(self, node: MappingNode) -> Response:
-        """Reads one response; `AlreadyReportedError` after all of its problems are recorded."""
+        """Reads one response; raises `AlreadyReportedError` if it has problems."""
         section = read_section(ResponseModel, node, "a response")
         named_column, by = attempt(self._column, section), attempt(self._by, section)
         # The mechanism decides which other fields a response has.
@@ -229,7 +229,7 @@ class _ResponseReader:
         return match_labels(table, labelled, node.span)
 
     def _file(self, scalar: ScalarNode) -> ProbabilityTable:
-        """The table in a file. Problems are reported at the file name, with lines of the file."""
+        """The table in a file. Its problems are reported at the name of the file."""
         path, span = self._context.folder / scalar.text, scalar.span
         try:
             raw = read_table_file(path)

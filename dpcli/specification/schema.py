@@ -40,7 +40,7 @@ PLACES = {
 
 
 class _SchemaForEditors(GenerateJsonSchema):
-    """Generates a schema without titles, without defaults, and without null for absence."""
+    """Generates a schema without titles, defaults, and null for absence."""
 
     def default_schema(self, schema: Any) -> Json:
         return self.generate_inner(schema["schema"])
@@ -164,7 +164,7 @@ def _statistic_schema(definitions: Json) -> Json:
 
 
 def _rules_by_statistic(fields: Json) -> list[Json]:
-    """A rule for each statistic: the fields that it requires, and those that it refuses."""
+    """A rule for each statistic: the fields that it requires and refuses."""
     rules: list[Json] = []
     for statistic in statistics.STATISTICS:
         own = statistic.fields.model_fields

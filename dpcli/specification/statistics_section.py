@@ -69,7 +69,7 @@ ConditionForm = Annotated[Text | Texts | RangeModel, ByForm]
 
 
 class EntryModel(SectionModel):
-    """The fields of all entries: name, groups, conditions, mechanism, budget, post-processing."""
+    """The fields of all entries: name, groups, mechanism, budget, post-processing."""
 
     name: Annotated[
         str, ParsedText(_parse_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})
@@ -96,7 +96,7 @@ class EntryModel(SectionModel):
 
 @cache
 def entry_model(statistic: Statistic | None) -> type[SectionModel]:
-    """The model of an entry: the fields of all entries, and then those of its statistic."""
+    """The fields of all entries, followed by the fields of a statistic."""
     return extended_model(statistic.takes, EntryModel) if statistic else EntryModel
 
 
@@ -211,7 +211,7 @@ SECTIONS = {
 
 
 def entry_nodes(root: MappingNode, name: str) -> list[MappingNode]:
-    """The entries of a section. An empty section and entries of a wrong form are reported."""
+    """The entries of a section; an empty section and other forms are reported."""
     section, (empty, example) = root.sequence(name), SECTIONS[name]
     if section and not section.items:
         section.span.report(empty)
@@ -261,7 +261,7 @@ def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
 
 
 def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tuple[Entry, ...]:
-    """The entries. Those with private keys get the name of the entry that selects their groups.
+    """The entries; those with private keys name the entry that selects their groups.
 
     A missing selection is reported only if `all_valid`: otherwise it may be in an entry that was
     left out.

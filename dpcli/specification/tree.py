@@ -76,7 +76,7 @@ class Findings:
 
 
 class Span(NamedTuple):
-    """A part of one line, counted from one, and the findings that record its problems."""
+    """A part of one line, counted from one, and where its problems are recorded."""
 
     findings: Findings
     line: int
@@ -99,7 +99,7 @@ class Span(NamedTuple):
         return Place(self.findings.source, line, column, length, text)
 
     def report(self, code: str, /, **facts: object) -> AlreadyReportedError:
-        """Records a problem; a reader that cannot continue raises the error that this returns.
+        """Records a problem. A reader that cannot continue raises the result.
 
         The `facts` fill the template of the code. If they have a `word` and `choices`, the hint
         names the choice that is most similar to the word. If there is none, the hint is that of the

@@ -64,7 +64,7 @@ class Section(Generic[M]):
     invalid: frozenset[str] = frozenset()
 
     def require(self, *keys: str) -> None:
-        """Raises `AlreadyReportedError` if one of these fields is invalid; without keys, if any."""
+        """Raises `AlreadyReportedError` if one of these fields is invalid, or any."""
         if self.invalid & (set(keys) or self.invalid):
             raise AlreadyReportedError
 

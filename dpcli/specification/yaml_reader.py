@@ -41,7 +41,7 @@ TO_THE_END = MAX_BYTES
 
 
 def read_tree(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, str]:
-    """The tree of a text (None if it is unusable), its problems, and the decoded text."""
+    """The tree of a text (None if unusable), its problems, and the decoded text."""
     text = raw[: MAX_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
     findings = Findings(source, LINE_BREAK.split(text))
     with suppress(TooManyProblemsError, AlreadyReportedError):
@@ -77,7 +77,7 @@ def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:
 
 
 class _Reader:
-    """Builds the tree from the events of a YAML parser, up to limits of depth and size."""
+    """Builds the tree from the events of a YAML parser, within limits."""
 
     def __init__(self, text: str, findings: Findings) -> None:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -85,7 +85,7 @@ class _Reader:
         self._nodes = 0
 
     def document(self) -> MappingNode:
-        """The mapping of the only document; raises `AlreadyReportedError` if there is none."""
+        """The mapping of the only document; raises `AlreadyReportedError` without one."""
         next(self._events)
         start = next(self._events)
         if isinstance(start, yaml.StreamEndEvent):
@@ -195,7 +195,7 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
 
 
 def find_placeholders(node: Node, key: str = "") -> None:
-    """Reports every placeholder of a tree, so that later readers report nothing about it."""
+    """Reports every placeholder of a tree, and suppresses further problems there."""
     if isinstance(node, MappingNode):
         for name, (_, value) in node.pairs.items():
             find_placeholders(value, name)

@@ -33,7 +33,7 @@ GIVEN: dict[str, set[str]] = {
 
 
 def templates() -> Iterator[str]:
-    """Every code and variant that has words of its own."""
+    """Every code and variant that has a message of its own."""
     for name, table in reference.code_tables().items():
         if "message" in table or "expected" in table:
             yield name
@@ -58,7 +58,7 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
 
 
 def facts_of(code: str) -> dict[str, object]:
-    """The facts that the words of a code name, each with a value that fits."""
+    """The facts in the message of a code, each with a value of the right type."""
     template = reference.template(code)
     every = [template.get(key, "") for key in ("message", "expected", "hint")]
     fitting: dict[str, object] = {"text": "", "or": ["a", "b"], "and": ["a", "b"]}
@@ -72,7 +72,7 @@ def facts_of(code: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("code", list(templates()))
 def test_a_template_has_a_message_and_is_used(code: str) -> None:
-    """Every code with words, and every variant, occurs in the package and can be filled."""
+    """Every code and variant occurs in the package, and its message can be filled."""
     name, _, variant = code.partition(".")
     uses = [f'"{code}"', *([f'f"{name}.{{', f'variant_code("{name}"'] if variant else [])]
     places = [*PACKAGE, reference.FOLDER / "syntax_advice.toml"]

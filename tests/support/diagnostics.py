@@ -1,4 +1,4 @@
-"""Golden cases: a wrong text and the whole of what is told about it.
+"""Golden cases: wrong texts and the complete messages about them.
 
 A file holds cases of the form
 
@@ -85,7 +85,7 @@ class Case:
 
     @property
     def raw(self) -> bytes:
-        """The bytes that are loaded."""
+        """The bytes of the spec."""
         raw = BUILT[self.name] if self.text == "(built)" else f"{self.text}\n".encode()
         return raw if self.name.endswith("!") else completed(raw.decode()).encode()
 
@@ -94,7 +94,7 @@ class Case:
         return {problem.code for problem in self.failure().problems}
 
     def failure(self) -> SpecError:
-        """What loading the text raises."""
+        """The error that reading the text raises."""
         try:
             parse_spec(self.raw, "spec.yaml", FOLDER)
         except SpecError as failure:
@@ -119,7 +119,7 @@ def read_cases() -> list[Case]:
 
 
 def write_cases(cases: list[Case]) -> None:
-    """Every file anew with what is told now; to be read before it is kept."""
+    """Rewrites every file with the current messages; review the changes before a commit."""
     for file in {case.file for case in cases}:
         parts = [
             f"##### {case.name}\n{case.text}\n-----\n{case.diagnostics()}\n"

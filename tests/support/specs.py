@@ -1,4 +1,4 @@
-"""A small good spec; a text with some of its sections gets the others from here."""
+"""A small valid spec, which completes texts with only some of its sections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOCAL = {
 
 
 def completed(text: str) -> str:
-    """The text followed by every section that it does not have."""
+    """The text with the sections that are missing from it."""
     sections = LOCAL if re.search(r"^model: local", text, re.MULTILINE) else SECTIONS
     rest = [
         section

@@ -1,4 +1,4 @@
-"""A type of column of the tests alone, in one file; `toy_registry` has its registry line."""
+"""A type of column for tests, in one file; `toy_registry` adds it to the registry."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_every_system_error_is_described(number: int) -> None:
 
 
 def test_an_error_without_a_number_is_described() -> None:
-    """An error that only names itself, or that is no system error, has plain words as well."""
+    """An unknown error, or one that is not of the system, has a plain message too."""
     assert describe_system_error(OSError())[0] == "input or output error"
     assert describe_system_error(ValueError("embedded null byte"))[0] == "it is not a path"
 

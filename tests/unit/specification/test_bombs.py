@@ -16,7 +16,7 @@ FULL = MAX_BYTES - 2000
 
 
 def _fill(start: str, unit: str, end: str = "") -> str:
-    """A text just below the limit of size."""
+    """A text just below the size limit."""
     return start + unit * ((FULL - len(start) - len(end)) // len(unit)) + end
 
 
@@ -92,17 +92,17 @@ def test_there_are_many_bombs() -> None:
 
 @pytest.mark.parametrize("number", range(len(BOMBS)))
 def test_bombs_are_refused_at_once(number: int) -> None:
-    """A hostile text is told to be wrong in seconds at most, rendering included."""
+    """The problems of a hostile text are found and rendered within seconds."""
     begun = time.process_time()
-    told = _told(BOMBS[number])
+    rendered = _rendered_problems(BOMBS[number])
     # Under a second on an idle machine; what explodes takes minutes.
     assert time.process_time() - begun < 10
-    assert len(told) <= 101
-    assert max(map(len, told), default=0) < 3000
+    assert len(rendered) <= 101
+    assert max(map(len, rendered), default=0) < 3000
 
 
-def _told(text: str) -> list[str]:
-    """What is told about a text; nothing if it happens to be a good spec."""
+def _rendered_problems(text: str) -> list[str]:
+    """The rendered problems of a text; nothing if it is a valid spec."""
     try:
         parse_central_spec(text, "bomb.yaml")
     except SpecError as failure:
@@ -111,7 +111,7 @@ def _told(text: str) -> list[str]:
 
 
 def test_a_large_good_spec_loads() -> None:
-    """A spec near the limits of size is still read, and soon."""
+    """A spec near the limits of size is read within seconds."""
     values = ", ".join(f"v{number}" for number in range(90_000))
     text = completed(f"columns:\n  a: {{type: category, values: [{values}]}}")
     begun = time.process_time()

@@ -1,4 +1,4 @@
-"""Names of datasets: one spelling each, and a warning where two look alike."""
+"""Names of datasets have one spelling each; mixed scripts give a warning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CYRILLIC_A = "\N{CYRILLIC SMALL LETTER A}"
     ],
 )  # fmt: skip
 def test_letters_of_any_script_are_names(name: str) -> None:
-    """A composed name of letters, digits and the three marks is taken as it is."""
+    """A composed name of letters, digits and the three marks is accepted."""
     assert parse_central_spec(completed(f"dataset: {name}"), "spec.yaml").dataset == name
 
 
@@ -51,7 +51,7 @@ def problem(name: str) -> Problem:
 
 
 def test_a_decomposed_name_is_refused_with_its_composed_form() -> None:
-    """The hint has the form to write, and a character in which it differs."""
+    """The hint has the normalized name, and a character that differs."""
     found = problem("cafe\N{COMBINING ACUTE ACCENT}-x")
 
     assert found.code == "bad-name"
@@ -61,7 +61,7 @@ def test_a_decomposed_name_is_refused_with_its_composed_form() -> None:
 
 
 def test_characters_that_stand_for_others_are_refused() -> None:
-    """Full-width letters, ligatures and mathematical letters have a plain form to write."""
+    """Full-width letters, ligatures and mathematical letters are refused with a plain form."""
     for letter, plain in (
         ("\N{FULLWIDTH LATIN SMALL LETTER A}", "a"),
         ("\N{LATIN SMALL LIGATURE FI}", "fi"),
@@ -82,11 +82,11 @@ def test_two_names_never_have_one_composed_form(text: str) -> None:
 
 def test_mixed_scripts_are_warned_about() -> None:
     """A Cyrillic letter in a Latin word is named with its code point and its script."""
-    told = mixed_scripts_warning(f"t{CYRILLIC_A}xes")
+    warning = mixed_scripts_warning(f"t{CYRILLIC_A}xes")
 
-    assert told is not None
-    assert "t (U+0074, Latin)" in told
-    assert f"{CYRILLIC_A} (U+0430, Cyrillic)" in told
+    assert warning is not None
+    assert "t (U+0074, Latin)" in warning
+    assert f"{CYRILLIC_A} (U+0430, Cyrillic)" in warning
 
 
 @pytest.mark.parametrize(

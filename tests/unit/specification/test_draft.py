@@ -1,4 +1,4 @@
-"""A drafted spec asks for every decision, and passes once they are taken."""
+"""A draft has a placeholder for each decision, and is valid when all are made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DECISIONS = (
 
 
 def filled(text: str) -> str:
-    """A draft with every decision taken."""
+    """A draft with every decision made."""
     for question, answer in DECISIONS:
         text = text.replace(question, answer)
     return text
@@ -46,7 +46,7 @@ def test_a_draft_asks() -> None:
 
 
 def test_a_filled_draft_passes() -> None:
-    """Once the decisions are taken the draft is a good spec about the same columns."""
+    """With all decisions made, a draft is a valid spec of the same columns."""
     spec = parse_central_spec(filled(draft_spec(["age", "no", "a: b"], "survey")), "draft.yaml")
     assert [column.name for column in spec.columns] == ["age", "no", "a: b"]
     assert spec.dataset == "survey"
@@ -78,7 +78,7 @@ def test_many_names_of_a_draft_stand_on_lines_of_their_own() -> None:
 
 
 def test_a_dataset_that_is_no_name() -> None:
-    """A file name that cannot name a dataset is left to be decided."""
+    """A file name that cannot be the name of a dataset gives a placeholder."""
     assert "dataset: FILL_IN" in draft_spec(["age"], "my file")
 
 

@@ -1,4 +1,4 @@
-"""Good specs say exactly what they seem to say."""
+"""Valid specs are read exactly as written."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
 
 
 def column(declaration: str) -> Column:
-    """The column that a declaration makes."""
+    """The column of a declaration."""
     text = completed(f"columns:\n  x: {declaration}")
     return parse_central_spec(text, "spec.yaml").columns[0]
 
 
 def entry(fields: str) -> Entry:
-    """The entry that some fields make."""
+    """The entry of some fields."""
     return parse_central_spec(with_statistic(fields), "spec.yaml").entries[0]
 
 
@@ -51,7 +51,7 @@ def test_specs_of_the_repository(path: Path) -> None:
 
 
 def test_defaults() -> None:
-    """What may be left out has the documented value."""
+    """An optional key that is left out has the documented value."""
     spec = parse_central_spec(completed(""), "spec.yaml")
     assert spec.dataset == "d" and spec.confidence == Fraction(19, 20)
     assert spec.privacy.unit == RowUnit() and spec.privacy.neighbors is Neighbors.ADD_REMOVE
@@ -126,7 +126,7 @@ def test_columns(declaration: str, expected: Column) -> None:
 
 
 def test_column_names_are_exact() -> None:
-    """A name is taken as it is, whatever it looks like."""
+    """A name is read as a text, also if it looks like a number or a date."""
     names = [
         "^.*$",
         "*",
@@ -228,7 +228,7 @@ def test_gaussian() -> None:
 
 @pytest.mark.parametrize("field", ["column: x", "column: x, by: []", "where: {}"])
 def test_empty_groups_and_conditions(field: str) -> None:
-    """No groups and no conditions may be written as such."""
+    """An empty list of groups and an empty mapping of conditions are valid."""
     request = (
         parse_central_spec(
             with_column("{type: integer, bounds: [0, 1]}", f"statistic: count, {field}"), "s"
@@ -247,7 +247,7 @@ def test_an_entry_has_the_fields_of_its_statistic() -> None:
 
 
 def test_bytes_and_text_agree() -> None:
-    """A text and its bytes have one digest; a byte order mark and other line ends are read."""
+    """A text and its bytes have the same digest; a byte order mark and all line ends are read."""
     text = completed("")
     assert parse_central_spec(text, "a").digest == parse_central_spec(text.encode(), "b").digest
     marked = b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
@@ -267,7 +267,7 @@ def test_line_ends_do_not_move_places() -> None:
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
-    """A file that cannot be read is a problem of the spec, told in our words."""
+    """A file that cannot be read is a problem of the spec, with a message of dpcli."""
     large = tmp_path / "large.yaml"
     large.write_bytes(b"#" * (MAX_BYTES + 1))
     for path, code in [

@@ -173,7 +173,7 @@ VALUES = st.recursive(
 
 
 def problems_of(text: str | bytes) -> tuple[Problem, ...]:
-    """What is wrong with a text; nothing if it is a spec."""
+    """The problems of a text; nothing if it is a valid spec."""
     try:
         parse_spec(text, "fuzz.yaml")
     except SpecError as failure:
@@ -208,7 +208,7 @@ def test_any_text(text: str | bytes) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=60).map("".join))
 def test_any_yaml(text: str) -> None:
-    """Any mixture of the signs of YAML gives a spec or problems."""
+    """Any mixture of the special characters of YAML gives a spec or problems."""
     check(text)
 
 
@@ -233,7 +233,7 @@ def test_any_value_of_a_section(section: str, value: str) -> None:
 @settings(max_examples=500, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=5), VALUES)
 def test_any_response(fields: dict[str, str], public: str) -> None:
-    """A response with any fields, beside any public columns, gives a spec or problems."""
+    """A response with any fields, with any public columns, gives a spec or problems."""
     given_fields = {"column": "smoker", "mechanism": "randomized_response"} | fields
     text = ", ".join(f"{key}: {value}" for key, value in given_fields.items())
     check(completed(f"model: local\nresponses:\n  - {{{text}}}\npublic: {public}"))
@@ -258,7 +258,7 @@ def test_any_field(fields: dict[str, str], where: str) -> None:
 
 
 def test_lone_surrogates() -> None:
-    """A text that no bytes can hold is refused like any other."""
+    """A text that cannot be encoded as UTF-8 is refused like any other."""
     with pytest.raises(SpecError) as caught:
         parse_spec("dataset: \ud800", "fuzz.yaml")
     assert caught.value.problems[0].code == "not-utf8"

@@ -1,4 +1,4 @@
-"""What is told about wrong specs, word for word."""
+"""The messages about wrong specs, word for word."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ RECORDERS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _update() -> None:
-    """Rewrites the expectations when asked to."""
+    """Rewrites the expected messages with `UPDATE_CASES=1`."""
     if UPDATE:
         write_cases(CASES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_golden(case: Case) -> None:
-    """Every problem of a wrong spec is told in full, with place, caret and hint."""
+    """Every problem of a wrong spec is reported with place, caret and hint."""
     assert UPDATE or case.diagnostics() == case.expected
 
 
 def test_names_of_cases_differ() -> None:
-    """No case shadows another."""
+    """No two cases of a file have the same name."""
     names = [(case.file.name, case.name) for case in CASES]
     assert len(names) == len(set(names))
 
 
 def test_texts_keep_the_house_style() -> None:
-    """Messages and hints begin small, end without a full stop and never name pydantic."""
+    """Messages and hints begin in lower case, end without a period and never name pydantic."""
     for case in CASES:
         for problem in case.failure().problems:
             for text in (problem.message, problem.hint):

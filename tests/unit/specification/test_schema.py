@@ -1,4 +1,4 @@
-"""The JSON Schema accepts good specs and catches the usual slips."""
+"""The JSON Schema accepts valid specs and finds common mistakes."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def as_editors_read(node: Node) -> Any:
     return {key: as_editors_read(value) for key, (_, value) in node.pairs.items()}
 
 
-def complaints(text: str) -> list[str]:
-    """What the schema says against a text."""
+def schema_errors(text: str) -> list[str]:
+    """The errors of a text by the schema."""
     root, findings, _ = read_tree(text.encode(), "spec.yaml")
     assert root is not None and not findings
     return [error.message for error in VALIDATOR.iter_errors(as_editors_read(root))]
@@ -54,7 +54,7 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_specs_of_the_repository(path: Path) -> None:
     """Every spec in `specs/` validates."""
-    assert complaints(path.read_text(encoding="utf-8")) == []
+    assert schema_errors(path.read_text(encoding="utf-8")) == []
 
 
 GOOD = [
@@ -177,14 +177,14 @@ BAD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_good_specs(text: str) -> None:
-    """Good specs validate."""
-    assert complaints(text) == []
+    """Valid specs pass."""
+    assert schema_errors(text) == []
 
 
 @pytest.mark.parametrize("text", BAD)
 def test_usual_slips(text: str) -> None:
-    """A typical slip fails validation."""
-    assert complaints(text)
+    """A common mistake fails validation."""
+    assert schema_errors(text)
 
 
 def shapes() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -235,8 +235,8 @@ def test_no_use_is_idle() -> None:
             assert json.dumps(use.says)[1:-1] in text, (page.name, use.says)
 
 
-def test_the_schema_beside_the_specs() -> None:
-    """`specs/spec.schema.json` is what `dpcli schema` prints; it makes a new one."""
+def test_the_stored_schema_is_current() -> None:
+    """`specs/spec.schema.json` is the output of `dpcli schema`."""
     shipped = (SPECS[0].parent / "spec.schema.json").read_text(encoding="utf-8")
 
     assert shipped == json.dumps(SCHEMA, indent=2) + "\n"
@@ -244,7 +244,7 @@ def test_the_schema_beside_the_specs() -> None:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_specs_name_their_schema(path: Path) -> None:
-    """The first line of each spec in `specs/` tells editors which schema it has."""
+    """The first line of each spec in `specs/` names its schema for editors."""
     first = path.read_text(encoding="utf-8").splitlines()[0]
 
     assert first == "# yaml-language-server: $schema=spec.schema.json"

@@ -1,4 +1,4 @@
-"""Reading goes on after a problem, and what depends on an unreadable value is silent."""
+"""Reading continues after a problem; uses of a wrong value report nothing more."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def even(word: ScalarNode) -> int:
 
 
 def words(*texts: str) -> tuple[list[ScalarNode], Findings]:
-    """Words one after the other on a line, and their problems so far."""
+    """Scalars on one line, and their problems so far."""
     findings = Findings("spec.yaml", [" ".join(texts)])
     return [
         ScalarNode(text, Span(findings, 1, 1 + 2 * n, 1)) for n, text in enumerate(texts)
@@ -48,7 +48,7 @@ def words(*texts: str) -> tuple[list[ScalarNode], Findings]:
 
 
 def test_an_unreadable_value_is_reported_once() -> None:
-    """What was read in vain can be asked for again and again, and is silent."""
+    """A value with a problem can be used several times, and reports nothing more."""
     (odd,), findings = words("3")
     read = attempt(even, odd)
     for _ in range(2):
@@ -58,7 +58,7 @@ def test_an_unreadable_value_is_reported_once() -> None:
 
 
 def test_all_items_are_read_before_one_is_given_up() -> None:
-    """`read_all` reports every problem; `readable` keeps the other items."""
+    """`read_all` reports every problem; `read_valid` keeps the other items."""
     every, findings = words("1", "2", "3")
     with pytest.raises(AlreadyReportedError):
         read_all(even, every)
@@ -67,7 +67,7 @@ def test_all_items_are_read_before_one_is_given_up() -> None:
 
 
 def test_a_suppressed_place_reports_nothing_more() -> None:
-    """After a placeholder nothing more is reported where it stands."""
+    """After a placeholder nothing more is reported at its place."""
     (word,), findings = words("1")
     word.span.report_and_suppress("placeholder", text="FILL_IN")
     with pytest.raises(AlreadyReportedError):
@@ -77,7 +77,7 @@ def test_a_suppressed_place_reports_nothing_more() -> None:
 
 @pytest.mark.parametrize("text", ["first: 1\nsecond: x", "first: 1"])
 def test_a_wrong_field_cannot_be_used_by_mistake(text: str) -> None:
-    """The other fields are read; one that is wrong or missing raises at each use."""
+    """Valid fields are read; a wrong or missing field raises an error at each use."""
     root, findings = tree(text)
     part = read_section(Two, root, "the two")
     assert part.values.first == 1 and part.invalid == {"second"}
