@@ -1,7 +1,7 @@
-"""The questions, as data: what each row, or each person, adds to which cell.
+"""Queries as data: what each row, or each user, adds to which cell.
 
-A query says nothing of how it is computed. The engine executes it, the plan
-prints it, and a few lines of plain Python in the tests recompute it.
+A query does not say how it is computed. The engine executes it, the plan prints it, and a
+plain-Python evaluator in the tests recomputes it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 
-FINE = 1 << 10
-"""Steps of the grid that coefficients can move by; rounding to it adds one more."""
+GRID_STEPS = 1 << 10
+"""The steps of the grid in the largest change of a coefficient; rounding adds one more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A row passes when its value lies in one of the inclusive whole ranges."""
+    """A row passes if its value lies in one of the ranges, whose ends are included."""
 
     column: CategoryColumn | NumericColumn
     ranges: tuple[tuple[int, int], ...]
@@ -31,25 +31,25 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A numeric column minus a public whole number of steps."""
+    """A numeric column minus a public offset, in whole steps of the column."""
 
     column: NumericColumn
     offset: int = 0
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and greatest value of the factor, in steps."""
+        """The least and the greatest value of the factor, in steps."""
         low, high = self.column.limits
         return low - self.offset, high - self.offset
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What is asked of rows: in which cells they lie, and which of them count.
+    """Which rows count, and in which cell each of them lies.
 
-    `by` are the groups, `items` axes within each group. A row is skipped when it
-    fails a condition, when a column it needs is missing, or when it lies in no cell.
-    `present` names columns that must not be missing beyond those in use.
+    `by` are the axes of the groups, `items` the axes within each group. A row is skipped if it
+    fails a condition of `where`, if a value that the query uses is missing, or if it lies in no
+    cell. Values of the columns in `present` must not be missing either.
     """
 
     by: tuple[Key, ...] = ()
@@ -60,58 +60,58 @@ class Query:
     @property
     @abstractmethod
     def row_contribution(self) -> RowContribution:
-        """The least and the most that one row (or one person) can add to one cell."""
+        """The least and the most that one row (or one user) can add to one cell."""
 
     @cached_property
     def axes(self) -> tuple[Key, ...]:
-        """All axes, groups first."""
+        """All axes, those of the groups first."""
         return self.by + self.items
 
     @cached_property
     def grouping_axes(self) -> tuple[Key, ...]:
-        """The axes that rows are grouped by to answer it."""
+        """The axes by which the engine groups rows to answer the query."""
         return self.axes
 
     @cached_property
     def has_private_groups(self) -> bool:
-        """Whether its groups are private: known from the data alone."""
+        """Whether only the data say which groups there are."""
         return any(key.is_private for key in self.by)
 
     @cached_property
     def cells(self) -> int | None:
-        """How many numbers the query asks for; None if its groups are private."""
+        """How many numbers the answer has; None if the groups are private."""
         return None if self.has_private_groups else prod(len(key) for key in self.axes)
 
     @cached_property
     def cells_per_group(self) -> int:
-        """How many numbers it asks for in each group."""
+        """How many numbers the answer has in each group."""
         return prod(len(key) for key in self.items)
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The columns whose values the answer is made of, beyond axes and conditions."""
+        """The columns whose values the query computes with, besides axes and conditions."""
         return ()
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads, each once."""
+        """Every column that the query reads, without repetition."""
         axes = (key.column for key in self.grouping_axes)
         conditions = (condition.column for condition in self.where)
         return tuple(dict.fromkeys((*axes, *conditions, *self.present, *self.operands)))
 
     @cached_property
     def may_skip(self) -> bool:
-        """Whether some row could add nothing anywhere."""
+        """Whether a row can add nothing to any cell."""
         return bool(self.where) or any(column.missing is None for column in self.columns)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearQuery(Query):
-    """For each cell, the sum over its rows of a product of factors, less an offset.
+    """For each cell, the sum over its rows of a product of factors minus an offset.
 
-    No factor means that every row adds one. With `user_clamp`, what the rows of one
-    person add to one cell is first added up and then clamped to this range, in
-    steps; a person without a row that counts adds nothing.
+    Without factors every row adds one. With `user_clamp`, what the rows of one user add to one
+    cell is summed first and then clamped to this range, in steps. A user without a row that
+    counts adds nothing.
     """
 
     factors: tuple[Factor, ...] = ()
@@ -129,11 +129,10 @@ class LinearQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """The least and the most that one row can add to one cell.
+        """The least and the most that one row (with `user_clamp`, one user) can add to one cell.
 
-        Interval arithmetic over the declared bounds, where a factor that occurs twice
-        is a square; widened to include zero for rows that may be skipped. With
-        `user_clamp`, what one person can add to one cell.
+        This is interval arithmetic over the declared bounds. A factor that occurs twice is a
+        square. The range includes zero if a row can be skipped.
         """
         low, high = 1, 1
         for factor in dict.fromkeys(self.factors):
@@ -157,7 +156,7 @@ def _power(limits: tuple[int, int], exponent: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class DistinctQuery(Query):
-    """For each cell, how many different values its rows have in a column."""
+    """For each cell, the number of distinct values that its rows have in a column."""
 
     column: Column
 
@@ -168,21 +167,21 @@ class DistinctQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """A row adds one value at most, and none that is there already.
+        """From zero to one.
 
-        Nor does a person with several rows add more than one for each, so the table
-        for sums of numbers from zero to one holds.
+        A row adds at most one value, and none if the value is there already. A user adds at most
+        one value for each row, so the sensitivity is that of a sum of numbers from zero to one.
         """
         return RowContribution(0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadabilityQuery(Query):
-    """How many rows there are, and for each column readable less unreadable cells.
+    """The number of rows, and for each column its readable minus its unreadable cells.
 
-    A cell is readable when it can be read as the column declares; `checked` are the columns
-    without the constants that replace other cells. Every row adds one to the number of
-    rows, and one or minus one to each column. Without `with_rows`, columns alone.
+    A cell is readable if it can be read as the column declares. The columns in `checked` have no
+    constants that replace unreadable cells. Every row adds one to the number of rows, and one or
+    minus one to each column. Without `with_rows` the answer has no number of rows.
     """
 
     checked: tuple[Column, ...]
@@ -195,12 +194,12 @@ class ReadabilityQuery(Query):
 
     @cached_property
     def cells(self) -> int:
-        """One number for the rows, and one for each column."""
+        """One number for the rows if asked for, and one for each column."""
         return len(self.checked) + int(self.with_rows)
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """What one row can add to one number."""
+        """From minus one to one; exactly one if no column is checked."""
         return RowContribution(-1 if self.checked else 1, 1)
 
 
@@ -208,12 +207,13 @@ class ReadabilityQuery(Query):
 class RidgeQuery(Query):
     """The coefficients of a ridge regression, in whole steps of a grid.
 
-    Every column is taken from its center and divided by its half-width, so that it lies in
-    [-1, 1]; a column of ones goes first. The coefficients minimise, over the rows,
+    Every column is centered and divided by its half-width, so that it lies in [-1, 1]. A column
+    of ones comes first. The coefficients minimize, over the rows,
 
         sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,
 
-    with n the greater of `rows` and the number of rows, and are rounded to `grid`.
+    where n is the greater of `rows` and the number of rows. They are rounded to `grid`.
+    Raises ValueError if there is no bound: without a ridge above zero or without rows.
     """
 
     outcome: Factor
@@ -227,7 +227,7 @@ class RidgeQuery(Query):
 
     @cached_property
     def change(self) -> Fraction:
-        """What replacing a row changes in L2, at most.
+        """The most that replacing a row changes the coefficients, in L2.
 
         2 (N M + P M^2)/(n ridge) with M^2 = k coefficients, N = 1 and P = 1/sqrt(ridge), rounded
         up; `LinearRegression` has the proof.
@@ -237,12 +237,12 @@ class RidgeQuery(Query):
 
     @cached_property
     def grid(self) -> Fraction:
-        """The step of the coefficients: a power of two, at most 1/`FINE` of the `change`."""
-        return round_down(self.change / FINE, 1)
+        """The step of the coefficients: a power of two, at most 1/`GRID_STEPS` of the `change`."""
+        return round_down(self.change / GRID_STEPS, 1)
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """What replacing a row changes, in steps: rounding adds one for each coefficient."""
+        """The most that replacing a row changes, in steps; rounding adds one per coefficient."""
         size, steps = self.cells, self.change / self.grid
         root = sqrt_up(Fraction(size))
         return Sensitivity(
@@ -251,12 +251,12 @@ class RidgeQuery(Query):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The outcome and the inputs."""
+        """The outcome, then the inputs."""
         return tuple(factor.column for factor in (self.outcome, *self.inputs))
 
     @cached_property
     def cells(self) -> int:
-        """How many coefficients there are."""
+        """One for each input, and the intercept."""
         return len(self.inputs) + 1
 
     @cached_property
@@ -266,7 +266,8 @@ class RidgeQuery(Query):
 
     @cached_property
     def moments(self) -> tuple[LinearQuery, ...]:
-        """The sums that it is made of: of products of ones, inputs and outcome, in pairs."""
-        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
+        """The sums from which it is computed: of products of any two of one, inputs and outcome."""
+        factors = (*self.inputs, self.outcome)
+        terms: list[tuple[Factor, ...]] = [(), *((factor,) for factor in factors)]
         pairs = combinations_with_replacement(terms, 2)
         return tuple(LinearQuery(factors=first + second) for first, second in pairs)

@@ -1,4 +1,4 @@
-"""Choices: the scores of candidates, by which some of them are chosen."""
+"""Score functions: how good each candidate of a private selection is."""
 
 from __future__ import annotations
 
@@ -13,40 +13,39 @@ from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries import Query
 
 Points = tuple[int, ...] | range
-"""Rising whole numbers: steps of a grid, or places."""
+"""Increasing whole numbers: steps of a grid, or indices."""
 
 
 @dataclass(frozen=True)
 class ScoreFunction(ABC):
-    """How good each candidate is, as a whole number; more is better.
+    """How good each candidate is, as a whole number; the best has the greatest.
 
-    Rows are counted in classes, and a utility makes the score of every candidate of
-    the counts of one group. The classes of the candidates themselves have these `places`.
+    The rows of a group are counted in classes. The scores of all candidates are computed from
+    these counts. `candidate_classes` has the index of the class of each candidate.
     """
 
-    places: Points
+    candidate_classes: Points
 
     @property
     def candidates(self) -> int:
         """How many candidates there are."""
-        return len(self.places)
+        return len(self.candidate_classes)
 
     @property
     def row_contribution(self) -> RowContribution:
-        """How much a row changes the distance of scores, for the table of sensitivities.
+        """How much a row changes the difference of two scores, for the table of sensitivities.
 
-        What matters for a choice is the range of a change: the most that one
-        candidate gains on another. `max_abs` bounds it where a row comes or goes, and
-        `high - low` where a row changes. Unless a utility says otherwise, from -1 to 1.
+        A selection depends on differences of scores alone. `max_abs` bounds the change of a
+        difference if a row is added or removed, `high - low` if a row is replaced. The default
+        is from -1 to 1.
         """
         return RowContribution(-1, 1)
 
     @abstractmethod
     def scores(self, counts: Array) -> Array:
-        """The score of each candidate (columns) in each group (rows).
+        """The scores, an array of whole numbers of shape (groups, candidates).
 
-        `counts` has a row for each group and a column for each class, of whole numbers
-        that cannot overflow.
+        `counts` has the shape (groups, classes); its dtype is wide enough for the scores.
         """
 
 
@@ -54,8 +53,8 @@ class ScoreFunction(ABC):
 class Frequency(ScoreFunction):
     """The number of rows of each category.
 
-    Sensitivity: a row that comes raises one score by one and lowers none, so the distance
-    of two scores changes by 1; where a row changes, one rises and another falls: 2.
+    Sensitivity: adding a row raises one score by one and lowers none, so the difference of two
+    scores changes by 1. Replacing a row raises one score and lowers another: 2.
     """
 
     def scores(self, counts: Array) -> Array:
@@ -65,17 +64,17 @@ class Frequency(ScoreFunction):
 
 @dataclass(frozen=True)
 class Rank(ScoreFunction):
-    """By how many rows a candidate misses the quantile; the score is that below zero.
+    """Minus the number of rows by which the rank of a candidate misses a quantile.
 
-    Of n rows, `below` lie below the candidate and `above` above it. The quantile q
-    is right for it if q n lies between `below` and n - `above`, ends included; else the
-    distance to the nearer end is what it misses by. Scores count rows in units of
-    1/d, with q = p/d in lowest terms, so they are whole numbers.
+    Of n rows, `below` have values below the candidate and `above` have values above it. The
+    candidate is a quantile q if q n lies between `below` and n - `above`, ends included.
+    Otherwise it misses by the distance to the nearer end. Scores count rows in units of 1/d,
+    with q = p/d in lowest terms, so they are whole numbers.
 
-    Sensitivity: score = -max(0, d below - p n, p n - d (n - above)). A row that comes or
-    goes changes d below - p n by d - p or -p, and the other term likewise. One candidate
-    can gain as much as another loses, so their distance changes by 2 max(p, d - p) at
-    most; where a row changes, by 2 d.
+    Sensitivity: score = -max(0, d below - p n, p n - d (n - above)). Adding or removing a row
+    changes d below - p n by at most max(p, d - p), and the other term likewise. One candidate
+    can gain as much as another loses, so the difference of two scores changes by at most
+    2 max(p, d - p). If a row is replaced, the difference changes by at most 2 d.
     """
 
     quantile: Fraction
@@ -87,41 +86,41 @@ class Rank(ScoreFunction):
         return RowContribution(-2 * part, 2 * (whole - part))
 
     def scores(self, counts: Array) -> Array:
-        """Minus the distance of ranks, in units of 1/d rows."""
+        """Minus the distance of the ranks, in units of 1/d rows."""
         part, whole = self.quantile.numerator, self.quantile.denominator
-        upto = np.cumsum(counts, axis=1)
-        wanted = part * upto[:, -1:]
-        if len(self.places) == counts.shape[1]:
-            # Places rise, so that every class is a candidate's.
-            below = upto - counts
+        up_to = np.cumsum(counts, axis=1)
+        target = part * up_to[:, -1:]
+        if len(self.candidate_classes) == counts.shape[1]:
+            # Indices increase, so every class belongs to a candidate.
+            below = up_to - counts
         else:
-            places = np.array(self.places)
-            below, upto = upto[:, places] - counts[:, places], upto[:, places]
-        missed = np.maximum(whole * below - wanted, wanted - whole * upto)
-        scores: Array = -np.maximum(missed, 0)
+            classes = np.array(self.candidate_classes)
+            below, up_to = up_to[:, classes] - counts[:, classes], up_to[:, classes]
+        distance = np.maximum(whole * below - target, target - whole * up_to)
+        scores: Array = -np.maximum(distance, 0)
         return scores
 
 
 @dataclass(frozen=True)
 class Accuracy(ScoreFunction):
-    """The number of rows that a threshold decides correctly.
+    """The number of rows that a threshold classifies correctly.
 
-    A threshold t calls rows with a value of t or more true, and others false; it is right
-    about a row when the row's `label` says the same. Finding the threshold that is right
-    most often is learning a threshold function in private (Kasiviswanathan, Lee, Nissim,
+    A threshold t predicts true for values of t or more, and false for others. A prediction is
+    correct if the `label` of the row is the same. To choose the threshold with the most correct
+    predictions is to learn a threshold function privately (Kasiviswanathan, Lee, Nissim,
     Raskhodnikova and Smith 2011).
 
-    Sensitivity: a row that is added or removed changes each score by one or not at all, all
-    in one direction: 1. Where a row changes, one score may rise and another fall: 2.
+    Sensitivity: adding or removing a row changes each score by one or not at all, all in one
+    direction: 1. Replacing a row can raise one score and lower another: 2.
     """
 
     def scores(self, counts: Array) -> Array:
-        """Rows below that are false, and rows from the threshold on that are true."""
+        """The false rows below the threshold plus the true rows from the threshold on."""
         false, true = counts[:, 0::2], counts[:, 1::2]
-        places = np.array(self.places)
-        below = (np.cumsum(false, axis=1) - false)[:, places]
-        upwards = np.cumsum(true[:, ::-1], axis=1)[:, ::-1][:, places]
-        scores: Array = below + upwards
+        classes = np.array(self.candidate_classes)
+        false_below = (np.cumsum(false, axis=1) - false)[:, classes]
+        true_from = np.cumsum(true[:, ::-1], axis=1)[:, ::-1][:, classes]
+        scores: Array = false_below + true_from
         return scores
 
 
@@ -129,13 +128,13 @@ class Accuracy(ScoreFunction):
 class Revenue(ScoreFunction):
     """A price times the number of rows whose value is at least that price.
 
-    Each row is an offer; at a price p everyone who offers p or more buys, and pays p
+    Each row is an offer. At a price p everyone who offers p or more buys and pays p
     (McSherry and Talwar 2007, the digital goods auction).
 
-    Sensitivity: a row that is added or removed changes the revenue of the prices up to its
-    offer by the price itself, all in one direction, and of others by nothing. So the
-    difference of two scores changes by at most the highest price. Where an offer changes,
-    the prices between old and new offer change by themselves, again in one direction.
+    Sensitivity: adding or removing a row changes the revenue at each price up to its offer by
+    that price, all in one direction, and leaves the others. So the difference of two scores
+    changes by at most the highest price. Replacing a row changes the revenue at each price
+    between the old and the new offer by that price, again all in one direction.
     """
 
     prices: Points
@@ -148,17 +147,19 @@ class Revenue(ScoreFunction):
     def scores(self, counts: Array) -> Array:
         """Price times buyers, in steps of the price."""
         buyers = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-        scores: Array = buyers[:, np.array(self.places)] * np.array(self.prices, counts.dtype)
+        scores: Array = buyers[:, np.array(self.candidate_classes)] * np.array(
+            self.prices, counts.dtype
+        )
         return scores
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreQuery(Query):
-    """For each group, the utility of every candidate, of which some are chosen.
+    """For each group, the score of every candidate; `k` of them are then chosen.
 
-    Rows are counted along `classes`, the last one fastest, and `score_function` turns the
-    counts of a group into scores. `k` candidates are chosen one after another, each
-    from those that are left.
+    Rows are counted along the axes `classes`, the last one fastest. `score_function` computes
+    the scores of a group from these counts. Candidates are chosen one after another, each from
+    those that are left.
     """
 
     classes: tuple[Key, ...]
@@ -171,15 +172,15 @@ class ScoreQuery(Query):
 
     @cached_property
     def grouping_axes(self) -> tuple[Key, ...]:
-        """The groups, and the classes in which rows are counted."""
+        """The axes of the groups, then those of the classes."""
         return self.by + self.classes
 
     @cached_property
     def cells_per_group(self) -> int:
-        """How many candidates each group has."""
+        """One score for each candidate."""
         return self.score_function.candidates
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """How much one row can change the distance of the scores of a group."""
+        """How much one row can change the difference of two scores of a group."""
         return self.score_function.row_contribution

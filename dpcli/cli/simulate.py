@@ -20,9 +20,9 @@ from dpcli.report.json_text import json_text
 from dpcli.report.simulation import (
     HEADING,
     SimulationReport,
-    broken_problems,
     is_simulation,
     simulation_report,
+    violation_problems,
 )
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
@@ -74,8 +74,8 @@ def simulate(
     else:
         _print(report, quiet=quiet)
     sys.stdout.flush()
-    if findings.broken:
-        raise DpcliError(broken_problems(findings))
+    if findings.violations:
+        raise DpcliError(violation_problems(findings))
     if into is not None:
         publish({into: json_text(report.facts).encode()})
     require_plan_fits(plan)

@@ -21,7 +21,7 @@ from dpcli.report.json_text import Fact, Facts, JsonNumber
 
 if TYPE_CHECKING:
     from dpcli.simulation.noise_test import Observed
-    from dpcli.simulation.trials import Trials
+    from dpcli.simulation.trials import SelectedGroups, SimulationResult
 
 HEADING = "simulation: synthetic data made from the spec, no release"
 """What stands above everything that a simulation states."""
@@ -75,11 +75,11 @@ class SimulationReport:
     notes: list[str]
 
 
-def simulation_report(findings: Trials) -> SimulationReport:
+def simulation_report(findings: SimulationResult) -> SimulationReport:
     """What is stated about a simulation."""
-    plan, entries = findings.plan, findings.entries
-    answers = [[trial.row for trial in entry.query_trials] for entry in entries]
-    numbers = [[item.row for item in entry.published] for entry in entries]
+    plan, entries = findings.plan, findings.statistics
+    answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
+    numbers = [[item.observed for item in entry.published] for entry in entries]
     explained = list(_notes(findings))
     facts: Facts = {
         "simulation": True,
@@ -89,21 +89,20 @@ def simulation_report(findings: Trials) -> SimulationReport:
         "dummy": {
             "rows": findings.rows,
             "people": findings.people,
-            "people_above_max_rows": findings.above,
+            "people_above_max_rows": findings.people_above_limit,
             "seed": findings.seed,
         },
         "runs": findings.runs,
-        "readings": findings.readings,
+        "readings": findings.samplings,
         "stopped_by_quality": findings.stopped,
         "confidence": plan.spec.confidence,
         "fits": plan.fits,
-        "kept": not findings.broken,
+        "kept": not findings.violations,
         "statistics": [
             {
                 "name": entry.name,
                 "statistic": entry.statistic,
-                "groups": entry.shown
-                and {"in_dummy": entry.shown.groups, "shown_on_average": _fact(entry.shown.shown)},
+                "groups": _group_facts(entry.selected_groups),
                 "answers": [_facts(row) for row in asked],
                 "published": [_facts(row) for row in published],
             }
@@ -124,11 +123,15 @@ def simulation_report(findings: Trials) -> SimulationReport:
         note("simulation.published"): _table(PUBLISHED, findings, numbers),
     }
     groups = [
-        note("simulation.groups", name=name, shown=rounded_text(found.shown), groups=found.groups)
-        for name, found in ((one.name, one.shown) for one in entries)
-        if found is not None
+        note("simulation.groups", name=entry.name, shown=rounded_text(g.average), groups=g.groups)
+        for entry in entries
+        if (g := entry.selected_groups) is not None
     ]
     return SimulationReport(facts, what, tables, [*groups, *explained])
+
+
+def _group_facts(found: SelectedGroups | None) -> Fact:
+    return found and {"in_dummy": found.groups, "shown_on_average": _fact(found.average)}
 
 
 def _facts(row: Observed) -> Facts:
@@ -142,7 +145,7 @@ def _fact(value: int | str | Fraction | None) -> Fact:
 
 
 def _table(
-    columns: Mapping[str, str], findings: Trials, rows: Sequence[Sequence[Observed]]
+    columns: Mapping[str, str], findings: SimulationResult, rows: Sequence[Sequence[Observed]]
 ) -> TextTable:
     """The rows of all entries, each named once, without the columns that are empty."""
     percent = exact_or_up(findings.plan.spec.confidence * 100)
@@ -151,7 +154,7 @@ def _table(
             "statistic": entry.name if place == 0 else "",
             **{heading.format(percent): _cell(key, row) for key, heading in columns.items()},
         }
-        for entry, own in zip(findings.entries, rows, strict=True)
+        for entry, own in zip(findings.statistics, rows, strict=True)
         for place, row in enumerate(own)
     ]
     kept = [key for key in (lines[0] if lines else ()) if any(line[key] for line in lines)]
@@ -172,13 +175,13 @@ def _cell(key: str, row: Observed) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _notes(findings: Trials) -> Iterator[str]:
+def _notes(findings: SimulationResult) -> Iterator[str]:
     """What the findings mean, and what not."""
     plan = findings.plan
     unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.statistics]
     yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
     if isinstance(unit, PersonUnit):
-        above, people = findings.above or 0, findings.people or 0
+        above, people = findings.people_above_limit or 0, findings.people or 0
         yield note("simulation.limits", above=above, people=people, rows=unit.max_rows)
     if findings.stopped is not None:
         stopped, runs, rows = findings.stopped, findings.runs, findings.rows
@@ -189,10 +192,10 @@ def _notes(findings: Trials) -> Iterator[str]:
         yield note("simulation.selected", too_large=note("selections.too_large"))
     if any(entry.post for entry in entries):
         yield note("simulation.post")
-    yield from (one.message for one in broken_problems(findings))
+    yield from (one.message for one in violation_problems(findings))
 
 
-def broken_problems(findings: Trials) -> list[Problem]:
+def violation_problems(findings: SimulationResult) -> list[Problem]:
     """For each query whose noise is not what the plan states: what was observed instead."""
     return [
         make_problem(
@@ -202,10 +205,10 @@ def broken_problems(findings: Trials) -> list[Problem]:
             verdict=asked.verdict.value if asked.verdict else "",
             predicted=rounded_text(asked.predicted, DIGITS),
             percent=exact_or_up(findings.plan.spec.confidence * 100),
-            observed=rounded_text(Fraction(asked.row["observed95"] or 0), DIGITS),
+            observed=rounded_text(Fraction(asked.observed["observed95"] or 0), DIGITS),
             count=asked.errors.compared,
         )
-        for name, asked in findings.broken
+        for name, asked in findings.violations
     ]
 
 
@@ -235,11 +238,8 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
         for (name, item), change in shifts.items()
     ]
     limited = found["people"] is not None
-    notes = [
-        note(
-            f"simulation.{'source' if limited else 'unlimited'}", units=plan.spec.rows_are, **found
-        )
-    ]
+    source = "simulation.source" if limited else "simulation.unlimited"
+    notes = [note(source, units=plan.spec.rows_are, **found)]
     for (name, item), change in shifts.items() if limited else ():
         key, words = "changed" if change else "unchanged", f"{name} {item}".strip()
         notes.append(note(f"simulation.{key}", name=words, change=exact_or_up(change)))

@@ -1,5 +1,10 @@
-"""A plan tried out on synthetic rows; it knows of no other rows.
+"""Simulation: a plan tried on synthetic rows, generated from a spec and a seed.
 
-`SyntheticDataset` generates its rows itself from a spec, and opens the exact answers about these
-rows alone. No function here takes rows or a path to read, so no finding is about a real person.
+`simulate` in `trials.py` runs the whole pipeline many times and returns a `SimulationResult`; open
+it first. `SyntheticDataset` in `synthetic.py` generates the rows, with the cells of
+`synthetic_cells.py`. A `SyntheticRun` is one pass over them: exact answers, and answers with noise.
+`noise_test.py` compares the observed errors with the noise that the plan states.
+
+Privacy: a `SyntheticDataset` opens exact answers about its own rows alone. No function here takes
+rows or a path to read, so no result is about a real person.
 """

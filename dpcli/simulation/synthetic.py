@@ -1,4 +1,4 @@
-"""A file of synthetic rows, generated from a spec and a seed alone."""
+"""Synthetic rows, generated from a spec and a seed alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
-from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
+from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id_cells
 from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
@@ -29,86 +29,90 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MARK, MARKED = "dpcli_simulation", "dummy"
+MARK_COLUMN, MARK_TEXT = "dpcli_simulation", "dummy"
 """The last column of every synthetic file, and the text of each of its cells."""
 
-AT_ONCE = 1 << 15
-"""Rows that are generated together."""
+ROWS_PER_CHUNK = 1 << 15
+"""Rows that are generated and written together."""
 
-FEWEST_PEOPLE = 20
-"""In a small file no person has so large a part of the rows that there are fewer people."""
+MIN_PEOPLE = 20
+"""A small file has at least this number of people: nobody has more than 1/20 of its rows."""
 
-REPEATED = 75
-"""Percent of a person's cells that repeat the person's other cells."""
+REPEAT_PERCENT = 75
+"""Percent of cells of a person that have the same value as other cells of the person."""
 
-FIRST_PERSON = 1 << 48
-"""Places from here on stand for people, those below for rows."""
+PERSON_OFFSET = 1 << 48
+"""Positions from here on stand for people, smaller ones for rows."""
 
-GENERATED: Final = frozenset({NumericColumn, CategoryColumn, PrivatePartitionColumn, IdColumn})
-"""Columns whose texts follow from their declaration; another kind might have texts of its own."""
+GENERATED_COLUMNS: Final = frozenset(
+    {NumericColumn, CategoryColumn, PrivatePartitionColumn, IdColumn}
+)
+"""Types of columns whose texts depend on the declaration alone."""
 
-UTF16_MARK = b"\xff\xfe"
-"""Says that what follows is UTF-16, the low byte first."""
+UTF16_BYTE_ORDER_MARK = b"\xff\xfe"
+"""The byte order mark of UTF-16 with the low byte first."""
 
 
-class _People:
-    """The person behind each row, in an order without meaning.
+class _RowOwners:
+    """The person behind each row, in a random order.
 
-    People have up to twice the rows that the limit lets in, few rows more often than many: a
-    quarter of them have more than the limit, unless that is large compared with the file. Where
-    the unit is a row, each row stands alone.
+    People have up to twice as many rows as the limit allows, and few rows more often than many.
+    A quarter of them have more than the limit, unless the limit is large compared with the file.
+    If the unit is a row, each row has an owner of its own.
     """
 
     def __init__(self, unit: Unit, rows: int, stream: Stream) -> None:
         self._stream = stream
-        self._whose: Places | None = None
+        self._owners: Positions | None = None
         self.count: int | None = None
-        self.above: int | None = None
+        self.people_above_limit: int | None = None
         if not isinstance(unit, PersonUnit):
             return
-        most = max(2, min(2 * unit.max_rows, rows // FEWEST_PEOPLE))
+        most = max(2, min(2 * unit.max_rows, rows // MIN_PEOPLE))
         every = np.arange(rows, dtype=np.int64)
         several = stream.named("several").below(most, every)
         sizes = 1 + np.minimum(several, stream.named("few").below(most, every))
         self.count = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
         ordered = np.repeat(every[: self.count], sizes[: self.count])[:rows]
-        self.above = int((np.bincount(ordered) > unit.max_rows).sum())
-        self._whose = ordered[np.argsort(stream.named("order").words(every), kind="stable")]
+        self.people_above_limit = int((np.bincount(ordered) > unit.max_rows).sum())
+        self._owners = ordered[np.argsort(stream.named("order").words(every), kind="stable")]
 
-    def whose(self, rows: Places) -> Places:
+    def owners(self, rows: Positions) -> Positions:
         """The number of the person behind each row."""
-        return rows if self._whose is None else self._whose[rows]
+        return rows if self._owners is None else self._owners[rows]
 
-    def places(self, rows: Places, column: str) -> Places:
-        """Where the cells of a column are generated: most of a person's in one place."""
-        if self._whose is None:
+    def positions(self, rows: Positions, column: str) -> Positions:
+        """The position that generates each cell; most cells of a person share one."""
+        if self._owners is None:
             return rows
-        repeated = self._stream.named("repeated").named(column).happens(REPEATED, rows)
-        return np.where(repeated, FIRST_PERSON + self._whose[rows], rows)
+        repeated = self._stream.named("repeated").named(column).happens(REPEAT_PERCENT, rows)
+        return np.where(repeated, PERSON_OFFSET + self._owners[rows], rows)
 
 
 @final
 class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
-    """Synthetic rows of a spec and a seed, in a private file that has no name.
+    """Synthetic rows of a spec and a seed, in a private temporary file without a name.
 
-    The same spec, rows and seed give the same bytes, on any machine. It takes no rows
-    and no name of a file, and nothing hands out its file: whatever is read from it was
-    generated here. So it may open the answers about its rows, and opens no others.
+    The same spec, number of rows and seed give the same bytes on any machine. The constructor
+    raises TypeError for columns that it cannot generate, and DataError if the disk is full.
+
+    Privacy: it takes no rows and no path, and does not hand out its file. So every row was
+    generated here, and it may open the answers about its rows. It opens no other answers.
     """
 
     def __init_subclass__(cls) -> None:
         raise TypeError("synthetic rows have no other kinds")
 
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
-        if type(spec) is not Spec or {type(one) for one in spec.columns} - GENERATED:
+        if type(spec) is not Spec or {type(column) for column in spec.columns} - GENERATED_COLUMNS:
             raise TypeError("only declared columns are generated")
         self.__answers: dict[int, SealedAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
         self._stream = Stream(seed)
-        self._people = _People(spec.privacy.unit, rows, self._stream.named("people"))
-        self.people, self.above = self._people.count, self._people.above
+        self._people = _RowOwners(spec.privacy.unit, rows, self._stream.named("people"))
+        self.people, self.people_above_limit = self._people.count, self._people.people_above_limit
         self._columns = {column.name: column for column in spec.columns}
-        mark = MARK
+        mark = MARK_COLUMN
         while mark in self._columns:
             mark += "_"
         self.header = (*self._columns, mark)
@@ -129,19 +133,19 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self.__file.close()
 
     def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[SealedAnswer]:
-        """The exact answers about the rows, sealed; `exact` opens them."""
+        """The exact answers about the rows, as `Confidential` values, which `exact` opens."""
         from dpcli.engine.aggregate import aggregate
 
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)
-        rows = Dataset((Source(MARKED, self.__file, size, self.header, size),))
+        rows = Dataset((Source(MARK_TEXT, self.__file, size, self.header, size),))
         answers = aggregate(queries, unit, rows)
-        self.__answers |= {id(one): one for one in answers}
+        self.__answers |= {id(answer): answer for answer in answers}
         return answers
 
     @property
     def permit(self) -> NoisePermit:
-        """Lets mechanisms open answers about these rows with noise, at no charge and any time."""
+        """Lets mechanisms add noise to answers about these rows, without a charge."""
 
         def rule(_event: MechanismEvent, _relation: Relation, exact: Confidential[Any]) -> None:
             self._require_own(exact)
@@ -151,22 +155,25 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         return permit
 
     def exact(self, sealed: Confidential[T]) -> T:
-        """An answer that `aggregate` found in these rows, without noise; no other one."""
+        """The exact answer in a `Confidential` that `aggregate` returned.
+
+        Raises ValueError if the answer is not about these rows.
+        """
         self._require_own(sealed)
         value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - synthetic
         return value
 
     def _require_own(self, sealed: Confidential[Any]) -> None:
-        # By identity: what else could be compared is sealed.
+        # Answers are compared by identity, because their values are confidential.
         if self.__answers.get(id(sealed.whole)) is not sealed.whole:
             raise ValueError("the answer is not about these synthetic rows")
 
     def copy_to(self, target: BinaryIO, name: str) -> None:
-        """Write the whole file with its mark, as the spec reads a file of this name.
+        """Write the whole file with its mark column, in the dialect of a file of this name.
 
-        A file without a header line has the cells of every name that it is declared to have.
-        Letters that the encoding lacks become question marks, and without quotes a cell that
-        would need them becomes blank.
+        A file without a header line has the declared columns. Letters that the encoding lacks
+        become question marks. If the dialect has no quotes, cells that need them become blank.
+        Raises UsageError if a header line cannot hold a name.
         """
         dialect = self._spec.dialect.of_file(name)
         if not dialect.names:
@@ -175,7 +182,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def _write(self, file: BinaryIO, dialect: Dialect) -> None:
         if dialect.encoding == UTF16:
-            file.write(UTF16_MARK)
+            file.write(UTF16_BYTE_ORDER_MARK)
         text = io.TextIOWrapper(
             file,
             encoding=ENCODINGS[dialect.encoding],
@@ -193,38 +200,39 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
             )
             if not dialect.names:
                 writer.writerow(self.header)
-            for start in range(0, self.rows, AT_ONCE):
-                numbers = np.arange(start, min(start + AT_ONCE, self.rows), dtype=np.int64)
+            for start in range(0, self.rows, ROWS_PER_CHUNK):
+                numbers = np.arange(start, min(start + ROWS_PER_CHUNK, self.rows), dtype=np.int64)
                 writer.writerows(zip(*self._texts(numbers, dialect), strict=True))
         finally:
             text.detach()
         file.flush()
 
-    def _texts(self, rows: Places, dialect: Dialect) -> list[list[str]]:
-        """The columns of some rows, as a file of the dialect has them."""
-        found = []
+    def _texts(self, rows: Positions, dialect: Dialect) -> list[list[str]]:
+        """The columns of these rows, in the dialect of a file."""
+        columns = []
         for name in dialect.names or self._columns:
             cells = self._cells(name, rows) if name in self._columns else [""] * len(rows)
             if dialect.decimal == "," and isinstance(self._columns.get(name), NumericColumn):
                 cells = [cell.replace(".", ",") for cell in cells]
             if dialect.quote is None:
-                cells = ["" if dialect.delimiter in one or "\n" in one else one for one in cells]
-            found.append(cells)
-        return [*found, [MARKED] * len(rows)]
+                unquoted = (dialect.delimiter, "\n")
+                cells = ["" if any(c in cell for c in unquoted) else cell for cell in cells]
+            columns.append(cells)
+        return [*columns, [MARK_TEXT] * len(rows)]
 
-    def _cells(self, name: str, rows: Places) -> list[str]:
+    def _cells(self, name: str, rows: Positions) -> list[str]:
         spec, stream = self._spec, self._stream.named("column").named(name)
         if isinstance(spec.privacy.unit, PersonUnit) and name == spec.privacy.unit.column:
-            return ids(stream, rows, self._people.whose(rows))
-        conditions = [one for entry in spec.entries for one in entry.request.where]
-        places = self._people.places(rows, name)
-        return texts_of(self._columns[name], conditions, stream, places, self.rows)
+            return id_cells(stream, rows, self._people.owners(rows))
+        conditions = [condition for entry in spec.entries for condition in entry.request.where]
+        positions = self._people.positions(rows, name)
+        return column_cells(self._columns[name], conditions, stream, positions, self.rows)
 
 
 def _require_writable(header: Sequence[str], dialect: Dialect) -> None:
     """Raise UsageError for a name that no header line of the dialect can hold."""
     encoding = ENCODINGS[dialect.encoding]
     for name in header:
-        kept = name.encode(encoding, "replace").decode(encoding) == name
-        if not kept or (dialect.quote is None and dialect.delimiter in name):
+        encodable = name.encode(encoding, "replace").decode(encoding) == name
+        if not encodable or (dialect.quote is None and dialect.delimiter in name):
             raise UsageError.about("dummy-names", column=name)

@@ -1,11 +1,12 @@
-"""Cells that could stand in a column, made from its declaration and a seed.
+"""Synthetic cells of a column, generated from its declaration and a seed.
 
-A declaration says what is possible, not what is frequent, so the shapes are made up: hills that
-lean to the left, first labels more often than last ones. A few cells are blank and a few
-lie outside the bounds, so that `missing` and clamping have something to do.
+A declaration says what is possible, not what is frequent. So the distributions are invented:
+numbers have one mode, left of the middle; first labels are more frequent than last ones. A few
+cells are blank, and a few lie outside the bounds, so that `missing` and clamping have an effect.
 
-`Stream` gives repeatable numbers, the same on every machine. They are never noise, which has one
-source, the operating system (`dpcli.noise.entropy`): only simulations may import this module.
+`Stream` gives repeatable pseudorandom numbers, the same on every machine. They are never used as
+noise, which comes from the operating system alone (`dpcli.noise.entropy`). Only simulations may
+import this module.
 """
 
 from __future__ import annotations
@@ -30,39 +31,39 @@ from dpcli.columns import (
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, Words, scramble
 from dpcli.queries import Condition
 
-BLANK = 3
+BLANK_PERCENT = 3
 """Percent of cells that are blank."""
 
-NAMELESS = 1
-"""Percent of ids that are blank."""
+BLANK_ID_PERCENT = 1
+"""Percent of id_cells that are blank."""
 
-BEYOND = 2
+OUTSIDE_PERCENT = 2
 """Percent of numbers that lie outside the bounds."""
 
-FARTHEST = 1 << 60
-"""Numbers outside the bounds stay nearer than this, so that they fit a machine word."""
+MAX_OUTSIDE = 1 << 60
+"""The greatest distance from the bounds, so that numbers fit a machine word."""
 
-ON_ALL_SIDES = 25
-"""Percent of cells that are spread evenly over both sides of every condition."""
+CONDITION_PERCENT = 25
+"""Percent of cells that are spread evenly over the ranges that conditions define."""
 
-HEAVIEST = 1 << 20
-"""Weight of the first label; the second has half of it, the third a third, and so on."""
+FIRST_WEIGHT = 1 << 20
+"""Weight of the first label. The second has half of it, the third a third, and so on."""
 
-UNBOUNDED = (0, 100)
-"""Bounds of a column that has none, because no statistic uses it."""
+DEFAULT_BOUNDS = (0, 100)
+"""Bounds for columns without bounds, which no statistic uses."""
 
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 
 _HALF = np.uint64(32)
 _LOW = np.uint64((1 << 32) - 1)
 
 
 class Stream:
-    """A word for each place, which depends on the seed, the names and the place alone."""
+    """A pseudorandom word for each position: a function of seed, names and position."""
 
     def __init__(self, seed: int, *names: str) -> None:
         self._seed, self._names = seed, names
-        # Each name has its length, so that no two lists of names give the same text.
+        # Each name has its length in front, so that different lists of names give different texts.
         text = "".join(f"{len(name)}:{name}," for name in ("dpcli dummy 1", str(seed), *names))
         start = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         self._start = np.uint64(int.from_bytes(start[:8], "big"))
@@ -71,117 +72,121 @@ class Stream:
         """An independent stream for another use."""
         return Stream(self._seed, *self._names, name)
 
-    def words(self, places: Places) -> Words:
-        """The words at these places; as fractions, in units of 2^-64."""
-        return scramble(places.astype(np.uint64) * GOLDEN_GAMMA + self._start)
+    def words(self, positions: Positions) -> Words:
+        """The words at these positions, uint64; as fractions, in units of 2^-64."""
+        return scramble(positions.astype(np.uint64) * GOLDEN_GAMMA + self._start)
 
-    def below(self, limit: int, places: Places) -> Places:
-        """Evenly distributed whole numbers from 0 to below a limit of at most 2^63."""
-        return scaled(self.words(places), limit)
+    def below(self, limit: int, positions: Positions) -> Positions:
+        """Uniform whole numbers from 0 to below a limit of at most 2^63."""
+        return fraction_of(self.words(positions), limit)
 
-    def happens(self, percent: int, places: Places) -> npt.NDArray[np.bool_]:
-        """True for this percentage of the places."""
-        return self.below(100, places) < percent
+    def happens(self, percent: int, positions: Positions) -> npt.NDArray[np.bool_]:
+        """True for this percentage of the positions."""
+        return self.below(100, positions) < percent
 
 
-def scaled(fractions: Words, limit: int) -> Places:
+def fraction_of(fractions: Words, limit: int) -> Positions:
     """Fractions of a limit of at most 2^63, rounded down: the upper half of the product."""
     high, low = fractions >> _HALF, fractions & _LOW
     upper, lower = np.uint64(limit >> 32), np.uint64(limit & int(_LOW))
     one, other = high * lower, low * upper
     carried = (one & _LOW) + (other & _LOW) + (low * lower >> _HALF)
     whole = high * upper + (one >> _HALF) + (other >> _HALF) + (carried >> _HALF)
-    found: Places = whole.astype(np.int64)
+    found: Positions = whole.astype(np.int64)
     return found
 
 
-def texts_of(
-    column: Column, conditions: Sequence[Condition], stream: Stream, places: Places, rows: int
+def column_cells(
+    column: Column, conditions: Sequence[Condition], stream: Stream, positions: Positions, rows: int
 ) -> list[str]:
-    """The cells of a column at these places; `conditions` are all of the spec, for its `rows`."""
-    own = [one for one in conditions if one.column.name == column.name]
+    """The cells of a column at these positions, for a spec with these conditions and rows."""
+    own = [condition for condition in conditions if condition.column.name == column.name]
     match column:
         case NumericColumn():
-            found = _numbers(column, own, stream, places)
+            cells = _numbers(column, own, stream, positions)
         case CategoryColumn():
-            found = _labels(column, own, stream, places)
+            cells = _labels(column, own, stream, positions)
         case PrivatePartitionColumn():
-            found = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, places))
+            cells = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, positions))
         case IdColumn():
-            return ids(stream, places, stream.below(rows // 3 + 1, places))
-    return _blanked(found, BLANK, stream, places)
+            return id_cells(stream, positions, stream.below(rows // 3 + 1, positions))
+    return _with_blanks(cells, BLANK_PERCENT, stream, positions)
 
 
-def ids(stream: Stream, places: Places, whose: Places) -> list[str]:
-    """Ids of people or things; a few are blank."""
-    return _blanked(_named(whose), NAMELESS, stream, places)
+def id_cells(stream: Stream, positions: Positions, numbers: Positions) -> list[str]:
+    """An id for each number; a few ids are blank."""
+    return _with_blanks(_named(numbers), BLANK_ID_PERCENT, stream, positions)
 
 
-def _named(numbers: Places) -> list[str]:
+def _named(numbers: Positions) -> list[str]:
     return [f"dummy-{number + 1}" for number in numbers.tolist()]
 
 
-def _blanked(texts: list[str], percent: int, stream: Stream, places: Places) -> list[str]:
-    blank = stream.named("blank").happens(percent, places).tolist()
-    return ["" if empty else text for text, empty in zip(texts, blank, strict=True)]
+def _with_blanks(texts: list[str], percent: int, stream: Stream, positions: Positions) -> list[str]:
+    blank = stream.named("blank").happens(percent, positions).tolist()
+    return ["" if is_blank else text for text, is_blank in zip(texts, blank, strict=True)]
 
 
-def _zipf(count: int, stream: Stream, places: Places) -> Places:
-    """Numbers below `count`, the first the most frequent, with a long tail (Zipf 1949)."""
-    reach = np.cumsum(HEAVIEST // np.arange(1, count + 1) + 1)
-    return np.searchsorted(reach, stream.below(int(reach[-1]), places), side="right")
+def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
+    """Numbers below `count`; the first is the most frequent, with a long tail (Zipf 1949)."""
+    cumulative = np.cumsum(FIRST_WEIGHT // np.arange(1, count + 1) + 1)
+    return np.searchsorted(cumulative, stream.below(int(cumulative[-1]), positions), side="right")
 
 
 def _labels(
-    column: CategoryColumn, conditions: Sequence[Condition], stream: Stream, places: Places
+    column: CategoryColumn, conditions: Sequence[Condition], stream: Stream, positions: Positions
 ) -> list[str]:
-    """The declared texts, with labels on both sides of every condition."""
+    """The declared texts; some are replaced so that every condition is met and missed."""
     texts = [text for text, _ in column.values]
-    first = {label: place for place, (_, label) in reversed(list(enumerate(column.values)))}
-    chosen = _zipf(len(texts), stream, places)
-    happens, other = _on_all_sides(conditions, 0, len(column.labels), stream, places)
-    meant = np.array([first[label] for label in column.labels])
-    return [texts[place] for place in np.where(happens, meant[other], chosen).tolist()]
+    first = {label: index for index, (_, label) in reversed(list(enumerate(column.values)))}
+    chosen = _zipf(len(texts), stream, positions)
+    is_replaced, label = _spread(conditions, 0, len(column.labels), stream, positions)
+    text_of = np.array([first[label] for label in column.labels])
+    indices = np.where(is_replaced, text_of[label], chosen)
+    return [texts[index] for index in indices.tolist()]
 
 
-def _on_all_sides(
-    conditions: Sequence[Condition], low: int, end: int, stream: Stream, places: Places
-) -> tuple[npt.NDArray[np.bool_], Places]:
-    """Where a number is replaced, and by which: a piece, each as likely, then a number in it.
+def _spread(
+    conditions: Sequence[Condition], low: int, end: int, stream: Stream, positions: Positions
+) -> tuple[npt.NDArray[np.bool_], Positions]:
+    """Which numbers are replaced, and the numbers that replace them.
 
-    Conditions cut what is possible, from `low` to below `end`, into the pieces.
+    The ends of conditions divide the numbers from `low` to below `end` into spans. A replacement
+    is uniform in a span, which is chosen uniformly.
     """
-    cuts = {cut for one in conditions for a, b in one.ranges for cut in (a, b + 1)}
+    cuts = {cut for condition in conditions for a, b in condition.ranges for cut in (a, b + 1)}
     spans = list(pairwise([low, *sorted(cut for cut in cuts if low < cut < end), end]))
-    chosen = stream.named("span").below(len(spans), places)
-    within = stream.named("within").words(places)
-    found = np.full_like(places, low)
-    for place, (start, stop) in enumerate(spans):
-        found = np.where(chosen == place, start + scaled(within, stop - start), found)
-    percent = ON_ALL_SIDES if conditions else 0
-    return stream.named("spread").happens(percent, places), found
+    chosen = stream.named("span").below(len(spans), positions)
+    within = stream.named("within").words(positions)
+    numbers = np.full_like(positions, low)
+    for index, (start, stop) in enumerate(spans):
+        numbers = np.where(chosen == index, start + fraction_of(within, stop - start), numbers)
+    percent = CONDITION_PERCENT if conditions else 0
+    return stream.named("spread").happens(percent, positions), numbers
 
 
 def _numbers(
-    column: NumericColumn, conditions: Sequence[Condition], stream: Stream, places: Places
+    column: NumericColumn, conditions: Sequence[Condition], stream: Stream, positions: Positions
 ) -> list[str]:
-    """A hill between the bounds that leans to the left; each distinct number is written once."""
-    low, high = column.bounds or UNBOUNDED
+    """Numbers within the bounds with a mode left of the middle, and a few outside."""
+    low, high = column.bounds or DEFAULT_BOUNDS
     size, half = high - low + 1, np.uint64(1)
-    # Half of the lesser of two even numbers, and half of a third.
-    one, two, three = (stream.named(name).words(places) for name in ("a", "b", "c"))
-    hill = low + scaled((np.minimum(one, two) >> half) + (three >> half), size)
-    happens, other = _on_all_sides(conditions, low, high + 1, stream, places)
-    steps = np.where(happens, other, hill)
+    # Half of the smaller of two uniform numbers, plus half of a third.
+    one, two, three = (stream.named(name).words(positions) for name in ("a", "b", "c"))
+    typical = low + fraction_of((np.minimum(one, two) >> half) + (three >> half), size)
+    is_replaced, replacements = _spread(conditions, low, high + 1, stream, positions)
+    steps = np.where(is_replaced, replacements, typical)
     if column.bounds is not None:
-        # Outside the bounds, by up to the distance between these.
+        # The distance from the bounds is at most that between them.
         outside = stream.named("beyond")
-        far = 1 + outside.named("far").below(min(size, FARTHEST), places)
-        moved = np.where(outside.named("up").happens(50, places), high + far, low - far)
+        distance = 1 + outside.named("far").below(min(size, MAX_OUTSIDE), positions)
+        is_above = outside.named("up").happens(50, positions)
+        moved = np.where(is_above, high + distance, low - distance)
         if column.kind == "date":
             first, last = datetime.date.min, datetime.date.max
             moved = np.clip(moved, (first - EPOCH).days, (last - EPOCH).days)
-        steps = np.where(outside.happens(BEYOND, places), moved, steps)
-    distinct, which = np.unique(steps, return_inverse=True)
-    written = [column.text(step) for step in distinct.tolist()]
-    return [written[place] for place in which.tolist()]
+        steps = np.where(outside.happens(OUTSIDE_PERCENT, positions), moved, steps)
+    # Each distinct number is formatted once.
+    distinct, indices = np.unique(steps, return_inverse=True)
+    texts = [column.text(step) for step in distinct.tolist()]
+    return [texts[index] for index in indices.tolist()]

@@ -1,4 +1,4 @@
-"""The whole pipeline on synthetic rows, many times, and what that shows."""
+"""Trials of the whole pipeline on synthetic rows, and their results."""
 
 from __future__ import annotations
 
@@ -13,71 +13,74 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
 from dpcli.releasing import NoisyStatistic, estimate_statistic
-from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QueryTrial, share
-from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
+from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
+from dpcli.simulation.synthetic_run import ExactAnswers, SyntheticRun
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.statistic import NoisyAnswer
 
-READINGS = 10
-"""How often the rows of people are chosen again: noise differs from run to run anyway."""
+SAMPLINGS = 10
+"""How often the rows of people are sampled again. Noise is new in each run anyway."""
 
-AT_MOST = 1_000_000
-"""Rows that are read in all readings together, unless two readings have more."""
+MAX_ROWS = 1_000_000
+"""The number of rows in all samplings together, unless two samplings have more."""
 
 
-class PublishedItem:
-    """The published numbers of one item, next to what they would be without noise."""
+class ItemTrial:
+    """The published numbers of one item in all runs, compared with those without noise."""
 
     def __init__(self, item: str, confidence: Fraction) -> None:
         self.item = item
-        self.errors, self._shifts = Errors(confidence), Errors(confidence)
+        self.errors, self._shifts = ErrorSample(confidence), ErrorSample(confidence)
         self._widths: list[float] = []
-        self._held = self._numbers = 0
+        self._covered = self._numbers = 0
 
-    def shift(self, changes: Floats) -> None:
-        """What the limits on people change in one reading, before any noise."""
+    def add_shifts(self, changes: Floats) -> None:
+        """Add what the limits on people change in one sampling, before any noise."""
         self._shifts.add(changes)
 
-    def add(self, found: Estimates, place: slice, exact: Array) -> None:
-        """One run: the numbers at a place, and the noise-free ones in the same steps."""
+    def add(self, estimates: Estimates, indices: slice, exact: Array) -> None:
+        """Add one run: the numbers at these indices, and the exact ones in the same steps."""
         value, lower, upper, status, exact = (
-            each[place] for each in (found.value, found.lower, found.upper, found.status, exact)
-        )
-        shown, known = status != SUPPRESSED, status == HAS_INTERVAL
+            numbers[indices]
+            for numbers in (
+                estimates.value, estimates.lower, estimates.upper, estimates.status, exact,
+            )
+        )  # fmt: skip
+        shown, bounded = status != SUPPRESSED, status == HAS_INTERVAL
         self._numbers += len(value)
-        self.errors.add(_floats((value - exact)[shown], found.step))
-        self._widths += (_floats((upper - lower)[known], found.step) / 2).tolist()
-        self._held += int(((lower <= exact) & (exact <= upper))[known].sum())
+        self.errors.add(_floats((value - exact)[shown], estimates.step))
+        self._widths += (_floats((upper - lower)[bounded], estimates.step) / 2).tolist()
+        self._covered += int(((lower <= exact) & (exact <= upper))[bounded].sum())
 
     @property
-    def row(self) -> Observed:
-        """The median half-width of intervals, and how many held the noise-free number.
+    def observed(self) -> Observed:
+        """The median half-width of intervals, and how many contain the exact number.
 
-        Then the shares of numbers that were suppressed, and of the others that had no interval;
-        and what the limits on people change on average, before any noise.
+        Also the fractions of numbers that were suppressed or had no interval, and the mean change
+        by the limits on people, before any noise.
         """
         shown, widths = self.errors.compared, self._widths
         return {
             "item": self.item or None,
             "stated95": Fraction(float(np.median(widths))) if widths else None,
-            **self.errors.row,
-            "held": share(self._held, len(widths)),
-            "suppressed": share(self._numbers - shown, self._numbers) or Fraction(0),
-            "without_interval": share(shown - len(widths), shown) or Fraction(0),
+            **self.errors.observed,
+            "held": fraction(self._covered, len(widths)),
+            "suppressed": fraction(self._numbers - shown, self._numbers) or Fraction(0),
+            "without_interval": fraction(shown - len(widths), shown) or Fraction(0),
             "limits": self._shifts.bias,
         }
 
 
-class ShownGroups(NamedTuple):
-    """How many private groups the dataset has, and how many were shown on average."""
+class SelectedGroups(NamedTuple):
+    """How many private groups the dataset has, and how many were selected on average."""
 
     groups: int
-    shown: Fraction
+    average: Fraction
 
 
-class EntryTrial:
-    """The runs of one entry, and what they show."""
+class StatisticTrial:
+    """All runs of one statistic."""
 
     def __init__(self, planned: PlannedStatistic, confidence: Fraction) -> None:
         entry = planned.entry
@@ -91,72 +94,76 @@ class EntryTrial:
         tabled = any(part.weighted.query.items for part in planned.queries)
         alone = tabled or entry.statistic.item_count(entry.request) == 1
         names = ("",) if alone else entry.statistic.items(entry.request)
-        self._items = [PublishedItem(name, confidence) for name in names]
-        self._shown: list[int] = []
-        self._groups: list[int] = []
+        self._items = [ItemTrial(name, confidence) for name in names]
+        self._selected_counts: list[int] = []
+        self._group_counts: list[int] = []
         self._values: list[dict[Group, Array]] = []
-        self._behind: dict[Group, Array] = {}
+        self._expected: dict[Group, Array] = {}
         self._step = Fraction(1)
 
     @property
-    def published(self) -> tuple[PublishedItem, ...]:
-        """The items of which some number was compared."""
+    def published(self) -> tuple[ItemTrial, ...]:
+        """The items with at least one number that was compared."""
         return tuple(item for item in self._items if item.errors.compared)
 
     @property
-    def shown(self) -> ShownGroups | None:
-        """Private groups; None where groups are public."""
+    def selected_groups(self) -> SelectedGroups | None:
+        """The number of private groups; None if groups are public."""
         if self._entry.selected_by is None:
             return None
-        return ShownGroups(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
+        return SelectedGroups(
+            max(self._group_counts),
+            Fraction(sum(self._selected_counts), len(self._selected_counts)),
+        )
 
-    def begin(self, exact: NoiselessAnswers, free: NoiselessAnswers | None) -> None:
-        """The numbers behind the next runs, with limits on people and without."""
+    def begin(self, exact: ExactAnswers, unlimited: ExactAnswers | None) -> None:
+        """Set the exact answers behind the next runs, with limits on people and without."""
         self._values = [_by_group(cells, exact.groups) for cells in exact.values]
         if exact.groups is not None:
-            self._groups.append(len(exact.groups))
+            self._group_counts.append(len(exact.groups))
         if self._entry.statistic.chooses:
             return
-        behind = self._estimates(exact.values)
-        self._behind, self._step = _by_group(behind.value, exact.groups), behind.step
-        if free is None:
+        expected = self._estimates(exact.values)
+        self._expected, self._step = _by_group(expected.value, exact.groups), expected.step
+        if unlimited is None:
             return
-        unlimited = _by_group(self._estimates(free.values).value, free.groups)
-        groups = [group for group in self._behind if group in unlimited]
-        changes = add_exact(_joined(self._behind, groups), -_joined(unlimited, groups))
-        for place, item in enumerate(self._items):
-            item.shift(_floats(changes[place :: len(self._items)], self._step))
+        free = _by_group(self._estimates(unlimited.values).value, unlimited.groups)
+        groups = [group for group in self._expected if group in free]
+        changes = add_exact(_joined(self._expected, groups), -_joined(free, groups))
+        for index, item in enumerate(self._items):
+            item.add_shifts(_floats(changes[index :: len(self._items)], self._step))
 
     def add(self, noisy: NoisyStatistic) -> None:
-        """One run."""
+        """Add one run."""
         groups: Sequence[Group] = [()]
         if noisy.groups is not None:
             groups = noisy.groups
-            self._shown.append(len(groups))
-        behind = [_joined(values, groups) for values in self._values]
-        for trial, answer, exact in zip(self.query_trials, noisy.answers, behind, strict=True):
-            trial.add(answer.values, exact)
+            self._selected_counts.append(len(groups))
+        exact = [_joined(values, groups) for values in self._values]
+        for trial, answer, values in zip(self.query_trials, noisy.answers, exact, strict=True):
+            trial.add(answer.values, values)
         estimates = estimate_statistic(noisy, self._confidence).estimates
         if estimates.items is not None:
             return
         if self._entry.statistic.chooses:
-            nearest = self._estimates(self._nearest(noisy, behind))
+            nearest = self._estimates(self._nearest(noisy, exact))
             expected, step = nearest.value, nearest.step
         else:
-            expected, step = _joined(self._behind, groups), self._step
+            expected, step = _joined(self._expected, groups), self._step
         estimates = estimates.refined(step)
         expected = multiply_exact(expected, int(step / estimates.step))
-        for place, item in enumerate(self._items):
-            item.add(estimates, slice(place, None, len(self._items)), expected)
+        for index, item in enumerate(self._items):
+            item.add(estimates, slice(index, None, len(self._items)), expected)
 
-    def _nearest(self, noisy: NoisyStatistic, behind: Sequence[Cells]) -> list[Cells]:
-        """The best candidates, of equally good ones the nearest to what was chosen."""
+    def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
+        """The best candidates; of equally good ones the nearest to the chosen one."""
         best = []
-        for part, answer, scores in zip(self._planned.queries, noisy.answers, behind, strict=True):
-            every = scores.reshape(-1, part.weighted.query.cells_per_group)
-            worse = every < every.max(axis=1, keepdims=True)
-            distances = abs(np.arange(every.shape[1]) - answer.values[:, None])
-            best.append(np.where(worse, every.shape[1], distances).argmin(axis=1))
+        for part, answer, scores in zip(self._planned.queries, noisy.answers, exact, strict=True):
+            by_group = scores.reshape(-1, part.weighted.query.cells_per_group)
+            count = by_group.shape[1]
+            distances = abs(np.arange(count) - answer.values[:, None])
+            is_worse = by_group < by_group.max(axis=1, keepdims=True)
+            best.append(np.where(is_worse, count, distances).argmin(axis=1))
         return best
 
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
@@ -166,59 +173,66 @@ class EntryTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
-    """What trials of a plan on synthetic rows have shown; about no real person, and no release.
+class SimulationResult:
+    """The result of trials of a plan on synthetic rows; it is about no real person.
 
-    `people` is their number where they are the unit, and `above` says how many of them have
-    more rows than the limit lets in. `stopped` counts the runs that the quality check would
-    have stopped; None without a check.
+    `people` is the number of people if they are the privacy unit, and `people_above_limit` counts
+    those with more rows than the limit allows. `samplings` is how often their rows were sampled.
+    `stopped` counts the runs that the quality check would have stopped; None without a check.
     """
 
     plan: Plan
     rows: int
     seed: int
     people: int | None
-    above: int | None
+    people_above_limit: int | None
     runs: int
-    readings: int
-    entries: tuple[EntryTrial, ...]
+    samplings: int
+    statistics: tuple[StatisticTrial, ...]
     stopped: int | None = None
 
     @property
-    def broken(self) -> tuple[tuple[str, QueryTrial], ...]:
-        """The queries whose noise is not what the plan states, with their entries."""
+    def violations(self) -> tuple[tuple[str, QueryTrial], ...]:
+        """The queries whose noise is not what the plan states, with the names of statistics."""
         return tuple(
-            (entry.name, trial)
-            for entry in self.entries
-            for trial in entry.query_trials
+            (statistic.name, trial)
+            for statistic in self.statistics
+            for trial in statistic.query_trials
             if trial.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
         )
 
 
-def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Trials:
-    """Answer every query of a plan in this number of runs, and compare.
+def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> SimulationResult:
+    """Answer every query of a plan in this number of runs, and compare with exact answers.
 
-    Rows that stand alone are read once. Where people have limits, their rows are chosen at
-    random in each reading, so there are several, with the runs divided among them.
+    If rows are the unit, they are aggregated once. If people are, their rows are sampled at
+    random several times, and the runs are divided among the samplings.
     """
     limited = isinstance(plan.spec.privacy.unit, PersonUnit)
-    readings = min(runs, READINGS, max(2, AT_MOST // rows.rows)) if limited else 1
-    entries = tuple(EntryTrial(planned, plan.spec.confidence) for planned in plan.statistics)
-    free = NoiselessRun(plan, rows, limited=False).exact() if limited else None
+    samplings = min(runs, SAMPLINGS, max(2, MAX_ROWS // rows.rows)) if limited else 1
+    trials = tuple(StatisticTrial(planned, plan.spec.confidence) for planned in plan.statistics)
+    unlimited = SyntheticRun(plan, rows, limited=False).exact() if limited else None
     stopped = 0
-    for number in range(readings):
-        reading = NoiselessRun(plan, rows)
-        exact = reading.exact()
-        for place, tried in enumerate(entries):
-            tried.begin(exact[place], free[place] if free else None)
-        for _ in range(runs * number // readings, runs * (number + 1) // readings):
-            stopped += reading.stopped()
-            for tried, noisy in zip(entries, reading.noisy(), strict=True):
-                tried.add(noisy)
-    return Trials(
-        plan, rows.rows, rows.seed, rows.people, rows.above, runs, readings, entries,
-        stopped if plan.quality is not None else None,
-    )  # fmt: skip
+    for number in range(samplings):
+        sample = SyntheticRun(plan, rows)
+        exact = sample.exact()
+        for index, trial in enumerate(trials):
+            trial.begin(exact[index], unlimited[index] if unlimited else None)
+        for _ in range(runs * number // samplings, runs * (number + 1) // samplings):
+            stopped += sample.stopped()
+            for trial, noisy in zip(trials, sample.noisy(), strict=True):
+                trial.add(noisy)
+    return SimulationResult(
+        plan=plan,
+        rows=rows.rows,
+        seed=rows.seed,
+        people=rows.people,
+        people_above_limit=rows.people_above_limit,
+        runs=runs,
+        samplings=samplings,
+        statistics=trials,
+        stopped=stopped if plan.quality is not None else None,
+    )
 
 
 def _floats(steps: Array, step: Fraction) -> Floats:
@@ -227,12 +241,12 @@ def _floats(steps: Array, step: Fraction) -> Floats:
 
 
 def _by_group(values: Array, groups: Sequence[Group] | None) -> dict[Group, Array]:
-    """The values of each group; all of them under `()` if groups are public."""
+    """The values of each group; all values under the key `()` if groups are public."""
     if groups is None:
         return {(): values}
     return dict(zip(groups, values.reshape(len(groups), -1), strict=True)) if groups else {}
 
 
 def _joined(values: Mapping[Group, Array], groups: Sequence[Group]) -> Array:
-    """The values of some groups, in their order."""
+    """The values of `groups`, in this order."""
     return np.concatenate([np.zeros(0, np.int64), *(values[group] for group in groups)])

@@ -172,14 +172,16 @@ def _steps_schema() -> dict[str, Any]:
     numbered = [
         {
             "type": "object",
-            "properties": {step.name: STEP_FORMS[step.numbers][1] | {"description": getdoc(step)}},
+            "properties": {
+                step.name: STEP_FORMS[step.parameters][1] | {"description": getdoc(step)}
+            },
             "required": [step.name],
             "additionalProperties": False,
         }
         for step in STEPS
-        if step.numbers
+        if step.parameters
     ]
-    return {"anyOf": [{"enum": [step.name for step in STEPS if not step.numbers]}, *numbered]}
+    return {"anyOf": [{"enum": [step.name for step in STEPS if not step.parameters]}, *numbered]}
 
 
 Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": _steps_schema()})]
@@ -226,9 +228,9 @@ def _read_step(node: Node, statistic: Statistic) -> Step:
     step = steps[name]
     items = value.items if isinstance(value, SequenceNode) else () if value is None else (value,)
     where = span if value is None else value.span
-    example = STEP_FORMS[step.numbers][0].format(name=name)
-    if len(items) != step.numbers:
-        count = {"count": len(items), "wanted": step.numbers}
+    example = STEP_FORMS[step.parameters][0].format(name=name)
+    if len(items) != step.parameters:
+        count = {"count": len(items), "wanted": step.parameters}
         raise where.report("step-numbers", step=name, example=example, **count)
 
     def read(item: Node) -> Fraction:

@@ -1,4 +1,4 @@
-"""Choices: the best of declared candidates, and the most frequent categories."""
+"""Selections: the best of declared candidates, and the most frequent categories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpcli.statistics.quantile import chosen_candidates, classes_from_each
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
-"""What a choice can be judged by."""
+"""The score functions that `utility` names in a spec."""
 
 
 UtilityName = Annotated[
@@ -37,19 +37,19 @@ UtilityName = Annotated[
 class Choose(Statistic):
     """The best of declared `candidates`, by a `utility`, overall or in each group of `by`.
 
-    `utility: revenue`: each row is an offer; the best price is the one that earns most if
-    everyone who offers as much or more pays it (the auction of McSherry and Talwar 2007).
-    `utility: accuracy`: the best threshold is the one from which on most rows are true and
-    below which most are false, in the boolean column `label`. `value` is the chosen
-    candidate. What it earns, or how often it is right, is not published: another statistic
-    can count that. The expected error in `plan` says by how much its utility falls short of
-    the best at most.
+    With `utility: revenue`, each row is an offer. The best price is the one with the greatest
+    revenue if everyone who offers as much or more pays it (the auction of McSherry and
+    Talwar 2007). With `utility: accuracy`, the best threshold is the one that classifies
+    most rows correctly: rows at or above it should be true in the boolean column `label`,
+    rows below it false. `value` is the chosen candidate. Its revenue or accuracy is not
+    published; another statistic can count that. The expected error in `plan` is the most by
+    which its utility falls short of the best.
 
-    Privacy: adding or removing a row changes the revenue of prices up to its offer by the
-    price itself, and so the difference of two revenues by at most the highest price; so
-    does changing an offer. Adding or removing a row changes the number of rows that a
-    threshold decides correctly by 1, all in one direction, so the difference of two such
-    numbers by 1; changing a row, by 2.
+    Privacy: adding or removing a row changes the revenue at each price up to its offer by
+    that price, and so the difference of two revenues by at most the highest price. Changing
+    an offer changes it by no more. Adding or removing a row changes the number of rows that
+    a threshold classifies correctly by 1 or not at all, all in one direction, and so the
+    difference of two such numbers by at most 1; changing a row, by at most 2.
 
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: choose, column: x, candidates: [5, 8], utility: revenue", x=x)
@@ -70,18 +70,18 @@ class Choose(Statistic):
     steps = ()
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """A label is there where thresholds are judged by it, and prices are not negative."""
-        judged = request.utility == "accuracy"
-        if judged and request.label is None:
+        """Accuracy needs a label, revenue takes none, and prices are not negative."""
+        needs_label = request.utility == "accuracy"
+        if needs_label and request.label is None:
             yield FieldFault("label-missing", "utility")
-        if not judged and request.label is not None:
+        if not needs_label and request.label is not None:
             yield FieldFault("label-not-taken", "label", utility=request.utility)
         points = request.candidates
-        if not judged and len(points) and (points[0] < 0 or points[-1] <= 0):
+        if not needs_label and len(points) and (points[0] < 0 or points[-1] <= 0):
             yield FieldFault("price-negative", "candidates")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One choice among the candidates."""
+        """The scores of the candidates."""
         column = numeric(request)
         key, places = classes_from_each(column, request.candidates)
         classes: tuple[Key, ...] = (key,)
@@ -102,7 +102,7 @@ class Choose(Statistic):
         return chosen_candidates(request, answers)
 
 
-Picks = Annotated[
+LabelCount = Annotated[
     int, whole_number(NO_FIXED_LIMIT, "of the labels are chosen"), Field(examples=[3])
 ]
 
@@ -110,15 +110,15 @@ Picks = Annotated[
 class TopK(Statistic):
     """The `k` most frequent categories of a column, most frequent first.
 
-    Overall or in each group of `by`. Of the declared labels, one is chosen by the number of
-    rows that have it, then one of the others, and so on: `item` is the label, `value` its
-    rank. The number of rows that have a label is not published; a `histogram` publishes
-    that. The expected error in `plan` is a number of rows: a chosen label has at most that
-    many rows fewer than a better one.
+    They are chosen overall or in each group of `by`. Of the declared labels, one is chosen
+    by the number of rows that have it, then one of the others, and so on. `item` is the
+    label, `value` its rank. The number of rows that have a label is not published; a
+    `histogram` publishes that. The expected error in `plan` is a number of rows: the most
+    by which a chosen label falls short of a better one.
 
     Privacy: a row that is added or removed changes the count of one label by 1, and the
-    difference of two counts by as much; changing a row changes it by 2. Each of the k
-    choices has a k-th of epsilon (McSherry and Talwar 2007).
+    difference of two counts by at most 1; changing a row changes it by at most 2. Each of
+    the k choices gets 1/k of epsilon (McSherry and Talwar 2007).
 
     >>> l1("statistic: top_k, column: sex, k: 2", sex="{type: category, values: [f, m]}")
     {'add-remove': [2], 'change-one': [4]}
@@ -131,18 +131,18 @@ class TopK(Statistic):
     has_raw = False
     item = "rank"
     chooses_labels = True
-    takes = field_types(column=LabelColumnName, k=Picks)
+    takes = field_types(column=LabelColumnName, k=LabelCount)
     chooses = True
     steps = ()
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """No more labels are chosen than there are."""
-        labels = len(categories(request).labels)
+        """At most as many labels are chosen as there are."""
+        labels = len(category_column(request).labels)
         yield from check_at_most(request.k, "k", labels, "of the labels are chosen")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The `k` choices among the labels."""
-        column = categories(request)
+        """The number of rows with each label."""
+        column = category_column(request)
         query = ScoreQuery(
             by=request.by,
             where=request.where,
@@ -156,17 +156,20 @@ class TopK(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen labels and their ranks."""
-        places, labels = answers[0].values, np.array(categories(request).labels, object)
-        ranks = np.arange(len(places)) % request.k + 1
-        return Estimates.chosen(ranks, items=labels[places])
+        chosen, labels = answers[0].values, np.array(category_column(request).labels, object)
+        ranks = np.arange(len(chosen)) % request.k + 1
+        return Estimates.chosen(ranks, items=labels[chosen])
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""
         return tuple(str(rank + 1) for rank in range(request.k))
 
 
-def categories(request: Request) -> CategoryColumn:
-    """The category column of a request; the spec has checked that it is one."""
+def category_column(request: Request) -> CategoryColumn:
+    """The category column of a request, which the spec has checked.
+
+    Raises TypeError if the column is not a category.
+    """
     if not isinstance(request.column, CategoryColumn):
         raise TypeError("this statistic needs a category column")
     return request.column
@@ -180,8 +183,8 @@ class Mode(TopK):
     `histogram` publishes that.
 
     Privacy: a row that is added or removed changes the count of one label by 1, and the
-    difference of two counts by as much; changing a row changes it by 2 (McSherry and Talwar
-    2007).
+    difference of two counts by at most 1; changing a row changes it by at most 2 (McSherry
+    and Talwar 2007).
 
     >>> l1("statistic: mode, column: sex", sex="{type: category, values: [f, m]}")
     {'add-remove': [1], 'change-one': [2]}

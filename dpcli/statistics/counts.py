@@ -1,4 +1,4 @@
-"""Counts of rows, people and values, totals and averages."""
+"""Counts of rows, people and distinct values; histograms; sums and means."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from dpcli.statistics.statistic import (
 class Count(Statistic):
     """The number of rows, overall or in each group of `by`.
 
-    With `column`, only rows whose cell in that column is present are counted. The published
-    count is the noisy one: whole, unbiased, and possibly negative. With `bound: sum`, all
+    With `column`, only rows with a value in that column are counted. The published count is
+    the noisy one: a whole number, unbiased, and possibly negative. With `bound: sum`, all
     rows of a person in a group are counted, up to `unit_bounds`.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
@@ -63,7 +63,7 @@ class Count(Statistic):
     measure = "counts"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One query: the rows in each cell."""
+        """The rows in each cell."""
         present = (request.column,) if request.column else ()
         query = LinearQuery(
             by=request.by, where=request.where, present=present, user_clamp=request.user_clamp
@@ -74,15 +74,15 @@ class Count(Statistic):
 class CountDistinct(Statistic):
     """The number of different people, or of different values of `column`.
 
-    Without `column`, people with a row that counts, overall or in each group of `by`; all
-    rows of a person are considered. With `column`, the values that the kept rows have
-    there; numbers are compared on their grid, and ids as texts.
+    Without `column`, it counts people with a row that counts, overall or in each group of
+    `by`; all rows of a person are considered. With `column`, it counts the values of the
+    kept rows in that column; numbers are compared on their grid, and ids as texts.
 
     Privacy: a person adds one to each group they are in, at most `max_groups` of them: that
-    number in L1, its square root in L2. A row adds at most one value, and a value that was
-    there already adds none, so the values in a group change by no more than the number of
-    rows that the limits allow. Under change-one, a row or person may remove as much and add
-    as much elsewhere.
+    number in L1, its square root in L2. A row adds at most one value, and a value that is
+    there already adds none. So the values in a group change by at most the number of rows
+    that the limits allow. Under change-one, a row or person can remove as much and add as
+    much elsewhere.
 
     >>> people = {"unit": "{column: id, max_rows: 5, max_groups: 2}", "id": "{type: id}"}
     >>> l1("statistic: count_distinct", **people)
@@ -97,12 +97,11 @@ class CountDistinct(Statistic):
     counts_people = True
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One query: the people, or the values, in each cell."""
-        column = request.column
+        """The people, or the distinct values, in each cell."""
+        column, unit = request.column, relation.unit
+        id_column = unit.column if isinstance(unit, PersonUnit) else None
         query: Query
-        unit = relation.unit
-        person = unit.column if isinstance(unit, PersonUnit) else None
-        if column is None or column.name == person:
+        if column is None or column.name == id_column:
             query = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
         else:
             query = DistinctQuery(
@@ -116,8 +115,8 @@ class Histogram(Statistic):
 
     Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
     [18, 30, 65, 100]}`; a category column needs no bins. Bins of whole numbers and days are
-    closed ranges such as `18-29`, `30-64`, `65-100`. Every declared bin is published,
-    including empty ones. Rows without a value are in no bin.
+    closed ranges such as `18-29`, `30-64`, `65-100`. Every declared bin is published, even
+    if it is empty. Rows without a value are in no bin.
 
     Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
@@ -134,25 +133,28 @@ class Histogram(Statistic):
     item = "bin"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One query: the rows in each cell of groups and bins."""
-        query = LinearQuery(by=request.by, items=(axis(request),), where=request.where)
+        """The rows in each bin of each group."""
+        query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
         return (WeightedQuery("count", query),)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The bins or labels."""
-        return axis(request).labels
+        """The labels of the bins, or of the category."""
+        return histogram_axis(request).labels
 
     def item_count(self, request: Request) -> int:
         """How many bins or labels there are."""
-        return len(axis(request))
+        return len(histogram_axis(request))
 
     def item_heading(self, request: Request) -> str:
         """The column that is counted."""
-        return axis(request).column.name
+        return histogram_axis(request).column.name
 
 
-def axis(request: Request) -> Key:
-    """The axis along which a request counts; the spec has checked that there is one."""
+def histogram_axis(request: Request) -> Key:
+    """The axis along which a histogram counts, which the spec has checked.
+
+    Raises TypeError if there is none.
+    """
     if request.bins is None:
         raise TypeError("this statistic needs bins")
     return request.bins
@@ -162,17 +164,17 @@ class Sum(Statistic):
     """The total of a numeric column, overall or in each group of `by`.
 
     Every value is rounded to the grid of the column and clamped to its bounds before it is
-    added, so the total is that of the clamped values. With `bound: sum`, all rows of a
-    person in a group are added up first, and their total is clamped to `unit_bounds`: that
-    needs less noise than clamping each row, if people have many rows.
+    added, so the total is that of the clamped values. With `bound: sum`, the rows of a
+    person in a group are summed first, and their total is clamped to `unit_bounds`. That
+    needs less noise than clamping each row if people have many rows.
 
     Privacy: for values in [L, U], adding or removing a row changes one total by at most
     max(|L|, |U|). Changing a row changes a single total by at most U - L (of values that
-    cannot be skipped); among several groups the row can also move, and the change is at
+    cannot be skipped). Among several groups the row can also move, and the change is at
     most max(2 max(|L|, |U|), U - L) in L1. A person changes the totals by as much for every
-    row that the limits allow, or by `unit_bounds` in every group. The sum is over whole
-    steps, hence exact, so these are the true sensitivities (Casacuberta, Shoemate, Vadhan
-    and Wagaman 2022).
+    row that the limits allow, or by `unit_bounds` in every group. Whole steps are summed
+    exactly, so these are the true sensitivities (Casacuberta, Shoemate, Vadhan and Wagaman
+    2022).
 
     >>> l1("statistic: sum, column: x", x="{type: integer, bounds: [-20, 110]}")
     {'add-remove': [110], 'change-one': [130]}
@@ -187,7 +189,7 @@ class Sum(Statistic):
     measure = "amounts"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One query: the total of each cell, in steps."""
+        """The sum of each cell, in steps."""
         column = numeric(request)
         query = LinearQuery(
             factors=(Factor(column),),
@@ -202,26 +204,28 @@ class Sum(Statistic):
         return numeric(request).step
 
 
-SUM_SHARE = Fraction(3, 5)
-"""The centred sum gets more than half: its noise reaches the mean in full, while the
-noise of the count is weighted by the mean's distance from the center, at most as
-much and usually less."""
+SUM_WEIGHT = Fraction(3, 5)
+"""The part of epsilon that the centered sum gets.
+
+The noise of the sum affects the mean in full. The noise of the count is multiplied by the distance
+of the mean from the center, in half-widths: it affects the mean at most as much, usually less.
+"""
 
 
 class Mean(Statistic):
     """The average of a numeric column, overall or in each group of `by`.
 
-    A noisy sum of distances from the middle of the bounds is divided by a noisy count,
-    which is taken as at least one; the result lies within the bounds. The epsilon of the
-    entry is split: 3/5 for the sum and 2/5 for the count. The interval covers the means of
-    the exact sums and counts that may be behind the noisy ones.
+    A noisy sum of distances from the middle of the bounds is divided by a noisy count of at
+    least one. The result is clamped to the bounds. The sum gets 3/5 of the epsilon of the
+    entry, and the count 2/5. The interval covers the means of all exact sums and counts
+    that are plausible given the noisy ones.
 
-    Privacy: two answers about the same rows, and both are charged. Centered values lie in
-    [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most (U-L)/2,
-    rounded up to a whole step, and the count by 1; a person changes both by that for every
-    row that the limits allow. When neighbors change a row and no row can be skipped, the
-    number of rows is public: the divisor is exact at no privacy cost, the average of n rows
-    has sensitivity (U-L)/n, and the sum gets all of epsilon.
+    Privacy: there are two answers about the same rows, and both are charged. Centered values
+    lie in [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
+    (U-L)/2, rounded up to a whole step, and the count by 1. A person changes both by that
+    for every row that the limits allow. If neighbors change a row and no row can be
+    skipped, the number of rows is public: the divisor is exact at no privacy cost, the
+    average of n rows has sensitivity (U-L)/n, and the sum gets all of epsilon.
 
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
     {'add-remove': [5, 1], 'change-one': [10, 1]}
@@ -234,23 +238,23 @@ class Mean(Statistic):
     derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The centred sum and the count of the same rows."""
+        """The centered sum and the count of the same rows."""
         column = numeric(request)
         rows = LinearQuery(by=request.by, where=request.where, present=(column,))
         total = LinearQuery(
             factors=(Factor(column, center(column)),), by=request.by, where=request.where
         )
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
-        share = Fraction(1) if public else SUM_SHARE
+        weight = Fraction(1) if public else SUM_WEIGHT
         return (
-            WeightedQuery("centred sum", total, share, column.step),
-            WeightedQuery("count", rows, 1 - share),
+            WeightedQuery("centred sum", total, weight, column.step),
+            WeightedQuery("count", rows, 1 - weight),
         )
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """Noisy sum over noisy count, within the bounds."""
+        """The noisy sum over the noisy count, clamped to the bounds."""
         column, (total, count) = numeric(request), answers
         middle, limits = center(column), [bound * column.step for bound in column.limits]
         low, high = (limit - middle * column.step for limit in limits)

@@ -12,22 +12,22 @@ from dpcli.numeric.arrays import Array, Bools, add_exact, integer_array, multipl
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
 
 Limits = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value that a number can have; None without limit."""
+"""The least and the greatest value that a number can have; None if there is no limit."""
 
 ANY: Limits = (None, None)
 
 HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED = range(4)
-"""Whether a number has an interval, or none because no honest one is known, or because the noisy
-answers do not bound the noise-free value, or is not shown at all."""
+"""The status of a number: it has an interval; it has none because no honest one is known; it has
+none because the noisy answers do not bound the noise-free value; or it is not shown."""
 
 
 NUMBER_ARRAYS = ("value", "lower", "upper", "raw", "least", "most")
-"""The arrays of whole numbers."""
+"""The fields of `Estimates` that hold whole numbers of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One published number, with its interval and its `raw` value if it has them."""
+    """One published number, with its interval and its `raw` value if there are any."""
 
     value: Fraction | None
     lower: Fraction | None
@@ -41,11 +41,16 @@ class Estimate:
 class Estimates:
     """The published numbers of an entry, group by group and item by item.
 
-    All arrays but `items` hold whole numbers of `step`. `places` is how many decimals are printed
-    of each item, or of all. Values are not rounded to them yet, but may be cut off far beyond
-    them. `status` says which numbers have an interval, from `lower` to `upper`, and which are
-    shown. `raw` are the values before they were brought into their range, `items` chosen
-    categories. Public knowledge allows noise-free values from `least` to `most`.
+    All arrays have the shape (groups x items,). `value`, `lower`, `upper`, `raw`, `least` and
+    `most` hold whole numbers of `step`, as int64 or Python integers.
+
+    Attributes:
+        places: The number of printed decimals, for each item or for all. Values are not rounded
+            to them yet; they may be truncated several decimals further.
+        status: Which numbers have an interval from `lower` to `upper`, and which are shown; int8.
+        raw: The values before they were clamped into their range.
+        items: The chosen categories.
+        least: The least noise-free value that public knowledge allows; `most` is the greatest.
     """
 
     step: Fraction
@@ -61,25 +66,25 @@ class Estimates:
 
     @classmethod
     def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
-        """Noisy answers in steps of `unit`, each with the interval of its own noise."""
-        known = np.full(len(values), HAS_INTERVAL, np.int8)
+        """Noisy answers in steps of `unit`, each in the middle of an interval."""
+        status = np.full(len(values), HAS_INTERVAL, np.int8)
         lower, upper = add_exact(values, -widths), add_exact(values, widths)
-        return cls(unit, (decimal_places(unit),), values, lower, upper, known)
+        return cls(unit, (decimal_places(unit),), values, lower, upper, status)
 
     @classmethod
     def chosen(
         cls, values: Array, unit: Fraction = Fraction(1), items: Array | None = None
     ) -> Estimates:
-        """Choices, which have no interval."""
-        nothing = np.full(len(values), NO_INTERVAL, np.int8)
+        """Chosen candidates, which have no interval."""
+        status = np.full(len(values), NO_INTERVAL, np.int8)
         places = (decimal_places(unit),)
-        return cls(unit, places, values, values, values, nothing, items=items)
+        return cls(unit, places, values, values, values, status, items=items)
 
     @classmethod
     def single(
         cls, numbers: Sequence[tuple[Fraction, Fraction]], places: Sequence[int]
     ) -> Estimates:
-        """Few numbers, each with the margin of its interval."""
+        """A few numbers, each with the half-width of its interval."""
         step = common_step(*(part for number in numbers for part in number))
         values, margins = (
             integer_array([int(part / step) for part in parts])
@@ -89,7 +94,7 @@ class Estimates:
 
     @classmethod
     def interleaved(cls, items: Sequence[Estimates]) -> Estimates:
-        """The numbers of several items on one grid, group by group."""
+        """Several items with the same step, in the order of groups, then items."""
         arrays: dict[str, Any] = {
             name: np.stack([getattr(item, name) for item in items], axis=1).ravel()
             for name in (*NUMBER_ARRAYS, "status")
@@ -101,7 +106,7 @@ class Estimates:
         return len(self.value)
 
     def __iter__(self) -> Iterator[Estimate]:
-        """The numbers one by one, where they are few."""
+        """The numbers one by one; for short arrays only."""
         for at, status in enumerate(self.status):
             value, lower, upper = (
                 int(numbers[at]) * self.step for numbers in (self.value, self.lower, self.upper)
@@ -118,7 +123,7 @@ class Estimates:
             )
 
     def refined(self, *numbers: Fraction | None) -> Estimates:
-        """The same on a grid that holds all these numbers as well."""
+        """The same numbers with a smaller step, of which all of `numbers` are multiples."""
         step = common_step(self.step, *(number for number in numbers if number is not None))
         factor = int(self.step / step)
         if factor == 1:
@@ -126,21 +131,21 @@ class Estimates:
         return replace(self.map_numbers(lambda numbers: multiply_exact(numbers, factor)), step=step)
 
     def shifted(self, by: Fraction) -> Estimates:
-        """The same numbers counted from elsewhere."""
+        """The same with `by` added to every number."""
         fine = self.refined(by)
         steps = int(by / fine.step)
         return fine.map_numbers(lambda numbers: add_exact(numbers, steps))
 
     def map_numbers(self, change: Callable[[Array], Array]) -> Estimates:
-        """The same with every whole number changed in the same way."""
+        """The same with `change` applied to every array of whole numbers."""
         arrays = {name: getattr(self, name) for name in NUMBER_ARRAYS}
         changed: dict[str, Any] = {
-            name: change(one) for name, one in arrays.items() if one is not None
+            name: change(numbers) for name, numbers in arrays.items() if numbers is not None
         }
         return replace(self, **changed)
 
     def rounded(self, numbers: Array) -> list[Array]:
-        """Numbers as they are printed, in units of their last decimal: for each of `places`."""
+        """Numbers in units of their last printed decimal: one array for each of `places`."""
         count = len(self.places)
         return [
             in_units_of_last_place(numbers[at::count], self.step, places)
@@ -148,37 +153,38 @@ class Estimates:
         ]
 
     def wider_than(self, share: Fraction) -> Bools:
-        """Whether half the width of the interval is more than a share of the value's size.
+        """Whether the half-width of each interval exceeds a share of the absolute value.
 
-        Both are taken as they are printed. An interval that knows no bound is wider than any
-        share.
+        Both are taken as printed. An unbounded interval exceeds any share.
         """
         wider = np.empty(len(self), np.bool_)
-        every = (self.value, self.lower, self.upper)
-        for at, (value, lower, upper) in enumerate(zip(*map(self.rounded, every), strict=True)):
-            half = multiply_exact(abs(value), 2 * share.numerator)
-            wider[at :: len(self.places)] = multiply_exact(upper - lower, share.denominator) > half
-        found: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
-        return found
+        columns = map(self.rounded, (self.value, self.lower, self.upper))
+        for at, (value, lower, upper) in enumerate(zip(*columns, strict=True)):
+            allowed = multiply_exact(abs(value), 2 * share.numerator)
+            wider[at :: len(self.places)] = (
+                multiply_exact(upper - lower, share.denominator) > allowed
+            )
+        result: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
+        return result
 
     def suppressed(self, where: Bools) -> Estimates:
-        """The same without some of the numbers."""
+        """The same with some of the numbers not shown."""
         return replace(self, status=np.where(where, SUPPRESSED, self.status))
 
     @property
     def before_postprocessing(self) -> Estimates:
-        """What noise made of each number, before anything else was done to it."""
+        """The noisy numbers before they were clamped or processed."""
         if self.raw is None:
             return self
-        # The interval was brought into the range as well, and holds no number outside it.
+        # The interval was clamped as well, so it cannot contain a number outside the range.
         lost = (self.raw != self.value) & (self.status == HAS_INTERVAL)
         return replace(self, value=self.raw, status=np.where(lost, NO_INTERVAL, self.status))
 
 
 def common_step(*numbers: Fraction) -> Fraction:
-    """The greatest number of which all of these are whole multiples; one if all are zero."""
-    found = Fraction(0)
+    """The greatest number of which all of `numbers` are multiples; one if all are zero."""
+    step = Fraction(0)
     for number in numbers:
-        above = gcd(found.numerator * number.denominator, number.numerator * found.denominator)
-        found = Fraction(above, found.denominator * number.denominator)
-    return found or Fraction(1)
+        above = gcd(step.numerator * number.denominator, number.numerator * step.denominator)
+        step = Fraction(above, step.denominator * number.denominator)
+    return step or Fraction(1)

@@ -1,10 +1,10 @@
-"""Intervals of what is computed from several noisy answers.
+"""Fiducial intervals of numbers that are computed from several noisy answers.
 
-The error of a ratio or a slope has no simple distribution, but each noise has a known one. Noisy
-answers minus drawn noises are plausible noise-free answers, and the outcomes of these span the
-interval (the fiducial argument, Fisher 1930). It is exact where the outcome is a linear function
-of the noise. The drawn noises are the same in every release, so an interval is a function of the
-noisy answers alone.
+The error of a ratio or a slope has no simple distribution, but the noise of each answer has a known
+one. Noisy answers minus draws of their noise are plausible noise-free answers. The interval spans
+the outcomes of these (the fiducial argument, Fisher 1930). It is exact where the outcome is a
+linear function of the noise. The draws are the same in every release, so an interval is a function
+of the noisy answers alone.
 """
 
 from __future__ import annotations
@@ -30,36 +30,37 @@ from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limit
 from dpcli.statistics.statistic import NoisyAnswer
 
 Outcome = Callable[[Floats], Floats]
-"""From noisy answers, shape (queries, cells), to outcomes, shape (items, cells); both float64."""
+"""Computes outcomes, shape (items, cells), from answers, shape (queries, cells); both float64."""
 
 DRAWS = 2000
-"""Drawn noises of each answer: evenly spread quantiles, so that few are enough."""
+"""Draws of each noise. They are evenly spaced quantiles, so 2000 are enough."""
 
-MORE_DRAWS, MOST = 20_000, Fraction(999, 1000)
-"""The number of draws for a confidence above 0.99, and the confidence above which too few draws lie
-outside the interval to find its ends: then it has none."""
+MORE_DRAWS = 20_000
+"""Draws of each noise for a confidence above 0.99."""
 
-AT_ONCE = 1 << 20
-"""FiducialInterval answers that are in memory at a time."""
+MAX_CONFIDENCE = Fraction(999, 1000)
+"""Above this confidence too few draws lie outside the interval to find its ends: there is none."""
 
-COARSE = 10
-"""Below this scale drawn noises are rounded to whole numbers, as the noise is."""
+MAX_DRAWS_IN_MEMORY = 1 << 20
+"""Plausible answers that are in memory at the same time."""
 
+ROUNDED_BELOW = 10
+"""Draws of noise with a smaller scale are rounded to whole numbers, as the noise itself is."""
 
-FURTHER = 6
+EXTRA_DECIMALS = 6
 """Decimals that are kept beyond the printed ones."""
 
 
 class FiducialInterval:
-    """The outcomes of noisy answers, with intervals of their noise-free values.
+    """The outcomes of noisy answers, with intervals for their noise-free values.
 
     Args:
         answers: One for each query, all about the same cells.
-        outcome: What is computed from the answers, which it gets in steps.
-        confidence: How often an interval contains the noise-free value.
-        count: The place of the query that counts rows, if one does. With less than one row
-            nothing is known: an interval that must allow for that has no bound on either side,
-            and neither has one whose outcome is not a number.
+        outcome: Computes the outcomes from answers in steps.
+        confidence: The probability that an interval contains the noise-free value.
+        count: The index of the query that counts rows, if there is one. Draws with less than
+            one row, or with an outcome that is not a number, allow any value. An interval that
+            must include such draws has no bound on either side.
     """
 
     def __init__(
@@ -71,83 +72,79 @@ class FiducialInterval:
     ) -> None:
         self._outcome, self._count = outcome, count
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
-        self._draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
-        self._points = np.stack(
-            [_points(answer.noise, place, self._draws) for place, answer in enumerate(answers)]
+        draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
+        self._noises = np.stack(
+            [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
         )
-        self._known = confidence <= MOST
-        self._outside = max(floor(self._draws * (1 - confidence) / 2) - 1, 0)
+        self._outside = max(floor(draws * (1 - confidence) / 2) - 1, 0)
         self.values = outcome(self.noisy)
-        self.lower, self.upper = self._ends()
+        self.lower = np.full_like(self.values, -np.inf)
+        self.upper = np.full_like(self.values, np.inf)
+        if confidence <= MAX_CONFIDENCE:
+            self._find_ends()
 
-    def _ends(self) -> tuple[Floats, Floats]:
-        """The least and the greatest plausible value, both of shape (items, cells)."""
-        lower, upper = np.empty_like(self.values), np.empty_like(self.values)
-        if not self._known:
-            lower[:], upper[:] = -np.inf, np.inf
-            return lower, upper
-        step = max(1, AT_ONCE // (self._draws * len(self.noisy)))
+    def _find_ends(self) -> None:
+        """Set `lower` and `upper`, both of shape (items, cells)."""
+        draws = self._noises.shape[1]
+        step = max(1, MAX_DRAWS_IN_MEMORY // (draws * len(self.noisy)))
         for start in range(0, self.noisy.shape[1], step):
             cells = slice(start, start + step)
-            free = self.noisy[:, cells, None] - self._points[:, None, :]
-            found = self._outcome(free.reshape(len(free), -1))
-            found = found.reshape(len(found), *free.shape[1:])
-            known = np.isfinite(found)
+            plausible = self.noisy[:, cells, None] - self._noises[:, None, :]
+            outcomes = self._outcome(plausible.reshape(len(plausible), -1))
+            outcomes = outcomes.reshape(len(outcomes), *plausible.shape[1:])
+            usable = np.isfinite(outcomes)
             if self._count is not None:
-                known &= free[self._count] >= 1
-            # What is not known is sorted last, and stands below and above all other numbers.
-            found = np.sort(np.where(known, found, np.nan))
-            first = self._outside - (~known).sum(axis=-1)
-            below = np.take_along_axis(found, np.maximum(first, 0)[..., None], axis=-1)[..., 0]
-            above = found[..., self._draws - 1 - self._outside]
-            lower[:, cells] = np.where(first < 0, -np.inf, below)
-            upper[:, cells] = np.where(np.isnan(above), np.inf, above)
-        return lower, upper
+                usable &= plausible[self._count] >= 1
+            # Unusable draws are sorted last. They count as below and above all others.
+            outcomes = np.sort(np.where(usable, outcomes, np.nan))
+            first = self._outside - (~usable).sum(axis=-1)
+            below = np.take_along_axis(outcomes, np.maximum(first, 0)[..., None], axis=-1)[..., 0]
+            above = outcomes[..., draws - 1 - self._outside]
+            self.lower[:, cells] = np.where(first < 0, -np.inf, below)
+            self.upper[:, cells] = np.where(np.isnan(above), np.inf, above)
 
-    def replace_values(self, values: Floats, blank: Bools) -> None:
-        """Publish other values, shape (items, cells); cells that are `blank` get no interval."""
+    def replace_values(self, values: Floats, unbounded: Bools) -> None:
+        """Publish other values, shape (items, cells); `unbounded` cells get no interval."""
         self.values = values
-        self.lower[:, blank], self.upper[:, blank] = -np.inf, np.inf
+        self.lower[:, unbounded], self.upper[:, unbounded] = -np.inf, np.inf
 
     def estimates(
         self, units: Sequence[Fraction], places: Sequence[int], within: Sequence[Limits]
     ) -> Estimates:
-        """The estimates cell by cell, item by item: each with its unit, decimals and range."""
-        limits = [limit for each in within for limit in each if limit is not None]
-        step = common_step(Fraction(1, 10 ** (max(places) + FURTHER)), *limits)
+        """The estimates in the order of cells, then items.
+
+        Each item has a unit, a number of printed decimals, and the limits of its values.
+        """
+        limits = [limit for ends in within for limit in ends if limit is not None]
+        step = common_step(Fraction(1, 10 ** (max(places) + EXTRA_DECIMALS)), *limits)
         items = enumerate(zip(units, places, within, strict=True))
         return Estimates.interleaved([self._item(at, step, *item) for at, item in items])
 
     def _item(
         self, item: int, step: Fraction, unit: Fraction, places: int, within: Limits
     ) -> Estimates:
-        """One item of all cells; without an interval where nothing bounds it."""
-        last, values = 10**places, self.values[item]
-        size = floored(abs(values), unit / step)
-        bare = np.where(values < 0, -size, size)
+        """One item of all cells; it has no interval where an infinite end has no limit."""
+        decimals, values = 10**places, self.values[item]
+        sizes = floored(abs(values), unit / step)
+        raw = np.where(values < 0, -sizes, sizes)
         low, high = (None if end is None else int(end / step) for end in within)
-        boundless, ends = np.zeros(len(values), np.bool_), []
+        unbounded, ends = np.zeros(len(values), np.bool_), []
         # Ends are rounded outwards to the last decimal.
-        for end, sign, limit in ((self.lower, 1, low), (self.upper, -1, high)):
-            spans, known = sign * floored(sign * end[item], unit * last), np.isfinite(end[item])
-            spans, rest = (
-                multiply_exact(spans, int(1 / (last * step))),
-                repeated_integer(limit or 0, len(spans)),
-            )
-            ends.append(np.where(known, spans, rest))
-            boundless |= ~known & (limit is None)
-        value, lower, upper = (clip_exact(one, low, high) for one in (bare, *ends))
-        status = np.where(boundless, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
-        range_ = {
-            name: repeated_integer(limit, len(values))
-            for name, limit in (("least", low), ("most", high))
-            if limit is not None
-        }
-        return Estimates(step, (places,), value, lower, upper, status, bare, **range_)
+        for end, sign, limit in ((self.lower[item], 1, low), (self.upper[item], -1, high)):
+            rounded = sign * floored(sign * end, unit * decimals)
+            rounded, finite = multiply_exact(rounded, int(1 / (decimals * step))), np.isfinite(end)
+            ends.append(np.where(finite, rounded, repeated_integer(limit or 0, len(values))))
+            unbounded |= ~finite & (limit is None)
+        value, lower, upper = (clip_exact(numbers, low, high) for numbers in (raw, *ends))
+        status = np.where(unbounded, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
+        least, most = (
+            None if limit is None else repeated_integer(limit, len(values)) for limit in (low, high)
+        )
+        return Estimates(step, (places,), value, lower, upper, status, raw, least=least, most=most)
 
 
 def floored(numbers: Floats, scale: Fraction) -> Array:
-    """The whole numbers below exact multiples of floats; zero where these are not finite."""
+    """Exact floors of `numbers` times `scale`; zero where a number is not finite."""
     mantissas, exponents = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
     above = np.ldexp(mantissas, 53).astype(np.int64).astype(object) * scale.numerator
     shifts = (exponents - 53).astype(object)
@@ -155,23 +152,23 @@ def floored(numbers: Floats, scale: Fraction) -> Array:
     return integer_array((above << np.maximum(shifts, 0)) // below)
 
 
-def _points(noise: Noise, place: int, draws: int) -> Floats:
-    """Draws of a noise; their order differs for each place among the answers."""
-    points = _even(type(noise), draws)[_order(place, draws)] * float(noise.scale)
-    return np.rint(points) if noise.scale < COARSE else points
+def _draws(noise: Noise, index: int, draws: int) -> Floats:
+    """Draws of a noise, in an order that depends on the index of its answer."""
+    noises = _quantiles(type(noise), draws)[_order(index, draws)] * float(noise.scale)
+    return np.rint(noises) if noise.scale < ROUNDED_BELOW else noises
 
 
 @lru_cache(maxsize=4)
-def _even(distribution: type[Noise], draws: int) -> Floats:
-    """The quantiles of noise of scale one, evenly spaced by probability."""
+def _quantiles(distribution: type[Noise], draws: int) -> Floats:
+    """Quantiles of noise of scale one, evenly spaced in probability."""
     levels = (np.arange(draws) + 0.5) / draws
     return distribution.quantiles(levels)
 
 
 @lru_cache(maxsize=128)
-def _order(place: int, draws: int) -> Ints:
+def _order(index: int, draws: int) -> Ints:
     from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 
-    word = np.arange(draws, dtype=np.uint64) + np.uint64((place + 1) << 32)
+    word = np.arange(draws, dtype=np.uint64) + np.uint64((index + 1) << 32)
     order: Ints = np.argsort(scramble(word * GOLDEN_GAMMA))
     return order

@@ -1,4 +1,4 @@
-"""First and second moments: sums of columns, and of products of two of them."""
+"""First and second moments: sums of columns and of products of two columns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import prod
+from typing import NamedTuple
 
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
@@ -15,19 +16,32 @@ from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.statistic import Request, WeightedQuery, center
 
 
+class CenteredMoments(NamedTuple):
+    """Moments of centered columns in units of their half-widths, cell by cell; all float64.
+
+    Attributes:
+        rows: The number of rows, at least one; shape (cells,).
+        means: Shape (columns, cells).
+        covariances: Shape (columns, columns, cells).
+    """
+
+    rows: Floats
+    means: Floats
+    covariances: Floats
+
+
 @dataclass(frozen=True)
 class Moments:
     """The joint queries for all first and second moments of some columns.
 
-    Values are counted from the middle of their bounds, and squares from the middle of the
+    Values are measured from the middle of their bounds, and squares from the middle of the
     possible squares, so that one row changes each answer as little as possible. Rows count if
     all columns are present.
 
-    The shares of epsilon are close to the best ones for means that lie a quarter of the way
-    from the middle to a bound: proportional to the cube root of the squared weight that the
-    noise of an answer has in all covariances, in units of its sensitivity. A sum has weight 2,
-    a sum of squares 2, a sum of products 3, and the number of rows half of one more than the
-    number of columns.
+    The parts of epsilon are close to the best ones for means that lie a quarter of the way from
+    the middle to a bound. They are proportional to the cube root of the squared weight that the
+    noise of an answer has in all covariances, in units of its sensitivity. A sum gets 2, a sum
+    of squares 2, a sum of products 3, and the number of rows (k + 1)/2 for k columns.
     """
 
     columns: tuple[NumericColumn, ...]
@@ -35,11 +49,11 @@ class Moments:
     @cached_property
     def halves(self) -> tuple[int, ...]:
         """The greatest distance of each column from its center, in steps."""
-        return tuple(max(map(abs, self._factor(one).limits)) for one in self.columns)
+        return tuple(max(map(abs, self._factor(column).limits)) for column in self.columns)
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The places of the columns of each product."""
+        """The indices of the two columns of each product."""
         return tuple(combinations_with_replacement(range(len(self.columns)), 2))
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
@@ -47,48 +61,45 @@ class Moments:
         rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         count = Fraction(0) if public else Fraction(len(self.columns) + 1, 2)
-        asked = [WeightedQuery("count", rows, count)]
-        for one in self.columns:
-            total = replace(rows, factors=(self._factor(one),))
-            asked.append(WeightedQuery(f"sum of {one.name}", total, Fraction(2), one.step))
+        queries = [WeightedQuery("count", rows, count)]
+        for column in self.columns:
+            query = replace(rows, factors=(self._factor(column),))
+            queries.append(WeightedQuery(f"sum of {column.name}", query, Fraction(2), column.step))
         for i, j in self.pairs:
             one, other = self.columns[i], self.columns[j]
             role = f"squares of {one.name}" if i == j else f"products of {one.name}, {other.name}"
             factors = (self._factor(one), self._factor(other))
             query = replace(rows, factors=factors, offset=self._middle(i, j))
-            share = Fraction(2 if i == j else 3)
-            asked.append(WeightedQuery(role, query, share, one.step * other.step))
-        whole = sum(weighted.weight for weighted in asked)
-        return tuple(replace(weighted, weight=weighted.weight / whole) for weighted in asked)
+            weight = Fraction(2 if i == j else 3)
+            queries.append(WeightedQuery(role, query, weight, one.step * other.step))
+        total = sum(weighted.weight for weighted in queries)
+        return tuple(replace(weighted, weight=weighted.weight / total) for weighted in queries)
 
-    def read(self, answers: Floats, *, possible: bool = False) -> tuple[Floats, Floats, Floats]:
-        """Rows, means and covariances of noisy answers, shape (queries, cells).
+    def centered(self, answers: Floats, *, clamp: bool = False) -> CenteredMoments:
+        """The number of rows, means and covariances of noisy answers, shape (queries, cells).
 
-        If only `possible` values count, means and mean products are clamped to the bounds.
-        Means are counted from the center, and everything in half-widths, so that columns with
-        different units can be compared. Shapes: (cells,), (columns, cells) and (columns,
-        columns, cells).
+        With `clamp`, means and mean products are clamped to the values that the bounds allow.
         """
-        many = len(self.columns)
+        count = len(self.columns)
         rows = np.maximum(answers[0], 1.0)
         halves = np.array(self.halves, dtype=np.float64)
-        means = answers[1 : many + 1] / rows / halves[:, None]
-        means = np.clip(means, -1.0, 1.0) if possible else means
-        covariances = np.empty((many, many, answers.shape[1]))
-        for (i, j), answer in zip(self.pairs, answers[many + 1 :], strict=True):
+        means = answers[1 : count + 1] / rows / halves[:, None]
+        means = np.clip(means, -1.0, 1.0) if clamp else means
+        covariances = np.empty((count, count, answers.shape[1]))
+        for (i, j), answer in zip(self.pairs, answers[count + 1 :], strict=True):
             product = (answer / rows + self._middle(i, j)) / (halves[i] * halves[j])
-            product = np.clip(product, -1.0, 1.0) if possible else product
+            product = np.clip(product, -1.0, 1.0) if clamp else product
             covariances[i, j] = covariances[j, i] = product - means[i] * means[j]
-        return rows, means, covariances
+        return CenteredMoments(rows, means, covariances)
 
     def unit(self, *places: int) -> Fraction:
         """The product of the half-widths of these columns, in their own units."""
-        ones = (self.halves[place] * self.columns[place].step for place in places)
-        return prod(ones, start=Fraction(1))
+        units = (self.halves[place] * self.columns[place].step for place in places)
+        return prod(units, start=Fraction(1))
 
     def _factor(self, column: NumericColumn) -> Factor:
         return Factor(column, center(column))
 
     def _middle(self, i: int, j: int) -> int:
-        """The middle of the products that are possible: of squares, half the greatest."""
+        """The middle of the possible products; for squares half of the greatest."""
         return self.halves[i] ** 2 // 2 if i == j else 0

@@ -1,9 +1,8 @@
-"""Steps that are taken with noisy answers, in order, and flags of the results.
+"""Post-processing: the steps of `post`, and the flags of published numbers.
 
-Whatever is made of noisy answers alone is as private as they are (Dwork and Roth 2014,
-proposition 2.1). It may be biased: a count that is never negative is too large on average.
-A flag is a function of published digits and of public knowledge, so a reader of the table can
-recompute it.
+A function of noisy answers alone is as private as they are (Dwork and Roth 2014, proposition 2.1).
+It may be biased: a count that is never negative is too large on average. A flag is a function of
+published digits and public knowledge, so a reader of the table can recompute it.
 """
 
 from __future__ import annotations
@@ -21,25 +20,27 @@ from dpcli.numeric.exact import in_units_of_last_place, readable_text
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 
 Reconcile = Callable[[Estimates], Estimates]
-"""How a statistic makes its numbers agree with each other."""
+"""Makes the numbers of an entry agree with each other: `Statistic.make_consistent`."""
 
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """One step of `post`, made of as many `numbers` as the spec gives for it.
+    """One step of `post`. The spec gives `parameters` numbers for it.
 
-    `words` say what it does, with places for its numbers.
+    `description` is a format string with a place for each parameter.
     """
 
     name: ClassVar[str]
-    numbers: ClassVar[int] = 0
-    words: ClassVar[str]
+    parameters: ClassVar[int] = 0
+    description: ClassVar[str]
 
     @property
     def summary(self) -> str:
         """What the step does, in a few words."""
-        own = (getattr(self, field.name) for field in fields(self))
-        return self.words.format(*("..." if one is None else readable_text(one) for one in own))
+        values = (getattr(self, field.name) for field in fields(self))
+        return self.description.format(
+            *("..." if value is None else readable_text(value) for value in values)
+        )
 
     @abstractmethod
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
@@ -48,35 +49,34 @@ class Step(ABC):
 
 @dataclass(frozen=True)
 class Clamp(Step):
-    """Moves numbers and their intervals into a range that the exact numbers cannot leave.
+    """Clamps numbers and their intervals to a range that the exact numbers cannot leave.
 
     `post: [{clamp: [0, 100]}]`. Numbers near the ends become biased inwards.
     """
 
     name = "clamp"
-    numbers = 2
-    words = "clamped to [{}, {}]"
+    parameters = 2
+    description = "clamped to [{}, {}]"
     low: Fraction | None
     high: Fraction | None
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The nearest numbers within the range, which the spec says that truth cannot leave."""
-        found = estimates.refined(self.low, self.high)
-        low, high = (
-            None if end is None else int(end / found.step) for end in (self.low, self.high)
-        )
-        least, most = (
-            clip_exact(known, low, high)
-            if known is not None
-            else None
-            if fresh is None
-            else repeated_integer(fresh, len(found))
-            for known, fresh in ((found.least, low), (found.most, high))
-        )
+        """The nearest numbers within the range."""
+        fine = estimates.refined(self.low, self.high)
+        low, high = (None if end is None else int(end / fine.step) for end in (self.low, self.high))
         value, lower, upper = (
-            clip_exact(numbers, low, high) for numbers in (found.value, found.lower, found.upper)
+            clip_exact(numbers, low, high) for numbers in (fine.value, fine.lower, fine.upper)
         )
-        return replace(found, value=value, lower=lower, upper=upper, least=least, most=most)
+        least, most = fine.least, fine.most
+        if least is not None:
+            least = clip_exact(least, low, high)
+        elif low is not None:
+            least = repeated_integer(low, len(fine))
+        if most is not None:
+            most = clip_exact(most, low, high)
+        elif high is not None:
+            most = repeated_integer(high, len(fine))
+        return replace(fine, value=value, lower=lower, upper=upper, least=least, most=most)
 
 
 @dataclass(frozen=True)
@@ -87,44 +87,44 @@ class Nonnegative(Clamp):
     """
 
     name = "nonnegative"
-    numbers = 0
-    words = "negative numbers replaced by zero"
+    parameters = 0
+    description = "negative numbers replaced by zero"
     low: Fraction | None = Fraction(0)
     high: Fraction | None = None
 
 
 @dataclass(frozen=True)
 class Integer(Step):
-    """Rounds numbers to whole numbers, halves away from zero; intervals grow outwards.
+    """Rounds to whole numbers, halves away from zero; ends of intervals are rounded outwards.
 
     `post: [integer]`.
     """
 
     name = "integer"
-    words = "rounded to whole numbers"
+    description = "rounded to whole numbers"
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The nearest whole numbers."""
-        found = estimates.refined(Fraction(1))
-        one = int(1 / found.step)
-        value = in_units_of_last_place(found.value, found.step, 0)
-        lower, upper = (widened(numbers, one) for numbers in (found.lower, found.upper))
+        fine = estimates.refined(Fraction(1))
+        one = int(1 / fine.step)
+        value = in_units_of_last_place(fine.value, fine.step, 0)
+        lower, upper = (widened(numbers, one) for numbers in (fine.lower, fine.upper))
         ends = lower // one, -(-upper // one)
         value, lower, upper = (multiply_exact(numbers, one) for numbers in (value, *ends))
-        return replace(found, value=value, lower=lower, upper=upper, places=(0,))
+        return replace(fine, value=value, lower=lower, upper=upper, places=(0,))
 
 
 @dataclass(frozen=True)
 class SuppressBelow(Step):
-    """Leaves out numbers below a threshold, by the noisy number, never by the exact one.
+    """Leaves out noisy numbers below a threshold.
 
-    `post: [{suppress_below: 10}]`. Near the threshold, the numbers that are left are too
-    large on average.
+    `post: [{suppress_below: 10}]`. The exact numbers play no part. Near the threshold, the
+    numbers that are left are too large on average.
     """
 
     name = "suppress_below"
-    numbers = 1
-    words = "noisy numbers below {} left out"
+    parameters = 1
+    description = "noisy numbers below {} left out"
     threshold: Fraction
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
@@ -134,14 +134,14 @@ class SuppressBelow(Step):
 
 @dataclass(frozen=True)
 class SuppressWide(Step):
-    """Leaves out numbers whose interval is wide in proportion to them; the last step of all.
+    """Leaves out numbers with a wide interval in proportion to the value; always the last step.
 
-    `withhold: {wider_than: 0.5}`: half the width of the interval is more than half of the
-    value. By noisy numbers alone, and for their quality, not for privacy.
+    `withhold: {wider_than: 0.5}` leaves out numbers whose interval has a half-width of more
+    than half of the value. It uses noisy numbers alone, and serves quality, not privacy.
     """
 
     name = "withhold"
-    words = "left out where half the width of the interval is more than {} of the value"
+    description = "left out where half the width of the interval is more than {} of the value"
     share: Fraction
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
@@ -153,14 +153,14 @@ class SuppressWide(Step):
 class Consistent(Step):
     """Makes the numbers of one entry agree: totals of `marginals`, the order of `quantile`s.
 
-    `post: [consistent]`. `dpcli explain marginals` and `dpcli explain quantile` say how.
+    `post: [consistent]`. `dpcli explain marginals` and `dpcli explain quantile` describe it.
     """
 
     name = "consistent"
-    words = "made to agree with each other"
+    description = "made to agree with each other"
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The numbers as the statistic makes them agree."""
+        """The numbers that the statistic makes consistent."""
         return reconcile(estimates)
 
 
@@ -169,14 +169,14 @@ STEPS: tuple[type[Step], ...] = (Nonnegative, Integer, Clamp, SuppressBelow, Con
 
 
 def apply_steps(steps: Sequence[Step], estimates: Estimates, reconcile: Reconcile) -> Estimates:
-    """The numbers after all steps, in their order."""
+    """The numbers after all steps, applied in their order."""
     for step in steps:
         estimates = step.apply(estimates, reconcile)
     return estimates
 
 
 UNRELIABLE = Fraction(1, 2)
-"""Half-width, as a share of the value, above which a number is flagged.
+"""A number is flagged if its half-width exceeds this share of the value.
 
 Half the width of a 95% interval is about twice the standard error, so this is a coefficient of
 variation of about 25%. The Australian Bureau of Statistics marks estimates from 25% on "to be used
@@ -186,7 +186,7 @@ and suppresses estimates above (release guidelines of the Canadian Community Hea
 
 
 class Flag(StrEnum):
-    """What a reader must know of a number."""
+    """What a reader must know about a number."""
 
     NONE = ""
     UNRELIABLE = "unreliable"
@@ -198,17 +198,17 @@ FLAGS = tuple(Flag)
 
 
 def flags(estimates: Estimates) -> Array:
-    """The flag of each number as it is printed, by its place in `FLAGS`.
+    """The flag of each number as printed: its index in `FLAGS`, an array of int64.
 
-    A number without an interval has none, unless that is because nothing bounds its
-    noise-free value; choices among candidates never have one.
+    A number without an interval has no flag, unless the reason is that nothing bounds its
+    noise-free value. Choices among candidates never have a flag.
     """
     status, lower, upper = estimates.status, estimates.lower, estimates.upper
-    known = (status == HAS_INTERVAL) & (lower != upper)
-    nothing = status == UNBOUNDED
+    noisy = (status == HAS_INTERVAL) & (lower != upper)
+    uninformative = status == UNBOUNDED
     if estimates.least is not None and estimates.most is not None:
-        nothing |= known & (lower <= estimates.least) & (upper >= estimates.most)
-    found = np.where(known & estimates.wider_than(UNRELIABLE), FLAGS.index(Flag.UNRELIABLE), 0)
-    found[nothing] = FLAGS.index(Flag.NO_INFORMATION)
-    found[status == SUPPRESSED] = FLAGS.index(Flag.SUPPRESSED)
-    return found
+        uninformative |= noisy & (lower <= estimates.least) & (upper >= estimates.most)
+    result = np.where(noisy & estimates.wider_than(UNRELIABLE), FLAGS.index(Flag.UNRELIABLE), 0)
+    result[uninformative] = FLAGS.index(Flag.NO_INFORMATION)
+    result[status == SUPPRESSED] = FLAGS.index(Flag.SUPPRESSED)
+    return result

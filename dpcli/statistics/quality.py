@@ -1,4 +1,4 @@
-"""How many rows there are, and how many cells of each column can be read."""
+"""The number of rows and of readable cells in each column, for the quality check."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HALF = Fraction(1, 2)
 class QualityCounts(Statistic):
     """The number of rows, and for each checked column its readable cells.
 
-    A cell is readable when it can be read as its column declares, before any constant takes
-    its place. One vector is asked: the number of rows, and for each column its readable less
+    A cell is readable if it can be read as its column declares, before any constant replaces
+    it. The answer is one vector: the number of rows, and for each column its readable minus
     its unreadable cells. Half of the sum of both is the number of readable cells.
 
     Privacy: a row adds 1 to the number of rows and 1 or -1 to each of k columns, so adding or
     removing it changes the vector by k + 1 in L1 and by sqrt(k + 1) in L2. Changing a row
-    keeps the number of rows, which is then public, and changes each column by 2 at most. A
+    keeps the number of rows, which is then public, and changes each column by at most 2. A
     person with r rows changes r times as much.
     """
 
@@ -32,7 +32,7 @@ class QualityCounts(Statistic):
     has_raw = False
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The vector; where the number of rows is public, that number apart."""
+        """The vector; a public number of rows is a query of its own, without budget."""
         if not relation.size_is_public:
             return (WeightedQuery("rows and cells", ReadabilityQuery(checked=request.checked)),)
         if not request.checked:
@@ -46,18 +46,18 @@ class QualityCounts(Statistic):
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """Rows, then the readable cells of each column."""
+        """The rows, then the readable cells of each column."""
         rows, columns = split_answers(answers)
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
         (count,), differences = rows.values.tolist(), columns.values.tolist()
         width = Fraction(rows.noise.half_width(confidence))
-        readable = [(Fraction(count + one, 2), margin) for one in differences]
+        readable = [(Fraction(count + difference, 2), margin) for difference in differences]
         places = (0, *[1] * len(readable))
         return Estimates.single([(Fraction(count), width), *readable], places)
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The rows, and the names of the columns."""
+        """The rows and the names of the columns."""
         return ("rows", *(column.name for column in request.checked))
 
 
@@ -65,11 +65,10 @@ QUALITY_COUNTS = QualityCounts()
 
 
 def split_answers(answers: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, NoisyAnswer]:
-    """The number of rows, and the differences of all columns, each with its noise."""
+    """The number of rows and the differences of the columns, each with its noise."""
     if len(answers) == 2:
         columns, rows = answers
         return rows, columns
     (vector,) = answers
-    return NoisyAnswer(vector.values[:1], vector.noise), NoisyAnswer(
-        vector.values[1:], vector.noise
-    )
+    values, noise = vector.values, vector.noise
+    return NoisyAnswer(values[:1], noise), NoisyAnswer(values[1:], noise)

@@ -1,4 +1,4 @@
-"""What every statistic is: queries, and an estimate from their noisy answers."""
+"""The interface of statistics: queries, and an estimate from their noisy answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.estimates import Estimates
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
-"""Steps of `post` that suit any number."""
+"""Steps of `post` for statistics whose numbers are whole or real."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Request:
         bins: The axis along which a histogram counts.
         user_clamp: Clamps what one person adds to a group, over all their rows, in steps; without
             it their kept rows count.
-        columns: Several columns that are computed with together.
-        margins: Axes of which tables are made, `ways` at a time.
-        candidates: Steps of the column to choose from, of which `k` are chosen by `utility`.
+        columns: Several columns of one statistic.
+        margins: Axes of marginal tables, each table with `ways` of them.
+        candidates: Steps of the column among which `k` are chosen by `utility`.
         label: The column that a threshold should predict.
         checked: Columns whose readable cells are counted.
         options: Fields that only one statistic has, by name.
@@ -66,13 +66,14 @@ class Request:
 
     @property
     def binned_axes(self) -> tuple[Key, ...]:
-        """The axes that cut numbers into bins: of groups, of a histogram, of tables."""
-        axes = (*self.by, *([self.bins] if self.bins else []), *self.margins)
+        """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
+        histogram = (self.bins,) if self.bins else ()
+        axes = (*self.by, *histogram, *self.margins)
         return tuple(key for key in axes if key.starts)
 
 
 REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
-"""Fields that a request has by name; the others are among its `options`."""
+"""Fields that every request has. Fields of a single statistic are among the `options`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,10 @@ class WeightedQuery:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyAnswer:
-    """The noisy whole numbers of one query, shape (cells,), and their noise."""
+    """The noisy answer to one query and its noise.
+
+    `values` has the shape (cells,) and holds whole numbers, as int64 or Python integers.
+    """
 
     values: Array
     noise: Noise
@@ -103,20 +107,20 @@ class NoisyAnswer:
 class Statistic(ABC):
     """A statistic that a spec may name: one subclass, one line in the registry.
 
-    The docstring of a subclass carries its privacy argument, and `dpcli explain` prints it.
+    The docstring of a subclass has its privacy argument, and `dpcli explain` prints it.
 
     Attributes:
-        takes: The fields that it has beyond those of every entry, with their types.
+        takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
         chooses: Whether its answers are choices among candidates.
         chooses_labels: Whether these candidates are labels.
-        steps: The steps of `post` that it allows; `default_steps` are taken if `post` is absent.
+        steps: The steps of `post` that it allows. `default_steps` apply if `post` is absent.
         has_raw: Whether there is one noisy number behind each estimate.
-        derivation: What is done to the noisy answers before they are published.
+        derivation: How the published numbers are computed from the noisy answers.
         warning: What readers of the numbers must know.
-        item: What several items are; empty if there is a single number.
-        measure: What the numbers measure, which decides how they are worded and drawn.
-        mixed_units: Whether its items have no common scale.
+        item: What an item is, for example a bin; empty if each group has a single number.
+        measure: What the numbers measure. Reports word and draw them accordingly.
+        mixed_units: Whether its items have different units.
     """
 
     name: ClassVar[str]
@@ -135,60 +139,60 @@ class Statistic(ABC):
 
     @cached_property
     def fields(self) -> type[SectionModel]:
-        """The model of its own fields."""
+        """The pydantic model of the fields in `takes`."""
         return extended_model(self.takes)
 
     @abstractmethod
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The queries that answer `request`; their weights sum to one."""
+        """The queries behind `request`; their weights sum to one."""
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """Published numbers from noisy answers alone, group by group, item by item.
+        """The published numbers, from noisy answers alone, in the order of groups, then items.
 
-        By default the answers of a single query as they are.
+        The default publishes the answer of a single query as it is.
         """
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.step(request))
 
     def step(self, request: Request) -> Fraction:
-        """The value of one step, where a noisy answer is published as it is."""
+        """The value of one step of the answer, for statistics that publish it as it is."""
         return Fraction(1)
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The request with the statistic's own fields, whose names are resolved."""
-        known = {key: value for key, value in given.items() if key in REQUEST_FIELDS}
-        other = tuple((key, value) for key, value in given.items() if key not in REQUEST_FIELDS)
-        present = {key: value for key, value in known.items() if value is not None}
-        return replace(bare, **present, options=other)
+        """The request with the fields of the statistic, in which names are resolved."""
+        common = {key: value for key, value in given.items() if key in REQUEST_FIELDS}
+        options = tuple((key, value) for key, value in given.items() if key not in common)
+        present = {key: value for key, value in common.items() if value is not None}
+        return replace(bare, **present, options=options)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """What is wrong with fields that are each valid alone."""
+        """What is wrong with the combination of fields that are each valid alone."""
         return ()
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The names of the numbers of each group; an empty name if there is one number."""
+        """The names of the numbers of each group; one empty name if there is a single number."""
         return self.names(request) if self.item else ("",)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The names of the items, where there are several."""
+        """The names of the items, for a statistic that has several."""
         return ()
 
     def item_count(self, request: Request) -> int:
-        """How many items there are."""
+        """How many numbers each group has."""
         return len(self.items(request))
 
     def item_heading(self, request: Request) -> str:
-        """What the items are, as the heading of a column."""
+        """The heading of a column of items."""
         return self.item
 
     def notes(self, request: Request) -> tuple[str, ...]:
-        """What is done to the noisy answers before they are published, in sentences."""
+        """Sentences on how the published numbers are computed from the noisy answers."""
         return (self.derivation,) if self.derivation else ()
 
     def warnings(self, request: Request) -> tuple[str, ...]:
-        """What a reader of the numbers must know, in sentences."""
+        """Sentences that a reader of the numbers must know."""
         return (f"{request.name}: {self.warning}",) if self.warning else ()
 
     def make_consistent(
@@ -198,22 +202,25 @@ class Statistic(ABC):
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:
-        """The estimates of all groups after they were made to agree with each other."""
+        """The estimates after the step `consistent`: all numbers agree with each other."""
         return estimates
 
 
 def groups(request: Request) -> int:
-    """The number of groups of a request whose keys are public."""
+    """The number of groups of a request without private groups."""
     return prod(len(key) for key in request.by)
 
 
 def numeric(request: Request) -> NumericColumn:
-    """The numeric column of a request; the spec has checked that it is one."""
+    """The numeric column of a request, which the spec has checked.
+
+    Raises TypeError if the column is not numeric.
+    """
     if not isinstance(request.column, NumericColumn):
         raise TypeError("this statistic needs a numeric column")
     return request.column
 
 
 def center(column: NumericColumn) -> int:
-    """The whole step nearest to the middle of the bounds, from below."""
+    """The greatest whole step that is not above the middle of the bounds."""
     return (column.lower + column.upper) // 2

@@ -1,4 +1,4 @@
-"""Laws of mechanisms that choose, and the exact probabilities of their choices."""
+"""Laws of selection mechanisms, and the exact probabilities of their choices."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_formulas_are_those_of_the_lecture() -> None:
     assert sum(probabilities("permute_and_flip", [0, 1, 0, 3], Fraction(8))) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("array", [False, True], ids=["one by one", "array"])
+@pytest.mark.parametrize("array", [False, True], ids=["loop", "array"])
 @pytest.mark.parametrize(
     ("scores", "scale"),
     [
@@ -92,17 +92,17 @@ def test_choices_have_exactly_their_probabilities(
     if len(gaps) > 1:
         statistic = float(((observed - expected) ** 2 / expected).sum())
         assert chi_square_tail(statistic, len(gaps) - 1) > CUT
-        # A scale that is wrong by a twentieth would be noticed.
+        # The test detects a scale that is wrong by 5%.
         wrong = np.array(probabilities(mechanism.name, gaps, scale * Fraction(21, 20))) * count
         off = float(((observed - wrong) ** 2 / wrong).sum())
         assert not array or len(set(gaps)) == 1 or chi_square_tail(off, len(gaps) - 1) < CUT
 
 
 @each_choosing
-def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(
+def test_probabilities_of_neighbors_differ_by_at_most_a_factor_e_epsilon(
     mechanism: SelectionMechanism,
 ) -> None:
-    """Over all changes of three scores within their distances, ratios stay within e^epsilon."""
+    """For all changes of three scores within the sensitivity, ratios are at most e^epsilon."""
     worst = 0.0
     epsilon = Fraction(1)
     for moved in (1, 2):
@@ -129,7 +129,7 @@ def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(
 def test_scores_of_any_size_neither_overflow_nor_fail(
     mechanism: SelectionMechanism, count: int
 ) -> None:
-    """Scores of 10^9, 10^40 and minus 10^40 among others lead to the best of them."""
+    """With scores of 10^9, 10^40 or minus 10^40, the best candidate is chosen."""
     for best in (10**9, 10**18, 10**19, 10**40):
         for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
             scores = [0] * (count - 1) + [best]
@@ -144,8 +144,8 @@ def test_scores_of_any_size_neither_overflow_nor_fail(
 
 
 @each_choosing
-def test_picks_are_different_and_in_each_group(mechanism: SelectionMechanism) -> None:
-    """Of three groups of four candidates two are picked, each once, the best ones first."""
+def test_several_choices_differ_and_are_made_in_each_group(mechanism: SelectionMechanism) -> None:
+    """In each of three groups two of four candidates are chosen, the best ones first."""
     scores = integer_array([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800]).reshape(3, 4)
     noise = mechanism.distribution(Fraction(1, 100))
     assert mechanism.choose(noise, scores, 2).tolist() == [0, 2, 2, 1, 2, 3]
@@ -154,8 +154,8 @@ def test_picks_are_different_and_in_each_group(mechanism: SelectionMechanism) ->
 
 
 @each_choosing
-def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: SelectionMechanism) -> None:
-    """Without noise the first of the best is chosen."""
+def test_a_choice_without_noise_is_the_best(mechanism: SelectionMechanism) -> None:
+    """Without noise the first of the best candidates is chosen."""
     scores = integer_array([1, 5, 5, 0]).reshape(1, 4)
     assert mechanism.choose(NO_NOISE, scores, 1).tolist() == [1]
     with pytest.raises(TypeError, match="the noise of choices"):
@@ -163,8 +163,8 @@ def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: SelectionM
 
 
 @each_choosing
-def test_shortfalls_hold(mechanism: SelectionMechanism, stream: Stream) -> None:
-    """The bound on how far a choice falls short holds as often as it says."""
+def test_the_shortfall_bound_holds(mechanism: SelectionMechanism, stream: Stream) -> None:
+    """The bound on the shortfall of a choice holds with its stated probability."""
     gaps = [0, *([3] * 20), *([40] * 400)]
     noise = mechanism.distribution(Fraction(5))
     assert isinstance(noise, ChoiceNoise)

@@ -1,4 +1,4 @@
-"""What each statistic publishes without noise is what its name says, recomputed from the rows."""
+"""Without noise, each statistic publishes its definition, recomputed from the rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Row = dict[str, str]
 
 
 def groups(request: Request) -> Iterator[list[Row]]:
-    """The rows that count, group by group."""
+    """The rows that count, in each group."""
     every = [dict(zip(["x", "sex", "open", "y"], row[:-1].split(","), strict=True)) for row in ROWS]
     kept = [
         row
@@ -54,7 +54,7 @@ def present(column: object, row: Row) -> bool:
 
 
 def number(column: object, row: Row) -> int:
-    """The whole number that stands for a cell that is present."""
+    """The whole number of a cell that is not missing."""
     assert isinstance(column, NumericColumn | CategoryColumn)
     found = value(column, row[column.name])
     assert isinstance(found, int)
@@ -62,12 +62,12 @@ def number(column: object, row: Row) -> int:
 
 
 def numbers(column: object, rows: Sequence[Row]) -> list[int]:
-    """The values of a column that are present."""
+    """The values of a column that are not missing."""
     return [number(column, row) for row in rows if present(column, row)]
 
 
-def tallied(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
-    """The number of rows in each cell of a table, row by row of the table."""
+def cell_counts(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
+    """The number of rows in each cell of a table, the last axis fastest."""
     found = [0.0] * int(np.prod([len(axis) for axis in axes]))
     for row in rows:
         place = 0
@@ -81,7 +81,7 @@ def tallied(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
 
 
 def moments(request: Request, rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
-    """Means, and covariances over n rows, of several columns where all are present."""
+    """Means and covariances of several columns, over the n rows without missing values."""
     kept = [row for row in rows if all(present(one, row) for one in request.columns)]
     table = np.array([[number(one, row) for one in request.columns] for row in kept], dtype=float)
     return table.mean(axis=0), np.cov(table.T, bias=True)
@@ -108,17 +108,19 @@ def coefficients(request: Request, rows: Sequence[Row]) -> list[float]:
     """Intercept and slope of the last column on the first, with a ridge if there is one."""
     means, matrix = moments(request, rows)
     column = request.columns[0]
-    # From the middle of the bounds, rounded down to a whole step, to the farther bound.
+    # The distance from the middle of the bounds, rounded down to a step, to the farther bound.
     half = column.upper - (column.lower + column.upper) // 2
     slope = matrix[0, 1] / (matrix[0, 0] + float(request.ridge or 0) * half**2)
     return [float(means[1] - slope * means[0]), float(slope)]
 
 
 def tables(request: Request, rows: Sequence[Row]) -> list[float]:
-    """The cells of all tables, of rows that are present in all columns."""
+    """The cells of all tables, over rows without missing values."""
     kept = [row for row in rows if all(present(axis.column, row) for axis in request.margins)]
     return [
-        cell for axes in combinations(request.margins, request.ways) for cell in tallied(axes, kept)
+        cell
+        for axes in combinations(request.margins, request.ways)
+        for cell in cell_counts(axes, kept)
     ]
 
 
@@ -130,7 +132,7 @@ PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
     "mean": lambda request, rows: [float(np.mean(numbers(request.column, rows)))],
     "variance": lambda request, rows: [float(np.var(numbers(request.column, rows)))],
     "std": lambda request, rows: [float(np.std(numbers(request.column, rows)))],
-    "histogram": lambda request, rows: tallied(
+    "histogram": lambda request, rows: cell_counts(
         [request.bins] if request.bins else [],
         [row for row in rows if present(request.column, row)],
     ),
@@ -140,39 +142,44 @@ PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
     "correlation": correlations,
     "linear_regression": coefficients,
 }
-"""For each statistic that is not a choice: its numbers in one group, by their definition."""
+"""For each statistic that is not a selection, the definition of its numbers in one group."""
 
 COUNTING = [statistic for statistic in STATISTICS if not statistic.chooses]
 CHOOSING = [statistic for statistic in STATISTICS if statistic.chooses]
 
 
 @pytest.mark.parametrize("statistic", COUNTING, ids=lambda statistic: statistic.name)
-def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> None:
-    """Every estimate is the value that its definition gives, and its interval contains it."""
-    asked = list(requests(statistic))
-    for request in asked:
+def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> None:
+    """Every estimate equals its definition, and its interval contains it."""
+    all_requests = list(requests(statistic))
+    for request in all_requests:
         queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
-        given = [NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)]
-        estimates = statistic.estimate(request, given, Fraction(19, 20))
-        plain = [each for rows in groups(request) for each in PLAIN[statistic.name](request, rows)]
+        noiseless = [
+            NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)
+        ]
+        estimates = statistic.estimate(request, noiseless, Fraction(19, 20))
+        definition = PLAIN[statistic.name]
+        plain = [value for rows in groups(request) for value in definition(request, rows)]
 
-        assert [float(one.value or 0) for one in estimates] == pytest.approx(plain, abs=1e-4)
-        for one, expected in zip(estimates, plain, strict=True):
-            if one.lower is not None and one.upper is not None:
-                assert float(one.lower) - 1e-4 <= expected <= float(one.upper) + 1e-4
-    assert asked
+        assert [float(estimate.value or 0) for estimate in estimates] == pytest.approx(
+            plain, abs=1e-4
+        )
+        for estimate, expected in zip(estimates, plain, strict=True):
+            if estimate.lower is not None and estimate.upper is not None:
+                assert float(estimate.lower) - 1e-4 <= expected <= float(estimate.upper) + 1e-4
+    assert all_requests
 
 
 def rank_error(quantile: Fraction, chosen: Fraction, values: Sequence[int]) -> Fraction:
-    """By how many rows the rank of a candidate misses a quantile."""
-    below = sum(one < chosen for one in values)
-    upto = sum(one <= chosen for one in values)
+    """The number of rows by which the rank of a candidate misses a quantile."""
+    below = sum(value < chosen for value in values)
+    up_to = sum(value <= chosen for value in values)
     wanted = quantile * len(values)
-    return max(below - wanted, wanted - upto, Fraction(0))
+    return max(below - wanted, wanted - up_to, Fraction(0))
 
 
 def utility_of(request: Request, chosen: Fraction, rows: Sequence[Row]) -> Fraction:
-    """What a candidate of `choose` is worth."""
+    """The utility of a candidate of `choose`."""
     kept = [row for row in rows if present(request.column, row)]
     if request.utility == "revenue":
         return chosen * sum(number(request.column, row) >= chosen for row in kept)
@@ -185,10 +192,10 @@ def utility_of(request: Request, chosen: Fraction, rows: Sequence[Row]) -> Fract
     )
 
 
-def worth(
+def score_of(
     statistic: Statistic, request: Request, item: int, rows: Sequence[Row]
 ) -> Callable[[Fraction | str], Fraction]:
-    """How good a choice is, for a statistic and the place of the number among its items."""
+    """The score of each choice, for a statistic and the index of an item."""
     if statistic.name in ("mode", "top_k"):
         assert isinstance(request.column, CategoryColumn)
         labels = request.column.labels
@@ -204,7 +211,7 @@ def worth(
 
 
 def best_choices(query: ScoreQuery, cells: Sequence[int]) -> Array:
-    """The candidates of the greatest scores, group by group, the best first."""
+    """The candidates with the greatest scores in each group, the best first."""
     found: list[int] = []
     for at in range(0, len(cells), query.cells_per_group):
         places = sorted(range(query.cells_per_group), key=lambda place: -cells[at + place])
@@ -213,28 +220,30 @@ def best_choices(query: ScoreQuery, cells: Sequence[int]) -> Array:
 
 
 @pytest.mark.parametrize("statistic", CHOOSING, ids=lambda statistic: statistic.name)
-def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
-    """No declared candidate is better than the chosen one, by a score computed from the rows."""
-    asked = list(requests(statistic))
-    for request in asked:
+def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> None:
+    """No candidate has a better score than the chosen one, computed from the rows."""
+    all_requests = list(requests(statistic))
+    for request in all_requests:
         queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
         exact = answers(queries, ROWS)
-        given = []
+        noiseless = []
         for query, cells in zip(queries, exact, strict=True):
             assert isinstance(query, ScoreQuery)
-            given.append(NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1))))
-        estimates = list(statistic.estimate(request, given, Fraction(19, 20)))
+            noiseless.append(
+                NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)))
+            )
+        estimates = list(statistic.estimate(request, noiseless, Fraction(19, 20)))
         size = statistic.item_count(request)
         for place, rows in enumerate(groups(request)):
-            for item, one in enumerate(estimates[place * size : (place + 1) * size]):
-                good = worth(statistic, request, item, rows)
-                every = sorted((good(each) for each in candidates(request)), reverse=True)
-                assert good(chosen(one)) == every[item if statistic.name == "top_k" else 0]
-    assert asked
+            for item, estimate in enumerate(estimates[place * size : (place + 1) * size]):
+                score = score_of(statistic, request, item, rows)
+                every = sorted((score(each) for each in candidates(request)), reverse=True)
+                assert score(chosen(estimate)) == every[item if statistic.name == "top_k" else 0]
+    assert all_requests
 
 
 def candidates(request: Request) -> list[Fraction | str]:
-    """What could be chosen: labels, or numbers."""
+    """The candidates: labels or numbers."""
     if isinstance(request.column, CategoryColumn):
         return list(request.column.labels)
     assert isinstance(request.column, NumericColumn)
@@ -242,7 +251,7 @@ def candidates(request: Request) -> list[Fraction | str]:
 
 
 def chosen(estimate: Estimate) -> Fraction | str:
-    """What was chosen."""
+    """The chosen candidate."""
     if estimate.item is not None:
         return estimate.item
     assert estimate.value is not None

@@ -1,4 +1,4 @@
-"""Laws that every registered statistic obeys, by enumeration of small datasets."""
+"""Laws of every registered statistic, checked by enumeration of small datasets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPEN = CategoryColumn("open", "boolean", (("0", "false"), ("1", "true")))
 
 
 def relation(neighbors: Neighbors) -> Relation:
-    """Every row protected by itself."""
+    """Each row is a privacy unit."""
     return Relation(RowUnit(), neighbors)
 
 
@@ -54,12 +54,12 @@ SECOND = NumericColumn("y", "integer", Fraction(1), (0, 1), 0)
 
 
 def requests(statistic: Statistic) -> Iterator[Request]:
-    """Requests over small columns: grouped or not, filtered or not."""
+    """Requests about small columns, with and without groups and filters."""
     for number, sex in product(COLUMNS, (SEX, SEX_FILLED)):
         columns = Columns(number, SECOND, sex, OPEN)
         filters: list[tuple[Condition, ...]] = [(), (Condition(OPEN, ((1, 1),)),)]
         if "ways" in statistic.fields.model_fields:
-            # Of tables of the filtered column itself, only some cells could change.
+            # In a table of the filtered column, only some cells can change.
             filters = [(), (Condition(SECOND, ((1, 1),)),)]
         for by, where in product(((), (Key(sex),)), filters):
             if not (by and statistic.name in ("top_k", "mode")):
@@ -67,11 +67,11 @@ def requests(statistic: Statistic) -> Iterator[Request]:
 
 
 def rows_of(request: Request) -> list[str]:
-    """Every row that a file could hold: all values within bounds, and odd cells."""
+    """Every possible row: all values within bounds, and unusual cells."""
     column = number_of(request) or COLUMNS[0]
     values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
-    told = bool(request.where) or request.label is not None or bool(request.margins)
-    flags = ("1", "0") if told else ("1",)
+    needs_flag = bool(request.where) or request.label is not None or bool(request.margins)
+    flags = ("1", "0") if needs_flag else ("1",)
     seconds = ("0", "1") if request.columns or request.margins else ("0",)
     return [
         f"{value},{sex},{flag},{second}\n"
@@ -80,14 +80,14 @@ def rows_of(request: Request) -> list[str]:
 
 
 def number_of(request: Request) -> NumericColumn | None:
-    """The column `x` of a request, if it asks about that."""
+    """The column `x` of a request, if it has it."""
     columns = (request.column, *request.columns, *(key.column for key in request.margins))
     numbers = (one for one in columns if isinstance(one, NumericColumn))
     return next((one for one in numbers if one.name == "x"), None)
 
 
 def answers(queries: Sequence[Query], rows: Sequence[str]) -> list[list[int]]:
-    """The exact answers for a file of these rows, by the oracle."""
+    """The exact answers about a file of these rows, by the oracle."""
     return list(map(cells_of, evaluate(queries, ("x,sex,open,y\n" + "".join(rows)).encode())))
 
 
@@ -96,19 +96,22 @@ def answers(queries: Sequence[Query], rows: Sequence[str]) -> list[list[int]]:
 def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
     statistic: Statistic, neighbors: Neighbors
 ) -> None:
-    """Over all neighbors of small files, sums change by exactly the claim and scores by no more."""
+    """Over all neighbors of small files, the greatest change of a sum is its sensitivity.
+
+    Scores change by at most theirs.
+    """
     privacy = Privacy(RowUnit(), neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
     for request in requests(statistic):
         queries = [weighted.query for weighted in statistic.queries(request, privacy.relation)]
         pairs = [
             pair
-            for others in besides(request, queries)
+            for others in common_rows(request, queries)
             for pair in changed(queries, others, rows_of(request), neighbors)
         ]
         for place, query in enumerate(queries):
             changes = [changes_of(query, one[place], other[place]) for one, other in pairs]
             claim = query_sensitivity(query, privacy.relation)
-            found = (
+            reached = (
                 max(map(sum, changes)),
                 max(sum(c**2 for c in change) for change in changes),
                 max(map(max, changes)),
@@ -116,25 +119,26 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
             repeat = query.k if isinstance(query, ScoreQuery) else 1
             claimed = (claim.l1 // repeat, claim.l2_squared // repeat, claim.linf)
             if isinstance(query, ScoreQuery):
-                assert found[0] <= claimed[0], (request, query)
+                assert reached[0] <= claimed[0], (request, query)
             else:
-                assert found == claimed, (request, query)
+                assert reached == claimed, (request, query)
             assert max(sum(map(bool, change)) for change in changes) <= claim.l0
 
 
 def changes_of(query: Query, one: Sequence[int], other: Sequence[int]) -> list[int]:
-    """By how much each cell changes; of scores, by how much a group's distances do."""
-    moved = [a - b for a, b in zip(one, other, strict=True)]
+    """The change of each cell; for scores, the change of differences within each group."""
+    changes_per_cell = [a - b for a, b in zip(one, other, strict=True)]
     if not isinstance(query, ScoreQuery):
-        return [abs(change) for change in moved]
+        return [abs(change) for change in changes_per_cell]
     groups = [
-        moved[at : at + query.cells_per_group] for at in range(0, len(moved), query.cells_per_group)
+        changes_per_cell[at : at + query.cells_per_group]
+        for at in range(0, len(changes_per_cell), query.cells_per_group)
     ]
     return [max(group) - min(group) for group in groups]
 
 
-def besides(request: Request, queries: Sequence[Query]) -> list[list[str]]:
-    """Rows that neighbours have in common: none where answers add up over rows."""
+def common_rows(request: Request, queries: Sequence[Query]) -> list[list[str]]:
+    """The rows that neighbors have in common: none if answers are sums over rows."""
     if all(isinstance(query, LinearQuery) for query in queries):
         return [[]]
     every = rows_of(request)
@@ -144,7 +148,7 @@ def besides(request: Request, queries: Sequence[Query]) -> list[list[str]]:
 def changed(
     queries: Sequence[Query], others: list[str], rows: Sequence[str], neighbors: Neighbors
 ) -> list[tuple[list[list[int]], list[list[int]]]]:
-    """The answers for every two neighbours that have `others` in common."""
+    """The answers about every two neighbors that have the rows `others` in common."""
     alone = [answers(queries, [*others, row]) for row in rows]
     if neighbors is Neighbors.ADD_REMOVE:
         nothing = answers(queries, others)
@@ -159,10 +163,10 @@ def linear(statistic: Statistic) -> bool:
 
 
 @pytest.mark.parametrize(
-    "statistic", [each for each in STATISTICS if linear(each)], ids=lambda each: str(each.name)
+    "statistic", [s for s in STATISTICS if linear(s)], ids=lambda statistic: str(statistic.name)
 )
-def test_answers_add_up_over_rows(statistic: Statistic) -> None:
-    """A row changes every file by the same amount, so single rows show the sensitivity."""
+def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
+    """A row changes the answer about every file by the same amount: single rows show it."""
     request = next(requests(statistic))
     queries = [q.query for q in statistic.queries(request, ADDED)]
     every = rows_of(request)
@@ -179,10 +183,8 @@ def test_answers_add_up_over_rows(statistic: Statistic) -> None:
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
-def test_shares_spend_the_whole_entry_and_no_more(
-    statistic: Statistic, neighbors: Neighbors
-) -> None:
-    """The weights of a statistic's queries sum to one."""
+def test_weights_sum_to_one(statistic: Statistic, neighbors: Neighbors) -> None:
+    """The weights of the queries of a statistic sum to one."""
     for request in requests(statistic):
         queries = statistic.queries(request, relation(neighbors))
         assert sum(weighted.weight for weighted in queries) == 1
@@ -194,7 +196,7 @@ def test_shares_spend_the_whole_entry_and_no_more(
 def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
     statistic: Statistic, neighbors: Neighbors, kind: str
 ) -> None:
-    """Zero, negative and huge noisy answers give ordered intervals, one per cell."""
+    """Zero, negative and huge noisy answers give one number with an ordered interval per cell."""
     noise = (DiscreteGaussian if kind == "gaussian" else DiscreteLaplace)(Fraction(7, 2))
     for request in requests(statistic):
         queries = [weighted.query for weighted in statistic.queries(request, relation(neighbors))]
@@ -215,7 +217,7 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
 
 
 def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
-    """An answer that is as odd as noise can make it, or one of the possible choices."""
+    """An extreme noisy answer, or one of the possible choices."""
     if isinstance(query, ScoreQuery):
         chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
         return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)))

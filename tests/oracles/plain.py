@@ -134,14 +134,14 @@ def _utilities(query: ScoreQuery, rows: list[Row]) -> list[int]:
     match query.score_function:
         case Frequency():
             return [values.count(label) for label in range(len(key))]
-        case Rank(quantile=quantile, places=places):
-            return [_rank(quantile, key.starts[place], values) for place in places]
+        case Rank(quantile=quantile, candidate_classes=classes):
+            return [_rank(quantile, key.starts[index], values) for index in classes]
         case Revenue(prices=prices):
             return [price * sum(value >= price for value in values) for price in prices]
-        case Accuracy(places=places):
+        case Accuracy(candidate_classes=classes):
             labels = [cast("int", row[others[0].column]) for row in rows]
             pairs = list(zip(values, labels, strict=True))
-            cuts = [key.starts[place] for place in places]
+            cuts = [key.starts[index] for index in classes]
             return [sum((value >= cut) == bool(label) for value, label in pairs) for cut in cuts]
     raise TypeError("a utility that the oracle does not know")
 

@@ -120,6 +120,6 @@ def never() -> None:
     mechanisms.MECHANISMS = ()  # type: ignore[misc]
     local.CALIBRATED_RANDOMIZERS = ()  # type: ignore[misc]
     entropy.source = bytes  # type: ignore[misc]
-    synthetic.GENERATED = frozenset()  # type: ignore[misc]
-    synthetic.GENERATED.add(int)  # type: ignore[attr-defined]
+    synthetic.GENERATED_COLUMNS = frozenset()  # type: ignore[misc]
+    synthetic.GENERATED_COLUMNS.add(int)  # type: ignore[attr-defined]
     print(SEALED._Confidential__sealed)  # type: ignore[attr-defined]

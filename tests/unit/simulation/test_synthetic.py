@@ -18,8 +18,8 @@ from dpcli.columns import NumericColumn
 from dpcli.noise import entropy
 from dpcli.planning.plan import Plan
 from dpcli.queries import Condition
-from dpcli.simulation.synthetic import MARK, MARKED, SyntheticDataset
-from dpcli.simulation.synthetic_cells import Stream, scaled, texts_of
+from dpcli.simulation.synthetic import MARK_COLUMN, MARK_TEXT, SyntheticDataset
+from dpcli.simulation.synthetic_cells import Stream, column_cells, fraction_of
 from tests.oracles.plain import value
 from tests.support.simulations import PEOPLE, ROWS, Make, content, plan_of
 
@@ -72,7 +72,7 @@ def test_words_are_those_of_the_algorithm(start: int, limit: int, place: int) ->
     word ^= word >> 31
     assert stream.words(np.array([place])).tolist() == [word]
     expected = word * limit >> 64
-    assert scaled(np.array([word], np.uint64), limit).tolist() == [expected]
+    assert fraction_of(np.array([word], np.uint64), limit).tolist() == [expected]
 
 
 def test_every_declared_column_is_there_and_the_last_one_marks(
@@ -80,14 +80,14 @@ def test_every_declared_column_is_there_and_the_last_one_marks(
 ) -> None:
     """The columns of the spec in their order, then one that says in each row what this is."""
     columns = table(dummy(plan, MANY, 1), tmp_path)
-    assert list(columns) == [*(column.name for column in plan.spec.columns), MARK]
-    assert columns[MARK] == [MARKED] * MANY
+    assert list(columns) == [*(column.name for column in plan.spec.columns), MARK_COLUMN]
+    assert columns[MARK_COLUMN] == [MARK_TEXT] * MANY
 
 
 def test_a_column_of_that_name_may_be_declared(dummy: Make, tmp_path: Path) -> None:
     """The mark then gets a name that is free."""
-    plan = plan_of(ROWS.replace("unused:", f"{MARK}:"))
-    assert list(table(dummy(plan, 10, 1), tmp_path))[-1] == f"{MARK}_"
+    plan = plan_of(ROWS.replace("unused:", f"{MARK_COLUMN}:"))
+    assert list(table(dummy(plan, 10, 1), tmp_path))[-1] == f"{MARK_COLUMN}_"
 
 
 def test_cells_are_plausible_and_some_are_not(plan: Plan, dummy: Make, tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_people_have_few_rows_and_too_many(dummy: Make, tmp_path: Path) -> None:
     assert min(sizes[1], sizes[2], sizes[3], sizes[4]) > 20
     assert max(sizes) == 4
     assert made.people is not None
-    assert made.above is not None
-    assert made.people * 0.2 < made.above < made.people * 0.3
+    assert made.people_above_limit is not None
+    assert made.people * 0.2 < made.people_above_limit < made.people * 0.3
     assert len(rows) == pytest.approx(made.people, rel=0.02)
 
 
@@ -172,7 +172,7 @@ def test_the_file_has_no_name(plan: Plan, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("rows", [1, 2, 39, 40, 41])
 def test_small_files_are_whole(plan: Plan, dummy: Make, tmp_path: Path, rows: int) -> None:
     """Any number of rows is met exactly."""
-    assert len(table(dummy(plan, rows, 1), tmp_path)[MARK]) == rows
+    assert len(table(dummy(plan, rows, 1), tmp_path)[MARK_COLUMN]) == rows
 
 
 def test_wide_grids_stay_within_words() -> None:
@@ -181,7 +181,7 @@ def test_wide_grids_stay_within_words() -> None:
     bounds = (-limit, limit)
     column = NumericColumn("n", "integer", bounds=bounds)
     conditions = [Condition(column, ((limit, limit),))]
-    cells = texts_of(column, conditions, Stream(1), np.arange(500), 500)
+    cells = column_cells(column, conditions, Stream(1), np.arange(500), 500)
     numbers = [int(cell) for cell in cells if cell]
     assert limit in numbers
     assert min(numbers) < -limit // 2

@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.csv_dialect import Dialect
 from dpcli.errors import UsageError
-from dpcli.simulation.synthetic import MARK, SyntheticDataset
+from dpcli.simulation.synthetic import MARK_COLUMN, SyntheticDataset
 from tests.oracles.opened import engine
 from tests.support.simulations import ROWS, Make, plan_of
 
@@ -55,7 +55,7 @@ def test_a_dummy_is_marked_in_every_dialect(section: str, dummy: Make, tmp_path:
     copy = written(dummy(plan, 20, 7), tmp_path / "copy.csv")
     first, *lines = copy.read_text(encoding=encoding).splitlines()
 
-    assert first.endswith("dummy" if section == "no header" else MARK)
+    assert first.endswith("dummy" if section == "no header" else MARK_COLUMN)
     assert all(line.endswith("dummy") for line in lines)
     assert len(lines) == 19 + (section != "no header")
 

@@ -1,4 +1,4 @@
-"""Utilities and quantiles: their sensitivities are reached, and their answers right."""
+"""Score functions and quantiles: sensitivities are reached, and choices are correct."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def scores(query: ScoreQuery, values: Sequence[int]) -> list[int]:
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("quantile", ["1/2", "1/4", "9/10", "1/3"])
-def test_ranks_move_exactly_as_far_as_is_claimed(quantile: str, neighbors: Neighbors) -> None:
-    """Over all files of up to five values no neighbour exceeds the claim, and one reaches it."""
+def test_rank_scores_change_by_exactly_their_sensitivity(
+    quantile: str, neighbors: Neighbors
+) -> None:
+    """Over all files of up to five values some neighbor reaches the sensitivity."""
     query = rank(Fraction(quantile))
     known = {
         values: scores(query, values)
@@ -62,7 +64,7 @@ def test_ranks_move_exactly_as_far_as_is_claimed(quantile: str, neighbors: Neigh
             change = [a - b for a, b in zip(one, other, strict=True)]
             worst = max(worst, max(change) - min(change))
     claim = sensitivity(query.row_contribution, neighbors, RowUnit(), 1).l1
-    # Nine tenths of five rows leave no room for candidates on either side.
+    # For the quantile 0.9 of five rows, no candidate has room on both sides.
     assert worst == claim if quantile != "9/10" else worst <= claim
 
 
@@ -91,7 +93,7 @@ def test_the_best_candidate_is_the_nearest_to_the_quantile(
 
 
 def test_classes_cover_every_value_once() -> None:
-    """Wherever candidates lie, each value is in one class, and the class of a point is its own."""
+    """For any candidates, each value is in one class, and each point has a class of its own."""
     regular = (range(5), range(0, 5, 2), range(0, 5, 3), range(0, 5, 9), range(1, 5, 2))
     for points in ((0,), (4,), (1, 2), (0, 2, 4), (0, 1, 2, 3, 4), *regular):
         key, places = classes_at_and_between(COLUMN, points)
@@ -104,7 +106,7 @@ def test_classes_cover_every_value_once() -> None:
 
 
 def test_scores_do_not_overflow() -> None:
-    """Counts that would overflow machine words are given as integers, and stay exact."""
+    """Counts that would overflow machine words are Python integers, and stay exact."""
     utility = Rank(range(3), Fraction(999_999, 1_000_000))
     counts = np.array([[10**30, 1, 10**30]], dtype=object)
     wanted = 999_999 * (2 * 10**30 + 1)
@@ -113,8 +115,8 @@ def test_scores_do_not_overflow() -> None:
     assert found[2] == 0
 
 
-def test_consistent_quantiles_rise() -> None:
-    """Crossed quantiles are put in the order of what they ask, group by group."""
+def test_consistent_quantiles_increase() -> None:
+    """Swapped quantiles are sorted within each group."""
     request = Request(
         "q",
         COLUMN,
@@ -130,8 +132,8 @@ def test_consistent_quantiles_rise() -> None:
     assert [one.value for one in put] == [4, 1, 2]
 
 
-def test_every_blank_interval_is_explained() -> None:
-    """A statistic whose choices have no interval says why where it is explained."""
+def test_every_missing_interval_is_explained() -> None:
+    """A statistic without intervals gives the reason in its documentation."""
     for statistic in STATISTICS:
         if statistic.chooses:
             assert "No interval is given" in (type(statistic).__doc__ or "")

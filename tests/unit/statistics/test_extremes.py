@@ -17,7 +17,7 @@ from dpcli.statistics.statistic import NoisyAnswer, Request
 
 @pytest.mark.parametrize("power", [*range(6, 19), 30])
 def test_means_of_any_bounds_are_exact(power: int) -> None:
-    """No bound overflows a machine word: a mean is the quotient, and its interval is ordered."""
+    """With bounds of any size, a mean is the exact quotient, and its interval is ordered."""
     column = NumericColumn("x", "number", Fraction(1, 100), bounds=(0, 10**power))
     request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
@@ -37,7 +37,7 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
 
 @pytest.mark.parametrize("power", [6, 12, 18, 19, 30])
 def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
-    """Ranges and rounding work beyond machine words, as do variances of such columns."""
+    """Steps of `post` and variances work for numbers that do not fit a machine word."""
     column = NumericColumn("x", "integer", bounds=(0, 10**power))
     noise = DiscreteLaplace(Fraction(3))
     given = [

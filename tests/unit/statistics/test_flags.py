@@ -1,4 +1,4 @@
-"""Flags: what a number and its interval alone say about the number."""
+"""Flags depend on a number and its interval alone."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_unreliable_is_half_the_width_above_half_of_the_value(
     assert flag_of(estimate(value, lower, upper)) is flag
 
 
-def test_what_is_printed_decides() -> None:
-    """Digits that no reader sees change no flag, so a table can be checked without more."""
+def test_flags_depend_on_printed_digits() -> None:
+    """Digits that are not printed change no flag, so a reader of the table can check flags."""
     exact = estimate("100.001", "49.998", "150.004", places=0)
 
     assert exact.upper - exact.lower > exact.value
@@ -90,10 +90,10 @@ BOUNDS = (Fraction(0), Fraction(10))
         ("7", "7", (Fraction(7), Fraction(7)), Flag.NONE),
     ],
 )
-def test_no_information_is_an_interval_over_all_that_is_possible(
+def test_an_interval_over_all_possible_values_has_no_information(
     lower: str, upper: str, within: Limits, flag: Flag
 ) -> None:
-    """One end that is known, or a range without an end, is information."""
+    """An interval with one informative end, or an unbounded range, has information."""
     assert flag_of(estimate("7", lower, upper, within)) is flag
 
 
@@ -106,28 +106,28 @@ def test_a_range_moves_with_its_number() -> None:
     assert flag_of(shifted) is Flag.NO_INFORMATION
 
 
-def test_a_choice_has_no_flag_and_a_value_without_bounds_says_nothing() -> None:
-    """No interval is no warning, unless there is none because nothing bounds the value."""
+def test_a_choice_has_no_flag_and_an_unbounded_value_has_no_information() -> None:
+    """A missing interval is no warning, unless the reason is that nothing bounds the value."""
     assert flag_of(choice()) is Flag.NONE
     assert flag_of(choice(UNBOUNDED)) is Flag.NO_INFORMATION
 
 
-def test_a_declared_range_is_all_that_is_possible() -> None:
-    """An interval that fills the range of `clamp` says no more than the spec did."""
+def test_clamp_defines_the_possible_values() -> None:
+    """An interval that fills the range of `clamp` has no information."""
     wide = estimate("40", "-30", "120")
     clamped = apply_steps([Clamp(Fraction(0), Fraction(100))], wide, lambda one: one)
 
     assert flag_of(clamped) is Flag.NO_INFORMATION
 
 
-def test_a_step_without_an_upper_end_keeps_the_one_that_was_known() -> None:
-    """A mean of values up to 10 that may not be negative still lies between zero and 10."""
+def test_nonnegative_keeps_a_known_upper_limit() -> None:
+    """A nonnegative mean of values up to 10 still lies between zero and 10."""
     wide = estimate("4", "-5", "10", (Fraction(-5), Fraction(10)))
 
     assert flag_of(apply_steps([Nonnegative()], wide, lambda one: one)) is Flag.NO_INFORMATION
 
 
-def test_whole_numbers_of_steps_beyond_a_machine_word() -> None:
+def test_flags_of_numbers_beyond_a_machine_word() -> None:
     """The digits of a tiny step are rounded like all others."""
     tiny = Estimates.around(integer_array([-1]), 2, Fraction(1, 10**30))
     (found,) = apply_steps([Integer()], tiny, lambda one: one)
@@ -136,8 +136,8 @@ def test_whole_numbers_of_steps_beyond_a_machine_word() -> None:
 
 
 @pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), SuppressWide(UNRELIABLE)])
-def test_what_is_left_out_is_suppressed(step: Step) -> None:
-    """Value and interval are blank, whatever left them out."""
+def test_numbers_left_out_are_suppressed(step: Step) -> None:
+    """Value and interval are blank after any step that leaves them out."""
     found = apply_steps([step], estimate("100", "40", "160"), lambda one: one)
     (left,) = found
 
@@ -149,7 +149,7 @@ def test_what_is_left_out_is_suppressed(step: Step) -> None:
 def test_withholding_uses_the_measure_of_the_flag(
     value: str, lower: str, upper: str, flag: Flag
 ) -> None:
-    """At the share of the flag, exactly the unreliable numbers are withheld."""
+    """With the share of the flag, exactly the unreliable numbers are withheld."""
     one = estimate(value, lower, upper)
     (left,) = apply_steps([SuppressWide(UNRELIABLE)], one, lambda same: same)
 
@@ -157,7 +157,7 @@ def test_withholding_uses_the_measure_of_the_flag(
     assert one.wider_than(UNRELIABLE) == (flag is Flag.UNRELIABLE)
 
 
-def test_a_choice_is_never_withheld_and_a_boundless_number_always() -> None:
-    """The measure needs an interval, and no interval is wider than one without an end."""
+def test_a_choice_is_never_withheld_and_an_unbounded_number_always() -> None:
+    """A choice has no interval, and an unbounded interval is wider than any other."""
     assert not choice().wider_than(Fraction(1, 100))
     assert choice(UNBOUNDED).wider_than(Fraction(100))

@@ -1,4 +1,4 @@
-"""Laws of every statistic about people: what one with up to three rows can change."""
+"""Laws of every statistic about people: the changes by one person with up to three rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LIMITS = [(1, 1, 1), (1, 3, 3), (2, 2, 3), (3, 1, 3), (3, 3, 3), (2, 3, 2)]
 """Rows per group, groups, and rows in all."""
 
 SELDOM = [(3, 1, 3), (3, 3, 3)]
-"""Those that are among the slow trials: others have one of the same kind of limit."""
+"""Limits that are tested among the slow trials; another one tests the same kind of limit."""
 
 
 FLAG = CategoryColumn("flag", "boolean", (("0", "false"), ("1", "true")))
@@ -44,7 +44,7 @@ def number(low: int, high: int) -> NumericColumn:
 
 
 def requests(statistic: Statistic) -> Iterator[Request]:
-    """Requests of every form that a statistic takes, grouped by three wards or not."""
+    """Requests of every form of a statistic, with three groups or without."""
     for column, by in product((number(0, 2), number(-2, 1)), ((), (Key(WARD),))):
         columns = Columns(column, SECOND, WARD, FLAG, OTHER)
         for request in forms(statistic, columns, by):
@@ -56,7 +56,7 @@ def requests(statistic: Statistic) -> Iterator[Request]:
 
 
 def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> list[list[int]]:
-    """The exact answers for one person with these rows, by the oracle."""
+    """The exact answers about one person with these rows, by the oracle."""
     lines = "".join(f"me,{row}\n" for row in rows)
     lots = {0: 2, 1: 0, 2: 1}
     data = f"who,x,ward,other,flag,y\n{lines}".encode()
@@ -82,7 +82,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     for request in requests(statistic):
         queries = [one.query for one in statistic.queries(request, privacy.relation)]
         column = number_of(request) or number(0, 2)
-        # Where squares are counted from their middle, a value at the center moves them down.
+        # Squares are measured from their middle, so a value at the center decreases them.
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
         values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
         flags = ("0", "1") if request.label or request.margins or request.columns else ("0",)
@@ -112,7 +112,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
             assert l1 * k <= claim.l1 and l2 <= claim.l2_squared and linf <= claim.linf
             assert l0 <= claim.l0
             roomy = neighbors is Neighbors.ADD_REMOVE or claim.l0 < (query.cells or 0)
-            # A row that is skipped cannot be in a total, and an id is one per row here.
+            # A skipped row is in no clamped sum, and each row has one id here.
             whole = isinstance(query, LinearQuery) and query.user_clamp is None and not query.items
             if roomy and whole:
                 assert (l1, l2, linf) == (claim.l1, claim.l2_squared, claim.linf), (request, query)

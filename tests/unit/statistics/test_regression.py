@@ -1,4 +1,4 @@
-"""Regression by its moments and by its ridge_query."""
+"""Linear regression by moments and by output perturbation."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.oracles.plain import evaluate
 X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
 Z = NumericColumn("z", "integer", bounds=(2, 4), missing=3)
 Y = NumericColumn("y", "integer", bounds=(0, 4), missing=0)
-SURE = Fraction(19, 20)
+NEAR_ZERO = Fraction(19, 20)
 NEARLY = DiscreteLaplace(Fraction(1, 1000))
 
 
 def solved(query: RidgeQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The ridge_query for these rows, as the engine computes it."""
+    """The coefficients for these rows, as the engine computes them."""
     names = [factor.column.name for factor in (*query.inputs, query.outcome)]
     lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{lines}".encode()
@@ -42,7 +42,7 @@ def solved(query: RidgeQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...
 
 @pytest.mark.parametrize("ridge", ["0.01", "0.1", "1"])
 @pytest.mark.parametrize("inputs", [1, 2])
-def test_no_replaced_row_moves_the_minimiser_beyond_its_sensitivity(
+def test_replacing_a_row_changes_coefficients_by_at_most_the_sensitivity(
     inputs: int, ridge: str
 ) -> None:
     """Over all files of two or three rows, L1, L2 and Linf of every replacement are bounded."""
@@ -60,12 +60,12 @@ def test_no_replaced_row_moves_the_minimiser_beyond_its_sensitivity(
             assert sum(part**2 for part in change) <= claim.l2_squared
             assert max(change) <= claim.linf
             worst = max(worst, sqrt(sum(part**2 for part in change)))
-    # With a strong ridge the bound is of use: some row moves it by a thirtieth of that.
+    # With a strong ridge the bound is useful: some row reaches a thirtieth of it.
     assert worst > sqrt(claim.l2_squared) / 30 or query.ridge < 1
 
 
-def test_the_unregularised_bound_of_lecture_notes_is_broken() -> None:
-    """2 (N k + P M^2 sqrt(k))/n (Tu 2013, theorem 6) does not bound what one row can do.
+def test_the_bound_of_lecture_notes_without_a_ridge_is_wrong() -> None:
+    """2 (N k + P M^2 sqrt(k))/n (Tu 2013, theorem 6) does not bound the change by one row.
 
     Nineteen rows on one point leave the slope to the twentieth. P is what the coefficients
     of both files really are at most, N = 1, and M^2 = k = 2 with the column of ones.
@@ -81,8 +81,8 @@ def test_the_unregularised_bound_of_lecture_notes_is_broken() -> None:
     assert moved > 2 * (1 * 2 + largest * 2 * sqrt(2)) / 20
 
 
-def test_the_minimiser_is_that_of_least_squares() -> None:
-    """Up to half a step of its grid it is the ridge solution of an independent solver."""
+def test_coefficients_are_those_of_an_independent_solver() -> None:
+    """Up to half a step of the grid they are the ridge solution of an independent solver."""
     query = ridge_query((X, Z, Y), Fraction(1, 10), 5)
     rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2)]
     scaled = np.array([[1.0, (x - 0) / 1, (z - 3) / 1] for x, z, _ in rows])
@@ -90,13 +90,13 @@ def test_the_minimiser_is_that_of_least_squares() -> None:
     expected = np.linalg.solve(scaled.T @ scaled / 5 + 0.1 * np.eye(3), scaled.T @ outcome / 5)
     found = np.array(solved(query, rows)) * float(query.grid)
     assert np.abs(found - expected).max() <= float(query.grid) / 2 + 1e-12
-    # With fewer rows than were declared, they are too few, and with more, they count.
+    # The declared number of rows counts if there are fewer rows, else the actual number.
     assert solved(query, rows[:2]) != solved(query, rows)
     assert max(map(abs, solved(query, rows * 50))) * query.grid <= 4
 
 
 def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
-    """The coefficients for these rows, nearly without noise."""
+    """The coefficients for these rows, almost without noise."""
     statistic = LinearRegression()
     asked = statistic.queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     names = [column.name for column in request.columns]
@@ -104,11 +104,11 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
     data = f"{','.join(names)}\n{body}".encode()
     exact = evaluate([weighted.query for weighted in asked], data)
     answers = [NoisyAnswer(integer_array(cells_of(cells)), NEARLY) for cells in exact]
-    return statistic.estimate(request, answers, SURE)
+    return statistic.estimate(request, answers, NEAR_ZERO)
 
 
 def test_moments_give_least_squares_in_the_units_of_the_columns() -> None:
-    """Intercept and slopes are those of an independent solver, whatever the centers."""
+    """Intercept and slopes are those of an independent solver, for any centers."""
     rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2), (-1, 2, 4)]
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
     design = np.array([[1.0, x, z] for x, z, _ in rows])
@@ -118,8 +118,8 @@ def test_moments_give_least_squares_in_the_units_of_the_columns() -> None:
         assert float(estimate.value) == pytest.approx(value, abs=1e-3)
 
 
-def test_a_column_that_does_not_vary_gets_a_ridge_and_no_interval() -> None:
-    """Where the inputs lie on one point, coefficients stay finite, and nothing is claimed."""
+def test_a_constant_column_gets_a_ridge_and_no_interval() -> None:
+    """If all inputs are equal, coefficients are finite and have no interval."""
     request = Request("line", Y, columns=(X, Y), method="moments")
     for estimate in lines(request, [(1, 2)] * 20):
         assert estimate.value is not None
@@ -127,14 +127,14 @@ def test_a_column_that_does_not_vary_gets_a_ridge_and_no_interval() -> None:
         assert estimate.lower is estimate.upper is None
 
 
-def test_centres_are_whole_steps() -> None:
-    """The middle of odd bounds is rounded down, so that all moments stay whole numbers."""
+def test_centers_are_whole_steps() -> None:
+    """The middle of odd bounds is rounded down, so that all moments are whole numbers."""
     assert center(NumericColumn("x", "integer", bounds=(0, 3))) == 1
     assert center(NumericColumn("x", "integer", bounds=(-3, 0))) == -2
 
 
-def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
-    """Immense noisy answers about few rows give an intercept within reach of the bounds."""
+def test_coefficients_are_finite_if_noise_dominates() -> None:
+    """Huge noisy answers about few rows give an intercept near the bounds."""
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
     statistic = LinearRegression()
     asked = statistic.queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
@@ -143,6 +143,6 @@ def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
             values = [count, *([size] * (len(asked) - 1))]
             noise = DiscreteLaplace(Fraction(10**6))
             given = [NoisyAnswer(integer_array([value]), noise) for value in values]
-            for estimate in statistic.estimate(request, given, SURE):
+            for estimate in statistic.estimate(request, given, NEAR_ZERO):
                 assert estimate.value is not None
                 assert abs(estimate.value) < 100

@@ -1,7 +1,7 @@
-"""One pass over synthetic rows: answers with the noise of the plan and without.
+"""One pass over synthetic rows: answers with noise and without.
 
-A `SyntheticDataset` aggregates the rows that it has generated itself, and opens the answers to
-these alone: nothing that is found here can be about a person.
+Privacy: a `SyntheticDataset` aggregates rows that it generated, and opens answers about these
+alone. So nothing here can be about a real person.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from dpcli.engine.rollup import SealedAnswer
 
 UNLIMITED = 1 << 30
-"""Rows and groups that no synthetic dataset has."""
+"""A limit that no synthetic dataset reaches."""
 
 
 @dataclass(frozen=True, slots=True)
-class NoiselessAnswers:
-    """The numbers behind the noisy answers to an entry, or the scores of its candidates.
+class ExactAnswers:
+    """The exact answers to the queries of a statistic: numbers, or scores of all candidates.
 
-    Part by part; cell by cell, group by group. `groups` are all groups of the dataset where
-    keys are private.
+    `values` has an array for each query. `groups` are all groups of the dataset if they are
+    private, and None if they are public.
     """
 
     values: tuple[Cells, ...]
@@ -38,11 +38,11 @@ class NoiselessAnswers:
 
 
 @final
-class NoiselessRun:
+class SyntheticRun:
     """The answers to all queries of a plan about one dataset, from one pass over it.
 
-    If `limited`, people are bounded as the plan says, with a new random choice of their rows;
-    else all of their rows count, as in no release.
+    If `limited`, the contributions of people are bounded as the plan says, with a new random
+    choice of their rows. Otherwise all their rows count, which no release does.
     """
 
     def __init__(self, plan: Plan, dataset: SyntheticDataset, *, limited: bool = True) -> None:
@@ -57,16 +57,16 @@ class NoiselessRun:
         self._sealed = dataset.aggregate(queries, unit)
 
     def noisy(self) -> tuple[NoisyStatistic, ...]:
-        """The answers with fresh noise, as a release has them."""
+        """The answers with new noise, as a release has them."""
         return add_noise(self._plan, self._sealed, self._dataset.permit)
 
     def stopped(self) -> bool:
-        """Whether the quality check, with fresh noise, stops a release of these rows."""
+        """Whether the quality check, with new noise, stops a release of these rows."""
         checked = check_quality(self._plan, self._sealed, self._dataset.permit)
         return checked is not None and bool(checked.missed)
 
-    def exact(self) -> tuple[NoiselessAnswers, ...]:
-        """The answers without noise, entry by entry."""
+    def exact(self) -> tuple[ExactAnswers, ...]:
+        """The answers without noise, statistic by statistic."""
         quality = self._plan.quality
         sealed = iter(self._sealed[len(quality.queries) if quality else 0 :])
         own = [[next(sealed) for _ in planned.queries] for planned in self._plan.statistics]
@@ -78,21 +78,21 @@ class NoiselessRun:
         found = []
         for planned, parts in zip(self._plan.statistics, own, strict=True):
             shown = groups[planned.entry.selected_by] if planned.entry.selected_by else None
-            found.append(NoiselessAnswers(tuple(self._values(one, shown) for one in parts), shown))
+            found.append(ExactAnswers(tuple(self._values(one, shown) for one in parts), shown))
         return tuple(found)
 
     def _groups(self, sealed: SealedAnswer) -> Groups:
         return self._dataset.exact(cast("Confidential[Groups]", sealed))
 
     def _values(self, sealed: SealedAnswer, groups: Sequence[Group] | None) -> Cells:
-        """The numbers of synthetic cells, or the scores of their candidates."""
+        """The exact numbers of all cells, or the scores of their candidates."""
         if groups is not None:
             return integer_array(self._groups(sealed).cells(groups))
         return integer_array(self._dataset.exact(cast("Confidential[Cells]", sealed)))
 
 
 def _unlimited(query: Query) -> Query:
-    """The same query where the sum of a person is not clamped, unless people are counted."""
+    """The same query without a clamp per user, unless it counts users."""
     if not isinstance(query, LinearQuery) or query.user_clamp is None:
         return query
     counted = not query.factors and query.user_clamp == (0, 1)
