@@ -1,4 +1,4 @@
-"""How long it takes to randomize ten million records, beside counting them with polars.
+"""Times the randomization of ten million records, and a count of them with polars.
 
     python tests/benchmarks/local.py [ROWS]
 

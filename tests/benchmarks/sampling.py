@@ -37,7 +37,7 @@ def rate(draw: Callable[[int], object], count: int) -> float:
 
 
 def one_by_one(draw: Callable[[Fraction], int], scale: Fraction, count: int) -> list[int]:
-    """As many draws of a scalar sampler."""
+    """The same number of draws from a scalar sampler."""
     return [draw(scale) for _ in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""Aggregations in fresh processes that stand still: none may.
+"""Counts aggregations in new processes that stop making progress; none may.
 
     python tests/benchmarks/standstill.py [PROCESSES] [FOLDER]
 
@@ -41,7 +41,7 @@ for _ in range({REPEATS}):
         for plan in plans:
             aggregate_data(plan, (path,))
 """
-"""Small files have many shards, each of which is compacted often."""
+"""Small files have many shards, which are compacted often."""
 
 SPEC = """
 dpcli: 1
@@ -84,7 +84,7 @@ def make_files(folder: Path) -> list[str]:
 
 
 def stands_still(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for the end of a process; true if it uses no processor time any more instead."""
+    """Wait until a process ends (false) or stops using processor time (true)."""
     since, before = time.monotonic(), 0
     while process.poll() is None:
         time.sleep(0.05)

@@ -20,7 +20,7 @@ class Run:
 
 
 def run(command: Sequence[str]) -> Run:
-    """Run a command to its end, throwing its output away; it must succeed."""
+    """Run a command to its end and discard its output; it must succeed."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None

@@ -1,7 +1,7 @@
-"""Odd CSV files, and questions to ask of them, from a seed.
+"""Odd CSV files with columns and queries, generated from a seed.
 
-Every file is legal under the written rules, however damaged its records: only the
-header is always sound. Used to compare the engine with `tests.oracles.plain`.
+Every file is legal under the written rules, even with damaged records; only the header is always
+well formed. The engine is compared with `tests.oracles.plain` on these files.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ SOUP = ',,,""\n\r\r\n 01aé.-\t\x00;'
 
 
 def generate(seed: int) -> tuple[bytes, list[Column], list[LinearQuery]]:
-    """An odd file, the columns declared of it, and questions that they allow."""
+    """An odd file, its declared columns, and queries that fit them."""
     random = Random(seed)
     columns = _columns(random)
     return _file(random, columns), columns, _queries(random, columns)
@@ -153,18 +153,18 @@ def _day(text: str) -> int:
     return (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days
 
 
-# Questions.
+# Queries.
 
 
 def readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
-    """How readable some columns are, as a quality check asks it."""
+    """The readability of some columns, as in a quality check."""
     random = Random(f"readability {seed}")
     checked = [without_missing_constant(column) for column in columns if random.random() < 0.7]
     return ReadabilityQuery(checked=tuple(checked), with_rows=random.random() < 0.7)
 
 
 def _queries(random: Random, columns: Sequence[Column]) -> list[LinearQuery]:
-    """One to six questions, of which the first is often the plain number of rows."""
+    """One to six queries; the first one is often the number of rows."""
     queries = [_query(random, columns) for _ in range(random.randint(1, 5))]
     return [LinearQuery(), *queries] if random.random() < 0.5 else queries
 
@@ -274,14 +274,14 @@ def _number_text(random: Random, column: NumericColumn) -> str:
 
 
 def _field(random: Random, text: str, quoting: float) -> bytes:
-    """A cell as RFC 4180 writes it, quoted when it must be or now and then."""
+    """A cell as RFC 4180 writes it, quoted if necessary and sometimes otherwise."""
     if any(mark in text for mark in ',"\r\n') or random.random() < quoting:
         text = '"' + text.replace('"', '""') + '"'
     return text.encode()
 
 
 def _file(random: Random, columns: Sequence[Column]) -> bytes:
-    """A sound header, and records from well-formed to ruined."""
+    """A well-formed header, and records from well-formed to heavily damaged."""
     extra = random.sample(EXTRA_NAMES, random.choice((0, 0, 1, 2, 3)))
     if len(columns) == 1 and random.random() < 0.6:
         extra = []
@@ -312,7 +312,7 @@ def _file(random: Random, columns: Sequence[Column]) -> bytes:
 
 
 def _record(random: Random, fields: list[bytes], damage: float) -> bytes:
-    """Fields joined by commas, after whatever damage befalls them."""
+    """Fields joined by commas, perhaps damaged."""
     if random.random() >= damage:
         return b",".join(fields)
     at = random.randrange(len(fields))
@@ -338,7 +338,7 @@ def _record(random: Random, fields: list[bytes], damage: float) -> bytes:
 
 
 def _ending(random: Random, damage: float, newlines: Sequence[bytes]) -> list[bytes]:
-    """How the file stops: cleanly, without a newline, in blank lines or in a quote."""
+    """The end of the file: clean, without a newline, in blank lines or in a quote."""
     kind = random.randrange(12)
     if kind == 0:
         return [random.choice(newlines)] * random.randint(1, 4)
@@ -356,7 +356,7 @@ def _ending(random: Random, damage: float, newlines: Sequence[bytes]) -> list[by
 
 
 def batches(files: int, size: int, quick: int) -> list[object]:
-    """Where batches of so many seeds begin; those from `quick` on are among the slow trials."""
+    """The first seeds of batches of `size` seeds; batches from `quick` on are slow tests."""
     return [
         pytest.param(start, marks=[pytest.mark.slow] if start >= quick else [])
         for start in range(0, files, size)

@@ -1,4 +1,4 @@
-"""Sealed answers, opened: what only tests and mechanisms may do."""
+"""Opens sealed answers, which only tests and mechanisms may do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def unsealed(sealed: Confidential[T]) -> T:
 def engine(
     queries: Sequence[Query], unit: Unit, *paths: Path | str, dialect: Dialect = STANDARD_DIALECT
 ) -> list[Answer]:
-    """What the engine seals of files that are read as one, opened."""
+    """The opened answers of the engine from files that are read as one."""
     with open_dataset(tuple(map(str, paths)), dialect) as dataset:
         return opened(aggregate(queries, unit, dataset))
 

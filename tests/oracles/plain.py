@@ -1,7 +1,7 @@
-"""The exact answers, recomputed one cell at a time from the written rules.
+"""Exact answers, recomputed one cell at a time from the written rules.
 
-Slow on purpose and free of dataframes: it shares the declarations of columns and
-queries with dpcli, and no code that reads, parses, rounds or adds. Tests only.
+For tests only. It is slow and uses no dataframes. It shares the declarations of columns and
+queries with dpcli, but no code that reads, parses, rounds or adds.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
 def _readability(
     query: ReadabilityQuery, people: list[list[tuple[int, Row]]], unit: Unit
 ) -> list[int]:
-    """The rows that count, and of each column the readable cells less the others."""
+    """The number of rows, and for each column the readable minus the unreadable cells."""
     rows = [row for mine in people for _, row in _limited(query, mine, unit)]
     known = [[row[column] is not None for row in rows] for column in query.checked]
     return [len(rows)] * query.with_rows + [
@@ -147,7 +147,7 @@ def _utilities(query: ScoreQuery, rows: list[Row]) -> list[int]:
 
 
 def _rank(quantile: Fraction, candidate: int, values: list[int]) -> int:
-    """Minus the rows by which the rank of a candidate is off, in parts of one row."""
+    """Minus the error of the rank of a candidate, in fractions of a row."""
     wanted = quantile * len(values)
     least = sum(value < candidate for value in values)
     most = sum(value <= candidate for value in values)
@@ -180,7 +180,7 @@ def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tupl
 def _adds(
     query: Query, rows: list[Row]
 ) -> Iterator[tuple[tuple[tuple[str, ...], int], int | set[object]]]:
-    """What the rows of one person add to each cell: a number, or values seen there."""
+    """What the rows of one person add to each cell: a number, or a set of values."""
     cells: dict[tuple[tuple[str, ...], int], list[Row]] = {}
     for row in rows:
         cell = _cell(query, row)
@@ -208,7 +208,7 @@ def _term(query: LinearQuery, row: Row) -> int:
 
 
 def _passes(query: Query, row: Row) -> bool:
-    """Whether a row counts: it knows what is needed and meets all conditions."""
+    """Whether a row counts: it has all needed cells and meets all conditions."""
     if any(row[column] is None for column in query.columns):
         return False
     return all(
@@ -218,7 +218,7 @@ def _passes(query: Query, row: Row) -> bool:
 
 
 def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
-    """The group of a row and its place among the items there, or None for nowhere."""
+    """The group of a row and its place among the items there, or None if it has no cell."""
     labels = []
     for key in query.by:
         found = row[key.column]
@@ -271,13 +271,13 @@ def _split(lines: list[list[str]], dialect: Dialect) -> tuple[list[str], list[li
     header, *every = lines
     records = [[_short(cell) for cell in record] for record in every]
     if len(header) == 1:
-        # The only cell of a record is missing where its line is blank.
+        # In a file of one column, a blank line is a record with a missing cell.
         return header, [record or [""] for record in records]
     return header, [record for record in records if record]
 
 
 def _short(cell: str) -> str:
-    """A cell, which is missing if it is too long; only quoted ones are ever that long here."""
+    """A cell, which is missing if it is too long; only quoted cells are that long here."""
     return cell if len(cell.encode()) <= LONGEST else ""
 
 
@@ -303,7 +303,7 @@ def _cells_of_line(line: str, dialect: Dialect) -> list[str]:
             else:
                 cell += letter
         elif ended and letter == dialect.quote:
-            # A quote behind a closing one is a quote of the cell.
+            # A quote after a closing quote is a quote of the cell.
             cell, inside, ended = cell + letter, True, False
         elif letter == dialect.delimiter:
             cells.append(cell)
@@ -325,7 +325,7 @@ def _decoded(data: bytes, encoding: str) -> str:
 
 
 def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
-    """What stands for a cell, a whole number or a text, or None when it is missing."""
+    """The value of a cell, a whole number or a text, or None if it is missing."""
     text = cell.strip(" \t")
     if decimal == "," and isinstance(column, NumericColumn) and column.kind != "date":
         text = "a point" if "." in text else text.replace(",", ".", 1)
@@ -405,7 +405,7 @@ def _clamped(column: NumericColumn, steps: int) -> int:
 
 
 def _positions(key: Key, found: int) -> Iterator[int]:
-    """Where a value lies along an axis: at one place, or at none."""
+    """The place of a value on an axis, if it has one."""
     if not isinstance(key.column, NumericColumn):
         yield found
         return

@@ -1,4 +1,4 @@
-"""The generated files are legal, repeatable, and as odd as they claim to be."""
+"""The generated files are legal, repeatable, and contain all the oddities."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.oracles.plain import evaluate, table, value
 SEEDS = range(600)
 
 
-def test_a_seed_means_one_file() -> None:
-    """A seed gives the same file and questions each time, and another seed others."""
+def test_a_seed_gives_one_file() -> None:
+    """A seed always gives the same file and queries, and another seed gives others."""
     assert generate(7) == generate(7)
     assert len({generate(seed)[0] for seed in range(50)}) == 50
 
 
 @pytest.mark.parametrize("start", range(0, 600, 100))
-def test_headers_are_sound(start: int) -> None:
+def test_headers_are_well_formed(start: int) -> None:
     """The header holds each declared column once, and no name twice or empty."""
     for seed in range(start, start + 100):
         data, columns, _ = generate(seed)
@@ -28,8 +28,8 @@ def test_headers_are_sound(start: int) -> None:
         assert {column.name for column in columns} <= set(header), seed
 
 
-def test_questions_fit_the_declarations() -> None:
-    """Questions use declared columns; their constants and bins lie in the bounds."""
+def test_queries_fit_the_declarations() -> None:
+    """Queries use declared columns; their constants and bins lie in the bounds."""
     for seed in SEEDS:
         _, columns, queries = generate(seed)
         assert len({column.name for column in columns}) == len(columns), seed
@@ -51,16 +51,16 @@ def test_questions_fit_the_declarations() -> None:
 
 
 def test_every_file_can_be_answered() -> None:
-    """The oracle answers every question of every file, and often not with zero."""
-    telling = 0
-    asked = 0
+    """The oracle answers every query on every file, and often not with zero."""
+    nonzero = 0
+    total = 0
     for seed in SEEDS:
         data, _, queries = generate(seed)
         answers = evaluate(queries, data)
         assert [len(answer) for answer in answers] == [query.cells for query in queries], seed
-        asked += len(answers)
-        telling += sum(any(answer) for answer in answers)
-    assert telling > asked / 2
+        total += len(answers)
+        nonzero += sum(any(answer) for answer in answers)
+    assert nonzero > total / 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The oracle obeys the written rules: small files, answers worked out by hand."""
+"""The oracle follows the written rules: small files with answers computed by hand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def present(column: Column) -> LinearQuery:
     ],
 )
 def test_records(data: bytes, rows: int) -> None:
-    """Records end at LF, CRLF or CR outside quotes; blank lines are none but in one column."""
+    """Records end at LF, CRLF or CR outside quotes; blank lines count only in one column."""
     assert evaluate([ROWS], data) == [[rows]]
 
 
@@ -76,13 +76,13 @@ def test_byte_order_mark() -> None:
 
 
 def test_bytes_that_are_not_text() -> None:
-    """A byte that is not UTF-8 spoils its own cell and no other."""
+    """A byte that is not UTF-8 damages only its own cell."""
     assert evaluate([total(AGE), ROWS], b"age,x\n20,caf\xe9\n3\xff0,\n40,\n") == [[60], [3]]
     assert table(b"a\nx\xe9y\n")[1] == [["x\N{REPLACEMENT CHARACTER}y"]]
 
 
 def test_ragged_rows() -> None:
-    """Fields that a row lacks are missing, and fields beyond the header are ignored."""
+    """Absent fields of a row are missing, and fields beyond the header are ignored."""
     data = b"sex,age\n1,20\n1\n0,30,99,99\n,40\n"
     by_sex = LinearQuery(by=(Key(SEX),))
     assert evaluate([total(AGE), by_sex, ROWS], data) == [[90], [1, 2], [4]]
@@ -97,14 +97,14 @@ def test_quotes() -> None:
 
 
 def test_line_ends_in_quotes() -> None:
-    """A line end inside quotes is part of the cell, and stays the one it was."""
+    """A line end inside quotes is an unchanged part of the cell."""
     text = CategoryColumn("text", "category", (("a\nb", "lf"), ("a\r\nb", "crlf"), ("a\rb", "cr")))
     data = b'text\r\n"a\nb"\r\n"a\r\nb"\r\n"a\r\nb"\r"a\rb"\n'
     assert evaluate([LinearQuery(by=(Key(text),))], data) == [[1, 2, 1]]
 
 
 def test_a_very_long_cell() -> None:
-    """A cell may be of any length, and the limit of the csv module is left alone."""
+    """A cell may have any length, and the limit of the csv module does not change."""
     before = csv.field_size_limit(1000)
     try:
         assert evaluate([total(AGE)], b"x,age\n" + b"y" * 200_000 + b",20\n") == [[20]]
@@ -114,11 +114,11 @@ def test_a_very_long_cell() -> None:
 
 
 def test_order_of_columns() -> None:
-    """Columns are found by name, wherever they stand."""
+    """Columns are found by name, at any position."""
     assert evaluate([total(AGE)], b'"a,b",age,ages\n1,20,3\n') == [[20]]
 
 
-# What a cell is worth.
+# The value of a cell.
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_dates(cell: str, days: int | None) -> None:
 
 
 def test_categories() -> None:
-    """A category is one of the declared texts, to the letter; labels may be shared."""
+    """A category is exactly one of the declared texts; labels may be shared."""
     cells = ["0", "1", "f", " f ", "F", "male", "1.0", "01", "", "2", "\N{NO-BREAK SPACE}0"]
     expected = [0, 1, 1, 1, None, None, None, None, None, None, None]
     assert [value(SEX, cell) for cell in cells] == expected
@@ -277,14 +277,14 @@ def test_categories() -> None:
 
 
 def test_ids() -> None:
-    """An id is there or it is missing; what it says is of no account."""
+    """An id is present or missing; its text does not matter."""
     person = IdColumn("person")
     data = b'person\n7\n x \n \n""\n7\n'
     assert evaluate([present(person)], data) == [[3]]
 
 
 def test_missing_constant() -> None:
-    """A missing cell takes the declared constant, in every kind of column."""
+    """A missing cell becomes the declared constant, in every kind of column."""
     age = NumericColumn("age", "integer", bounds=(18, 100), missing=50)
     sex = CategoryColumn("sex", "category", SEX.values, missing=0)
     visit = NumericColumn("visit", "date", bounds=(0, 100), missing=7)
@@ -293,7 +293,7 @@ def test_missing_constant() -> None:
     assert evaluate(queries, data) == [[20 + 50 + 50], [1, 2], [1 + 7 + 7], [3]]
 
 
-# What a row adds, and where.
+# What a row adds, and to which cell.
 
 TOWN = b"""sex,age,married,income
 0,18,no,10
@@ -313,7 +313,7 @@ def test_counts_by_group() -> None:
 
 
 def test_bins() -> None:
-    """A bin holds the values from its start to below the next, the last one all above."""
+    """A bin holds the values from its start to below the next; the last bin has no end."""
     bins = Key(AGE, (18, 30, 64))
     assert evaluate([LinearQuery(by=(bins,))], TOWN) == [[2, 2, 3]]
 
@@ -340,7 +340,7 @@ def test_conditions() -> None:
 
 
 def test_sums() -> None:
-    """A sum adds whole steps less the offset, over rows that are not missing."""
+    """A sum adds whole steps minus the offset, over rows that are not missing."""
     # In half units: 20, 40 (20.25 is half-way, 40 even), -6, 400 (clamped), missing, 1, 14.
     assert evaluate([total(INCOME)], TOWN) == [[469]]
     assert evaluate([total(INCOME, 190)], TOWN) == [[469 - 6 * 190]]
@@ -366,7 +366,7 @@ def test_present_columns() -> None:
 
 
 def test_sums_are_never_rounded() -> None:
-    """Sums are as large as they need to be."""
+    """Sums have any size."""
     large = NumericColumn("large", "integer", bounds=(-(2**62), 2**62))
     data = b"large\n" + b"inf\n" * 5
     cube = LinearQuery(factors=(Factor(large), Factor(large), Factor(large)))
@@ -374,6 +374,6 @@ def test_sums_are_never_rounded() -> None:
 
 
 def test_columns_of_one_name() -> None:
-    """Two readings of the same column of a file do not disturb each other."""
+    """Two declarations of one column of a file are independent."""
     coarse = NumericColumn("age", "number", Fraction(10), bounds=(0, 10))
     assert evaluate([total(AGE), total(coarse)], b"age\n25\n34\n") == [[59], [5]]

@@ -1,4 +1,4 @@
-"""Odd CSV files about people, the limits on them, and questions, from a seed."""
+"""Odd CSV files about people, with limits and queries, generated from a seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.oracles import files
 
 
 def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
-    """An odd file, who its rows belong to, and questions about them."""
+    """An odd file, its privacy unit, and queries."""
     random = Random(seed)
     who = IdColumn("who", singletons_without_id=random.random() < 0.3)
     other = [column for column in files._columns(random) if not isinstance(column, IdColumn)]
@@ -37,7 +37,7 @@ def _query(
     opened: Sequence[PrivatePartitionColumn],
     car: IdColumn,
 ) -> Query:
-    """A question of any kind, whose groups may be private."""
+    """A query of any kind, perhaps with private groups."""
     query = files._query(random, columns)
     by = query.by
     for each in opened:

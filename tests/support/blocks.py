@@ -1,4 +1,4 @@
-"""Readers that take few bytes at a time, so that small files have many pieces."""
+"""Makes readers read few bytes at a time, so that small files have many pieces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_in_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 def compact_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Users are in many shards, each of which is compacted after every few rows."""
+    """Users are in many shards, and each shard is compacted after every few rows."""
     monkeypatch.setattr(bounding, "SHARD", 64)
     monkeypatch.setattr(bounding, "WAITING", 1)
     monkeypatch.setattr(pieces, "SEGMENT", 7)

@@ -1,4 +1,4 @@
-"""Repeatable priorities of rows: from the id and how many rows of it came before."""
+"""Repeatable priorities of rows for tests."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 
 
 class KeyedPriorities:
-    """Priorities that depend on a secret, an id and its rows before, never on other rows.
+    """Priorities that depend on a secret, an id and the number of earlier rows with this id.
 
-    So that with frozen noise a user more changes no other user's rows.
+    So with frozen noise, an additional user does not change the rows of other users.
     """
 
     secret = bytes(16)
@@ -54,9 +54,9 @@ class KeyedPriorities:
 
 
 class ContentPriorities:
-    """Priorities that depend on the id and the values of a row alone: the same in every part.
+    """Priorities that depend only on the id and the values of a row, in every partial.
 
-    Equal rows have equal ones, so that it does not matter which of them is kept.
+    Equal rows have equal priorities, so it does not matter which of them is kept.
     """
 
     def __init__(self, users: UserLevelAggregation) -> None:
@@ -79,7 +79,7 @@ made = UserLevelAggregation.__init__
 
 
 def prioritize_by_content(patch: pytest.MonkeyPatch) -> None:
-    """Keep rows by their ids and values from now on, in this process."""
+    """Use priorities from ids and values from now on, in this process."""
 
     def init(self: UserLevelAggregation, *arguments: Any) -> None:
         made(self, *arguments)
@@ -89,7 +89,7 @@ def prioritize_by_content(patch: pytest.MonkeyPatch) -> None:
 
 
 def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
-    """Keep the same rows of users in each release from now on, by a secret drawn in it."""
+    """Use repeatable priorities in each release, from a secret drawn in that release."""
     patch.setattr(bounding, "Priorities", KeyedPriorities)
 
     def keyed(*arguments: Any) -> list[SealedAnswer]:

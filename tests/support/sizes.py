@@ -8,7 +8,7 @@ from tests.support.specs import completed
 
 
 def _names(letter: str, count: int) -> str:
-    """That many different names, separated by commas."""
+    """Different names, separated by commas."""
     return ", ".join(f"{letter}{number}" for number in range(count))
 
 
@@ -31,14 +31,14 @@ def _integer(high: int) -> str:
 
 
 def labels_listed(size: int) -> str:
-    """A histogram of a category with that many values in a list."""
+    """A histogram of a category with `size` values in a list."""
     return completed(
         _category(f"[{_names('v', size)}]") + _entries(["statistic: histogram, column: a"])
     )
 
 
 def labels_mapped(size: int) -> str:
-    """A histogram of a category with that many values in a mapping."""
+    """A histogram of a category with `size` values in a mapping."""
     pairs = ", ".join(f"{number}: v{number}" for number in range(size))
     return completed(_category(f"{{{pairs}}}") + _entries(["statistic: histogram, column: a"]))
 
@@ -50,7 +50,7 @@ def labels_and_conditions(size: int) -> str:
 
 
 def labels_and_choices(size: int) -> str:
-    """A hundredth as many statistics as labels, each of which chooses one."""
+    """A hundredth as many statistics as labels, each choosing one label."""
     fields = ["statistic: mode, column: a"] * (size // 100)
     return completed(_category(f"[{_names('v', size)}]") + _entries(fields))
 
@@ -62,7 +62,7 @@ def unknown_labels(size: int) -> str:
 
 
 def responses(size: int) -> str:
-    """A response of the local model with a column for each of that many labels."""
+    """A response of the local model with a column for each of `size` labels."""
     return completed(
         "model: local\n"
         f"columns:\n  a: {{type: category, values: [{_names('v', size)}], missing: v0}}\n"
@@ -71,53 +71,53 @@ def responses(size: int) -> str:
 
 
 def histograms(size: int) -> str:
-    """A twentieth as many histograms as each of them has bins."""
+    """Histograms of `size` bins each, a twentieth as many as bins."""
     fields = ["statistic: histogram, column: a, bins: {width: 1}"] * (size // 20)
     return completed(_integer(size - 1) + _entries(fields))
 
 
 def edges(size: int) -> str:
-    """A histogram with that many edges."""
+    """A histogram with `size` edges."""
     listed = ", ".join(map(str, range(size)))
     field = f"statistic: histogram, column: a, bins: {{edges: [{listed}]}}"
     return completed(_integer(size - 1) + _entries([field]))
 
 
 def candidates_listed(size: int) -> str:
-    """A median among that many listed candidates."""
+    """A median among `size` listed candidates."""
     listed = ", ".join(map(str, range(0, 2 * size, 2)))
     field = f"statistic: median, column: a, candidates: [{listed}]"
     return completed(_integer(2 * size) + _entries([field]))
 
 
 def candidates(size: int) -> str:
-    """Ten medians, each among about that many candidates of another step."""
+    """Ten medians among about `size` candidates, each with another step."""
     steps = range(10, 20)
     fields = [f"statistic: median, column: a, candidates: {{step: {step}}}" for step in steps]
     return completed(_integer(10 * size - 1) + _entries(fields))
 
 
 def statistics(size: int) -> str:
-    """That many counts."""
+    """A number of counts."""
     return completed(_integer(9) + _entries(["statistic: count"] * size))
 
 
 def columns(size: int) -> str:
-    """That many columns."""
+    """A number of columns."""
     return completed(
         "columns:\n" + "".join(f"  c{number}: {{type: id}}\n" for number in range(size))
     )
 
 
 def cells(size: int) -> str:
-    """A count by three keys of that many labels each."""
+    """A count by three keys with `size` labels each."""
     names = _names("v", size)
     keys = "".join(f"  c{place}: {{type: category, values: [{names}]}}\n" for place in range(3))
     return completed(f"columns:\n{keys}" + _entries(["statistic: count, by: [c0, c1, c2]"]))
 
 
 def tables(size: int) -> str:
-    """That many statistics of all tables of six of twelve columns."""
+    """A number of statistics on all tables of six of twelve columns."""
     names = ", ".join(f"c{place}" for place in range(12))
     booleans = "".join(f"  c{place}: {{type: boolean}}\n" for place in range(12))
     fields = [f"statistic: marginals, columns: [{names}], ways: 6"] * size

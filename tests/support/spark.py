@@ -1,4 +1,4 @@
-"""One Spark on this machine for all tests of a process, which repeats tasks that fail."""
+"""A local Spark session for all tests of a process, which repeats failed tasks."""
 
 from __future__ import annotations
 

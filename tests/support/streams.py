@@ -31,14 +31,14 @@ class Stream:
 
 @pytest.fixture
 def stream(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stream:
-    """A stream named after the test, in place of the system's generator."""
+    """A stream named after the test, instead of the generator of the system."""
     replacement = Stream(request.node.name)
     monkeypatch.setattr(entropy, "source", replacement)
     return replacement
 
 
 class Script:
-    """A source that gives out what was written for it, and then ends."""
+    """A source of prepared bytes, which then ends."""
 
     def __init__(self, *parts: bytes) -> None:
         self.rest = b"".join(parts)

@@ -67,7 +67,7 @@ WHERE: dict[str, tuple[str, Callable[[Fraction], int], int]] = {
 
 
 def on_grid(column: str, text: str) -> Fraction:
-    """A cell rounded to the step, halves upwards, and clamped to the bounds."""
+    """A cell rounded to the step (halves up) and clamped to the bounds."""
     low, high, step = COLUMNS[column]
     rounded = floor(Fraction(text) / step + Fraction(1, 2)) * step
     return min(max(rounded, Fraction(low)), Fraction(high))
@@ -76,7 +76,7 @@ def on_grid(column: str, text: str) -> Fraction:
 @pytest.mark.parametrize("unit", ["row", "{column: who, max_rows: 12}"])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_path: Path) -> None:
-    """Rows, and rows of people under limits that leave none out, are counted as by hand."""
+    """Rows, and rows of people under limits that drop none, are counted as by hand."""
     random = Random(seed)
     lines, rows = ["who,scale,age,debt,income,hours,day"], []
     for number in range(300):
@@ -106,8 +106,8 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
     assert found["day"] == [days[week] for week in range(5)]
 
 
-def test_thousands_of_irregular_bins_are_no_expression_each(tmp_path: Path) -> None:
-    """Which bin a value lies in is looked up: the plan stays as small as for two bins."""
+def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -> None:
+    """The bin of a value is looked up, so the query plan is as small as for two bins."""
     starts = tuple(start for twice in range(10_000) for start in (5 * twice, 5 * twice + 1))
     column = NumericColumn("x", "integer", bounds=(0, 49_999))
     path = tmp_path / "data.csv"

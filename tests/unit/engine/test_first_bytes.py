@@ -1,4 +1,4 @@
-"""No record can pass for something else than a record, wherever it stands in a file."""
+"""No record is mistaken for something else, at any place in a file."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x^2", "xÚ", "PARENT", "PAR1", "BZhours", "BZh9"])
-def test_a_name_is_a_name(name: str, tmp_path: Path) -> None:
-    """Headers may begin like other formats do."""
+def test_a_header_that_begins_like_another_format_is_read(name: str, tmp_path: Path) -> None:
+    """Headers may begin like files of other formats."""
     path = tmp_path / "data.csv"
     path.write_bytes(f"{name},a\n".encode() + b"".join(b"0," + row for row in [b"x\n"] * 4))
 
@@ -69,15 +69,15 @@ def test_a_name_is_a_name(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["PARENT", "PAR1"])
 def test_no_last_record_makes_a_file_parquet(name: str, tmp_path: Path) -> None:
-    """A Parquet file ends in its mark too, but the end of a file belongs to a record."""
+    """A Parquet file also ends in its mark, but the end of a file belongs to a record."""
     path = tmp_path / "data.csv"
     path.write_bytes(f"{name},a\n1,x\n1,{name[:4]}".encode())
 
     assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [1, 0]
 
 
-def test_no_record_turns_the_bytes_of_all(tmp_path: Path) -> None:
-    """Without a header line, what looks like a mark of UTF-16 is part of a cell."""
+def test_no_record_changes_the_byte_order(tmp_path: Path) -> None:
+    """Without a header line, a byte order mark of UTF-16 is part of a cell."""
     dialect = Dialect(names=("a", "n"), encoding="utf-16")
     path = tmp_path / "data.csv"
     path.write_bytes(("\ufffe,1\n" + "x,1\n" * 5).encode("utf-16-le"))
@@ -86,8 +86,8 @@ def test_no_record_turns_the_bytes_of_all(tmp_path: Path) -> None:
     assert cells_of(engine([COUNTS], RowUnit(), path, dialect=dialect)[0]) == [6, 0]
 
 
-def test_instants_are_no_ids(tmp_path: Path) -> None:
-    """One instant is written in many ways, so that it cannot say whose row it is."""
+def test_times_are_refused_as_ids(tmp_path: Path) -> None:
+    """One time can be written in several ways, so it cannot identify a user."""
     path = tmp_path / "data.parquet"
     days = pl.Series("who", [0, 1], dtype=pl.Int64).cast(pl.Datetime("us"))
     pl.DataFrame({"who": days, "age": [1, 2]}).write_parquet(path)
@@ -101,7 +101,7 @@ def test_instants_are_no_ids(tmp_path: Path) -> None:
 
 
 def test_random_first_records_are_records(tmp_path: Path) -> None:
-    """Nothing that a first cell holds changes what the others count."""
+    """No content of the first cell changes the count of the other cells."""
     path = tmp_path / "data.csv"
     for seed in range(60):
         cell = random.Random(seed).randbytes(6)

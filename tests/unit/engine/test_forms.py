@@ -41,24 +41,24 @@ FILES = 8
 
 @dataclass(frozen=True)
 class Form:
-    """A way to write a table down in files."""
+    """A way to write a table in files."""
 
     name: str
     dialect: Dialect
     write: Callable[[Sequence[str], Rows, Path, Dialect], list[Path]]
 
     def fits(self, lines: Rows) -> bool:
-        """Whether every cell can be written so that it can be read back."""
+        """Whether every cell can be written and read back unchanged."""
         return all(fits(line, self.dialect) for line in lines)
 
 
 def fits(line: Sequence[str], dialect: Dialect) -> bool:
-    """Whether every cell of a line can be written so that it can be read back."""
+    """Whether every cell of a line can be written and read back unchanged."""
     text = "".join(line)
     if dialect.quote is None and any(mark in text for mark in dialect.delimiter + "\r\n"):
         return False
     try:
-        # Some codecs write what they read as something else.
+        # Some codecs write a text that they read as another one.
         return text.encode(codec(dialect)).decode(codec(dialect)) == text
     except UnicodeError:
         return False
@@ -70,7 +70,7 @@ def codec(dialect: Dialect) -> str:
 
 
 def as_csv(header: Sequence[str], cells: Rows, dialect: Dialect, end: str = "\n") -> bytes:
-    """The table as CSV; a cell is quoted where it must be."""
+    """The table as CSV, with quotes around cells that need them."""
     lines = cells if dialect.names else [header, *cells]
     text = "".join(
         dialect.delimiter.join(field(cell, dialect) for cell in line) + end for line in lines
@@ -94,12 +94,12 @@ def one(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> l
 
 
 def ended(end: str) -> Callable[[Sequence[str], Rows, Path, Dialect], list[Path]]:
-    """A single file whose lines end in a certain way."""
+    """A single file with these line ends."""
 
     def write(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
         path = folder / "ended.csv"
         text = as_csv(header, cells, dialect, end)
-        # Where the last line is blank, its end is all there is of a record.
+        # If the last line is blank, its end is the whole record.
         last_is_blank = bool(cells) and cells[-1] == [""]
         path.write_bytes(text if last_is_blank else text.removesuffix(end.encode()))
         return [path]
@@ -184,7 +184,7 @@ def rectangle(data: bytes) -> tuple[list[str], Rows]:
 
 
 def commas(header: Sequence[str], cells: Rows, columns: Sequence[Column]) -> Rows:
-    """The same cells, with comma and point in each other's place where numbers are."""
+    """The same cells, with comma and point exchanged in numbers."""
     names = {c.name for c in columns if isinstance(c, NumericColumn) and c.kind != "date"}
     swap = str.maketrans(",.", ".,")
     return [
@@ -197,7 +197,7 @@ def commas(header: Sequence[str], cells: Rows, columns: Sequence[Column]) -> Row
 
 
 def written(form: Form, data: bytes, columns: Sequence[Column], folder: Path) -> list[Path] | None:
-    """The files of a form; None where it cannot hold the table."""
+    """The files of a form; None if it cannot represent the table."""
     header, cells = rectangle(data)
     if form.dialect.decimal == ",":
         cells = commas(header, cells, columns)
@@ -216,7 +216,7 @@ def named(form: Form, data: bytes) -> Dialect:
 def test_every_form_gives_the_same_answers(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a table is written as, its exact answers are those of standard CSV."""
+    """In every form, the exact answers of a table are those of standard CSV."""
     read_in_blocks(monkeypatch, 100)
     tried = 0
     for seed in range(1000):
@@ -237,7 +237,7 @@ def test_every_form_gives_the_same_answers(
 def test_people_are_the_same_in_every_form(
     form: Form, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows of a person in several files are rows of one person, in the order of the files."""
+    """Rows with one id in several files belong to one person, in the order of the files."""
     monkeypatch.setattr(bounding, "SHARD", 64)
     monkeypatch.setattr(bounding, "WAITING", 1)
     tried = 0
@@ -274,7 +274,7 @@ HOSTILE = (
 def test_damaged_files_are_read_by_the_written_rules(
     dialect: Dialect, headless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Quotes in odd places, ragged rows and broken characters: the oracle reads them alike."""
+    """Engine and oracle agree on misplaced quotes, ragged rows and broken characters."""
     path = tmp_path / "data.csv"
     for seed in range(FILES):
         data, _, queries = files.generate(seed)
@@ -292,7 +292,7 @@ def test_damaged_files_are_read_by_the_written_rules(
             as_csv(header, [], replace(dialect, names=()), "\n") if fits(header, dialect) else b""
         )
         if not headless:
-            # The first record is sound, whatever it says in this dialect.
+            # The first record is well formed in every dialect.
             raw[:0] = line
         if not line:
             continue
@@ -309,7 +309,7 @@ def test_damaged_files_are_read_by_the_written_rules(
     [pair for pair in product(DELIMITERS, [*QUOTES, None]) if pair[0] != pair[1]],
 )
 def test_every_pair_of_marks_is_read(delimiter: str, quote: str | None, tmp_path: Path) -> None:
-    """Each delimiter works with each other quote, by the fast reader and the slow one."""
+    """Each delimiter works with every other quote, in the fast and the slow reader."""
     column = NumericColumn("age", "integer", bounds=(0, 100))
     queries = [rows_query(column)]
     cells = [["1", "x"], ["20", "y"], ["30", f"{quote or ''}"]]
@@ -366,7 +366,7 @@ def by_rows(
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
-    """Wherever a block ends, a text is decoded as it would be as a whole."""
+    """The end of a block changes nothing in how a text is decoded."""
     random = Random(encoding)
     for _ in range(30):
         parts = [random.randbytes(9), "héß年я".encode(ENCODINGS[encoding], "ignore"), b"1,2\r\n"]
@@ -401,5 +401,5 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
     ],
 )
 def test_names_of_encodings_are_compared_leniently(name: str, encoding: str | None) -> None:
-    """Case, dashes and blanks do not matter; what is not listed is not known."""
+    """Case, dashes and blanks do not matter; only listed encodings are accepted."""
     assert find_encoding(name) == encoding

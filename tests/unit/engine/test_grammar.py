@@ -1,4 +1,4 @@
-"""Every way to decide a cell decides it alike."""
+"""All rules for cells agree with the oracle and with each other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAMOUS = [
 
 
 def decoded(column: Column, texts: list[str]) -> list[int | None]:
-    """What each text stands for, by the fastest expressions that decide all of them."""
+    """The value of each text, by the fastest expressions that decide all of them."""
     frame = pl.DataFrame({"t0": texts}, schema={"t0": pl.String()})
     return Decoder([column]).decode(frame)["t0"].to_list()
 
@@ -71,17 +71,15 @@ def odd_texts(column: Column, count: int) -> list[str]:
 def test_the_fast_path_agrees_with_the_oracle_on_every_cell(
     column: CategoryColumn | NumericColumn,
 ) -> None:
-    """Columns of odd texts are encoded as the oracle reads each of them."""
+    """Columns of odd texts are decoded to the values of the oracle."""
     texts = odd_texts(column, 4000)
     for text, found in zip(texts, decoded(column, texts), strict=True):
         assert found == value(column, text), text
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=repr)
-def test_a_decimal_comma_is_read_by_the_oracle_alike(
-    column: CategoryColumn | NumericColumn,
-) -> None:
-    """Under it numbers with a comma have decimals, and those with a point are missing."""
+def test_decimal_commas_agree_with_the_oracle(column: CategoryColumn | NumericColumn) -> None:
+    """Numbers with a comma have decimals, and numbers with a point are missing."""
     texts = odd_texts(column, 1000)
     texts += [text.replace(".", ",") for text in texts] + ["1,5", "1.5", "1.000,5", "1,000.5"]
     cells = pl.DataFrame({"t0": texts}, schema={"t0": pl.String()})
@@ -95,7 +93,7 @@ def test_a_decimal_comma_is_read_by_the_oracle_alike(
 
 @pytest.mark.parametrize("column", COLUMNS[:5], ids=repr)
 def test_the_written_rule_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
-    """The exact rules by themselves give the oracle's integers."""
+    """The exact rules alone give the integers of the oracle."""
     for text in odd_texts(column, 2000):
         found = parse_number(text, column)
         expected = value(column, text)
@@ -104,7 +102,7 @@ def test_the_written_rule_agrees_with_the_oracle_on_every_number(column: Numeric
 
 @pytest.mark.parametrize("column", COLUMNS, ids=repr)
 def test_a_cell_is_decided_by_that_cell_alone(column: CategoryColumn | NumericColumn) -> None:
-    """A text means the same alone, among others, and in any order."""
+    """A text has the same value alone, among other texts, and in any order."""
     texts = odd_texts(column, 300)
     together = decoded(column, texts)
     backwards = decoded(column, texts[::-1])
@@ -115,7 +113,7 @@ def test_a_cell_is_decided_by_that_cell_alone(column: CategoryColumn | NumericCo
 
 
 def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
-    """Where no quick reading is certain, a column of blanks is as long as its texts."""
+    """If no expression is certain, a column of blanks keeps its length."""
     column = NumericColumn("x", "number", Fraction(1, 10**38), (-10, 10), missing=0)
 
     assert decoded(column, ["", "", ""]) == [0, 0, 0]

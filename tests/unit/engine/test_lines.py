@@ -44,7 +44,7 @@ def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        # An open quote damages its own line, which still is a row.
+        # An open quote damages only its own line, which is still a row.
         (b'1,"x\n2,y\n', [("", ""), ("2", "y")]),
         (b'"1,x\n2,y"\n', [("", ""), ("2", 'y"')]),
         (b'1,"x""\n2,y\n', [("", ""), ("2", "y")]),
@@ -56,7 +56,7 @@ def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
         (b'"1\r2",x\r', [("", ""), ('2"', "x")]),
         (b'1,"x\r\n2,y\r\n', [("", ""), ("2", "y")]),
         (b"1,x\r2,y\n3,z\r\n4,w", [("1", "x"), ("2", "y"), ("3", "z"), ("4", "w")]),
-        # Whatever is closed is read as always.
+        # Closed quotes are read as usual.
         (b'1,5" pipe\n', [("1", '5" pipe')]),
         (b'1,5" "pipe"\n', [("1", '5" "pipe"')]),
         (b'"1"2,"x"y"\n', [("12", 'xy"')]),
@@ -68,7 +68,7 @@ def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
         # Blank lines are no rows; short and long rows are.
         (b'\n1,x\n\r\n\n2,"y\n\n', [("1", "x"), ("", "")]),
         (b'1\n2,y,"z"w\n', [("1", ""), ("2", "y")]),
-        # Bytes that are no text change their cell alone.
+        # Bytes that are not text change only their cell.
         (b'1,\xff\n2,"\xc3\n3,z"\xe2\x82\n', [("1", "\ufffd"), ("", ""), ("3", 'z"\ufffd')]),
         (b"", []),
         (b"\n\n", []),
@@ -84,7 +84,7 @@ def test_an_odd_line_is_decided_alone(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A line whose quotes do not pair up is a row of missing cells; others are read as always."""
+    """A line with an open quote is a row of missing cells; other lines are read as usual."""
     read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     path.write_bytes(mark + b"a,b\n" + content)
@@ -95,7 +95,7 @@ def test_an_odd_line_is_decided_alone(
 
 
 def test_one_column(tmp_path: Path) -> None:
-    """In a file of one column a blank or damaged line is a row whose cell is missing."""
+    """In a file of one column, a blank or damaged line is a row with a missing cell."""
     path = tmp_path / "data.csv"
     path.write_bytes(b'\n\na\n1\n\n"2\n""\n3"')
 
@@ -109,7 +109,7 @@ def test_one_column(tmp_path: Path) -> None:
 def test_odd_files_are_read_by_the_written_rule(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However lines are damaged, engine and oracle agree to the integer, in blocks of any size."""
+    """For all damaged lines and sizes of blocks, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"
     read_at_all = 0
     for seed in range(start, start + PER_TEST):
@@ -143,7 +143,7 @@ def damaged(random: Random, mark: str) -> bytes:
 def test_one_line_changes_one_row(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line that becomes any other line changes one row at most, wherever it stands."""
+    """To replace a line by any other line changes at most one row, at any place."""
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
     for seed in range(start, start + 100):
         random = Random(seed)
@@ -157,7 +157,7 @@ def test_one_line_changes_one_row(
         columns: list[Column] = [A, B] if b"," in names else [A]
         for target, cells in ((path, body), (other, changed)):
             ended = (cell + end for cell, end in zip(cells, ends, strict=True))
-            # A blank line between CR and LF would make one end of two.
+            # Without a blank line, CR and LF would join to one line end.
             target.write_bytes(names + b"\n" + b"".join(ended).replace(b"\r\n", b"\n"))
         before, after = (Counter(read(each, columns)) for each in (path, other))
 
@@ -171,8 +171,8 @@ def test_one_line_changes_one_row(
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_cells_without_line_ends_are_read_as_always(seed: int, tmp_path: Path) -> None:
-    """Whatever a writer quotes, both readings agree where no cell has a line end."""
+def test_cells_without_line_ends_are_read_alike_in_both_modes(seed: int, tmp_path: Path) -> None:
+    """With any quotes, both readings agree if no cell has a line end."""
     random = Random(seed)
     text = io.StringIO()
     end = random.choice(("\n", "\r\n", "\r"))
@@ -188,7 +188,7 @@ def test_cells_without_line_ends_are_read_as_always(seed: int, tmp_path: Path) -
 
 
 def test_people_lose_no_rows_by_the_damage_of_others(tmp_path: Path) -> None:
-    """A damaged line has no id; the rows behind it still belong to their people."""
+    """A damaged line has no id; the rows after it still belong to their people."""
     path = tmp_path / "data.csv"
     path.write_bytes(b'a,b\np1,x\n"p2,x\np3,x\np3,x\n')
     unit = PersonUnit("a", 2, 2, 2)
@@ -200,7 +200,7 @@ def test_people_lose_no_rows_by_the_damage_of_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b'"a,b\n1,2\n', b'a,"b\n"\n1,2\n'])
 def test_a_header_line_is_one_line(content: bytes, tmp_path: Path) -> None:
-    """Names with line ends in them need the other reading, and the hint says so."""
+    """Names with line ends need the other reading, and the hint says so."""
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     with pytest.raises(DataError) as refused:

@@ -1,4 +1,4 @@
-"""The engine against the oracle: the same whole numbers, whatever the file."""
+"""The engine against the oracle: the same whole numbers for every file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BY_CELLS = [LinearQuery(by=(Key(PrivatePartitionColumn("a")), Key(PrivatePartiti
 
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 400))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
-    """However cells and lines are damaged, engine and oracle agree to the integer."""
+    """For all damaged cells and lines, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, columns, asked = generate(seed)
@@ -44,7 +44,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever blocks and pieces end, and whether a file is taken for plain at first or not."""
+    """Answers do not depend on where blocks and pieces end, or on a first guess "plain"."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
@@ -58,7 +58,7 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
 def test_quoted_cells_that_are_too_long_are_missing(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A quote that is never closed spoils its own cell and what stands behind it, no more."""
+    """A quote that is never closed makes only its cell and the cells after it missing."""
     path, longest, tried = tmp_path / "data.csv", 30, 0
     monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", longest)
     monkeypatch.setattr(oracle, "LONGEST", longest)
@@ -84,7 +84,7 @@ def test_quoted_cells_that_are_too_long_are_missing(
 def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
     end: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also in the last record of a file without a line end: another record would change it."""
+    """Such a cell is missing in the last record of a file without a line end, too."""
     read_in_blocks(monkeypatch, block)
     monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", 30)
     monkeypatch.setattr(oracle, "LONGEST", 30)
@@ -112,7 +112,7 @@ def test_large_files_with_quotes_are_read_by_the_written_rules(size: int, tmp_pa
 
 @pytest.mark.parametrize("first", [b"1", b"1,2,3,4,5", b",,", b"1,2"])
 def test_the_first_record_decides_nothing(first: bytes, tmp_path: Path) -> None:
-    """However many cells it has, others keep theirs."""
+    """The number of its cells does not change the cells of other records."""
     path = tmp_path / "data.csv"
     data = b"a,b,c\n" + first + b"\n1,2,3\n4,5,6,7\n8\n"
     path.write_bytes(data)
@@ -125,7 +125,7 @@ def test_the_first_record_decides_nothing(first: bytes, tmp_path: Path) -> None:
 def test_centers_beyond_a_word_are_exact_however_few_rows_there_are(
     rows: str, tmp_path: Path
 ) -> None:
-    """A release must not fail because no row could be read: that says what the file holds."""
+    """A release must not fail because no row is readable: that would reveal the content."""
     path = tmp_path / "data.csv"
     path.write_text(f"a,b\n{rows}", encoding="utf-8")
     wide = [NumericColumn(name, "integer", Fraction(1), (0, 10**12)) for name in "ab"]
@@ -141,7 +141,7 @@ def test_centers_beyond_a_word_are_exact_however_few_rows_there_are(
 def test_quotes_within_cells_are_left_as_they_are(
     body: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no cell begins with a quote, quotes mean nothing, and the text is read as it is."""
+    """If no cell begins with a quote, quotes have no meaning, and the text is read unchanged."""
     read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     whole = b"a,b\n" + body.replace(b',"\n', b',x"\n')
@@ -151,7 +151,7 @@ def test_quotes_within_cells_are_left_as_they_are(
         found = read_pieces(dataset, [PrivatePartitionColumn("a")], Progress(), in_place=True)
         assert not any(piece.quoted for piece in found)
 
-    # A cell that begins with one, wherever it is, makes the others odd.
+    # One quoted cell anywhere makes the other quotes odd.
     for cells in (b'"1",5\n', b'1,"5"\r\n', b'1,"5\n', b'""'):
         for data in (whole.rstrip() + b"\n" + cells, b"a,b\n" + cells.rstrip() + b"\n" + body):
             path.write_bytes(data)
@@ -159,10 +159,10 @@ def test_quotes_within_cells_are_left_as_they_are(
 
 
 @pytest.mark.parametrize("block", range(1, 8))
-def test_blank_lines_behind_a_mark_are_no_header(
+def test_blank_lines_after_a_byte_order_mark_are_no_header(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However few bytes are read at first, the header is the first line that is not blank."""
+    """For every size of the first block, the header is the first line that is not blank."""
     read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     for end in (b"\n", b"\r\n", b"\r"):
@@ -172,10 +172,10 @@ def test_blank_lines_behind_a_mark_are_no_header(
 
 
 @pytest.mark.parametrize("failure", [OSError, MemoryError, RuntimeError, TypeError, SystemExit])
-def test_what_could_not_be_looked_at_is_not_taken_for_plain(
+def test_a_file_that_cannot_be_inspected_is_not_plain(
     failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever ends the look at a file, quotes are read by the written rules."""
+    """If an inspection fails, quotes are read by the written rules."""
 
     def failing(_: object) -> Iterator[bytes]:
         yield b"a,b\n1,2\n"

@@ -1,4 +1,4 @@
-"""Tables in Parquet are read as CSV would write them; types alone decide what is refused."""
+"""Parquet files are read as CSV would write them; only types decide what is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAY = datetime.date
 
 
 def texts(series: pl.Series, decimal: str = ".") -> list[str | None]:
-    """The cells of a column, as they are read back from a file."""
+    """The cells of a column, read back from a file."""
     with tempfile.TemporaryFile() as file:
         pl.DataFrame({"x": series}).write_parquet(file)
         file.seek(0)
@@ -61,12 +61,12 @@ WORDS: tuple[tuple[pl.Series, list[str | None]], ...] = (
 
 @pytest.mark.parametrize(("series", "expected"), WORDS, ids=lambda one: str(one)[:40])
 def test_cells_are_written_as_csv_would(series: pl.Series, expected: list[str | None]) -> None:
-    """Each type has one way to be written, and null is a blank cell."""
+    """Each type has one text form, and null is a blank cell."""
     assert texts(series) == expected
 
 
 def test_floats_are_written_so_that_they_read_back() -> None:
-    """The text of a float is no longer than need be, and is that float."""
+    """The text of a float is the shortest text that reads back as this float."""
     numbers = [struct.unpack("d", RANDOM.randbytes(8))[0] for _ in range(5000)]
     numbers = [number for number in numbers if number == number]  # noqa: PLR0124
     for number, text in zip(numbers, texts(pl.Series(numbers)), strict=True):
@@ -76,8 +76,8 @@ def test_floats_are_written_so_that_they_read_back() -> None:
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns", "day"])
-def test_no_day_is_too_far(unit: Any) -> None:
-    """Days that no calendar has are blank, and fail nothing."""
+def test_days_outside_the_calendar_are_blank(unit: Any) -> None:
+    """Days outside the years 1 to 9999 are blank cells and cause no error."""
     kind, size = (pl.Date(), 31) if unit == "day" else (pl.Datetime(unit, "Europe/Paris"), 63)
     ends = [2**size - 1, -(2**size), 0, None]
     series = pl.Series(ends, dtype=pl.Int32 if unit == "day" else pl.Int64).cast(kind)
@@ -126,7 +126,7 @@ def test_typed_columns_are_answered_like_texts(tmp_path: Path) -> None:
     )
     asked = [LinearQuery(), total(AGE), total(INCOME), count(SEX), count(MARRIED)]
     answers = engine(asked, RowUnit(), path)
-    # Half a step rounds to the even one: 1.25 is two halves.
+    # Half a step rounds to the even step: 1.25 is two halves.
     assert answers == [[5], [112], [1000 + 2], [1, 2], [1, 3]]
     assert engine([LinearQuery()], RowUnit(), path) == [[5]]
 
@@ -139,7 +139,7 @@ WHOLE = [None, -129, -128, 0, 5, 99, 100, 101, 127, 128, 2**31, 2**62, 2**63 - 1
 def test_whole_numbers_stand_for_their_texts(
     dtype: type[pl.DataType], column: NumericColumn, tmp_path: Path
 ) -> None:
-    """A column of any width is answered as its digits in CSV are, alone and next to them."""
+    """Integers of any width give the answers of their digits in CSV, alone and mixed."""
     cells = pl.Series(WHOLE, dtype=pl.Int128).cast(dtype, strict=False)
     columns: dict[str, Any] = {column.name: cells, "other": ["x"] * len(cells)}
     path = written(tmp_path, **columns)
@@ -152,7 +152,7 @@ def test_whole_numbers_stand_for_their_texts(
 
 
 def test_days_stand_for_their_texts(tmp_path: Path) -> None:
-    """A column of days is answered as its dates in CSV are, also where no calendar has them."""
+    """Days give the answers of their dates in CSV, also outside the calendar."""
     days = pl.Series([None, 0, 18_000, -719_162, 2_932_896, 2**31 - 1], dtype=pl.Int32)
     path = written(tmp_path, born=days.cast(pl.Date), other=["x"] * 6)
     asked = [total(BIRTHDAY), LinearQuery(present=(BIRTHDAY,))]
@@ -161,7 +161,7 @@ def test_days_stand_for_their_texts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_a_decimal_comma_leaves_typed_numbers_alone(decimal: str, tmp_path: Path) -> None:
-    """A number of a numeric type is that number, whatever texts are written like."""
+    """A number of a numeric type does not depend on the decimal mark of texts."""
     path = written(tmp_path, income=[1.5, 2.0])
     dialect = Dialect(";", decimal=decimal)
     assert engine([total(INCOME)], RowUnit(), path, dialect=dialect) == [[7]]
@@ -171,7 +171,7 @@ def test_a_decimal_comma_leaves_typed_numbers_alone(decimal: str, tmp_path: Path
 
 
 def test_a_row_of_nulls_is_a_row(tmp_path: Path) -> None:
-    """As `,` is in CSV; only a line without any cell is none."""
+    """As `,` is a row in CSV; only a line without any cell is no row."""
     path = written(tmp_path, age=[1, None], sex=["0", None])
     (tmp_path / "t.csv").write_text("age,sex\n1,0\n,\n\n", encoding="utf-8")
     assert engine([LinearQuery()], RowUnit(), path) == [[2]]
@@ -185,7 +185,7 @@ def test_an_empty_table_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_people_of_both_formats_are_the_same_people(tmp_path: Path) -> None:
-    """An id of a whole-number type is the person whose id CSV writes in digits."""
+    """An integer id and the same digits in CSV are one person."""
     unit = PersonUnit("who", 1, 1, 1)
     path = written(tmp_path, who=[1, 2, 2, None], age=[5, 5, 5, 5])
     (tmp_path / "t.csv").write_text("age,who\n5,1\n5, 2\n5,3\n", encoding="utf-8")
@@ -195,7 +195,7 @@ def test_people_of_both_formats_are_the_same_people(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", [pl.Float64(), pl.Decimal(10, 1)])
 def test_ids_with_decimals_are_refused(dtype: pl.DataType, tmp_path: Path) -> None:
-    """As texts 7.0 and 7 would be two people, whose limits would not hold together."""
+    """As texts, 7.0 and 7 would be two people with separate limits."""
     path = written(tmp_path, who=pl.Series([7, None]).cast(dtype), age=[1.0, 2.0])
     with open_dataset((str(path),)) as dataset:
         require_columns(dataset, [AGE])
@@ -214,8 +214,8 @@ ODD = {
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_types_without_texts_are_refused_where_they_are_wanted(kind: str, tmp_path: Path) -> None:
-    """The message names the column and its type, and nothing of what is inside."""
+def test_unreadable_types_are_refused_in_declared_columns(kind: str, tmp_path: Path) -> None:
+    """The message names the column and its type, and no content."""
     path = written(tmp_path, age=ODD[kind], sex=["0"])
     with open_dataset((str(path),)) as dataset:
         require_columns(dataset, [SEX])
@@ -229,7 +229,7 @@ def test_types_without_texts_are_refused_where_they_are_wanted(kind: str, tmp_pa
 
 @pytest.mark.parametrize("damage", ["text", "empty", "cut", "footer", "encrypted"])
 def test_damaged_files_are_refused_in_one_sentence(damage: str, tmp_path: Path) -> None:
-    """Whatever is wrong with it, the words are the same."""
+    """The message is the same for every kind of damage."""
     path = written(tmp_path, age=[1, 2, 3], sex=["CANARY"] * 3)
     good = path.read_bytes()
     path.write_bytes(
@@ -251,7 +251,7 @@ def test_damaged_files_are_refused_in_one_sentence(damage: str, tmp_path: Path) 
 
 
 def test_a_file_is_known_by_its_name_or_its_first_bytes(tmp_path: Path) -> None:
-    """`.parquet`, `.pq`, or any name where a header line is to be expected."""
+    """`.parquet`, `.pq`, or any name if a header line is expected."""
     path = written(tmp_path, age=[1, 2, 3])
     for name in ("a.pq", "a.PARQUET", "a.csv", "a"):
         (tmp_path / name).write_bytes(path.read_bytes())
@@ -266,8 +266,8 @@ def test_without_a_header_line_the_first_bytes_are_a_record(tmp_path: Path) -> N
         assert engine([total(AGE)], RowUnit(), tmp_path / "a.csv", dialect=dialect) == [[50]]
 
 
-def test_sizes_bound_rows_however_well_they_are_packed(tmp_path: Path) -> None:
-    """Sums are made in types that hold them, although a row may take less than a byte."""
+def test_sizes_bound_the_rows_of_compressed_files(tmp_path: Path) -> None:
+    """Sums fit their types, although a row may take less than a byte."""
     path = written(tmp_path, age=[7] * 100_000)
     with path.open("rb") as file:
         assert parquet_source("t", file).size >= 100_000

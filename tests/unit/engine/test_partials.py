@@ -1,4 +1,4 @@
-"""Sealed parts merge to what one scan of all rows finds."""
+"""Sealed partials merge to the result of one scan of all rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DIGEST = "d" * 64
 
 
 def split(data: bytes, random: Random) -> list[bytes]:
-    """The rows of a file at random in some files, each with the header."""
+    """The rows of a file in several files at random, each with the header."""
     header, rows = table(data)
     files = [[header] for _ in range(random.randint(1, 4))]
     for row in rows:
@@ -47,7 +47,7 @@ def _csv(lines: list[list[str]]) -> bytes:
 
 
 def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) -> list[str]:
-    """The parts of some files."""
+    """The sealed partials of some files."""
     names = []
     for place, piece in enumerate(pieces):
         data, part = folder / f"{place}.csv", folder / f"{place}.sealed"
@@ -60,13 +60,13 @@ def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) 
 
 
 def merged(queries: list[Query], unit: Unit, names: list[str]) -> list[Answer]:
-    """The integers of parts that are read together."""
+    """The integers of merged partials."""
     return opened(aggregate_partials(queries, unit, DIGEST, names))
 
 
 @pytest.mark.parametrize("start", batches(700, 50, 100))
 def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: Path) -> None:
-    """However rows are split among parts, sums and counts are those of one scan."""
+    """For every split of the rows, sums and counts are those of one scan."""
     for seed in range(start, start + 50):
         data, columns, asked = generate(seed)
         random = Random(seed)
@@ -81,9 +81,9 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
 def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     start: int, hurried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever the rows of a user are, the limits hold for all of them together.
+    """The limits of a user hold for the rows of all partials together.
 
-    Hurried: parts are made in many shards that are compacted after every few rows.
+    With many shards that are compacted after every few rows.
     """
     prioritize_by_content(monkeypatch)
     if hurried:
@@ -101,15 +101,15 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
 
 @pytest.mark.parametrize("each", [False, True])
 def test_no_user_has_more_rows_in_all_parts_than_allowed(each: bool, tmp_path: Path) -> None:
-    """Users with rows in all parts count once up to their limit; rows without an id stay apart."""
+    """Users with rows in all partials count up to their limit; rows without an id stay single."""
     unit = PersonUnit("who", 2, 1, 2, singletons_without_id=each)
     pieces = [b"who\n" + b'a\nb\n b\n7\n""\n' * 3] * 4
     names = sealed([LinearQuery()], unit, pieces, tmp_path)
     assert merged([LinearQuery()], unit, names) == [[3 * 2 + 4 * 3 * each]]
 
 
-def test_kept_rows_are_as_even_over_parts_as_chance_makes_it(tmp_path: Path) -> None:
-    """Each of ten rows of a user is kept equally often, whichever part has it."""
+def test_kept_rows_are_spread_evenly_over_partials(tmp_path: Path) -> None:
+    """Each of ten rows of a user is kept equally often, in every partial."""
     day, people, kept = NumericColumn("day", "integer", bounds=(0, 9)), 4000, 3
     pieces = [
         b"who,day\n" + b"".join(b"p%d,%d\n" % (who, row) for row in rows for who in range(people))
@@ -124,7 +124,7 @@ def test_kept_rows_are_as_even_over_parts_as_chance_makes_it(tmp_path: Path) -> 
 
 
 def test_ties_are_broken_by_the_order_of_a_users_rows(tmp_path: Path) -> None:
-    """If all random bits are equal, each user keeps the first rows of the first part."""
+    """If all random bits are equal, each user keeps the first rows of the first partial."""
     day = NumericColumn("day", "integer", bounds=(0, 9))
     query, unit = LinearQuery(factors=(Factor(day),)), PersonUnit("who", 1, 1, 1)
     pieces = [b"who,day\nx,0\na,5\n", b"who,day\na,1\n", b"who,day\nb,2\na,9\nb,8\n"]
@@ -135,7 +135,7 @@ def test_ties_are_broken_by_the_order_of_a_users_rows(tmp_path: Path) -> None:
 
 
 def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Path) -> None:
-    """Each part fits 64 bits, and their sum does not."""
+    """Each partial fits 64 bits, and their sum does not."""
     frame = pl.DataFrame({"cell": [0], "s0": [(1 << 62) - 1]})
     wide = frame.with_columns(pl.col("s0").cast(pl.Int128))
     column = NumericColumn("a", "integer", bounds=(0, (1 << 62) - 1))
@@ -145,7 +145,7 @@ def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Pat
 
 
 def test_a_damaged_part_is_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
-    """A byte that changes or is cut off is noticed before anything is read from a part."""
+    """A changed or missing byte is detected before the content of a partial is used."""
     data, _, asked = generate(1)
     (name,) = sealed(list(asked), RowUnit(), [data], tmp_path)
     whole = Path(name).read_bytes()
@@ -160,6 +160,6 @@ def test_a_damaged_part_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
 
 
 def test_blocks_are_read_back_as_they_were_written() -> None:
-    """Also empty ones."""
+    """Blocks keep their content and order, and may be empty."""
     blocks = [b"", b"a", b"\0" * 300]
     assert unpack_blocks(pack_blocks(blocks)) == blocks

@@ -29,7 +29,7 @@ PER_TEST = 50
 
 
 def without_empty(answers: Sequence[Answer]) -> list[Answer]:
-    """Private groups whose cells are all zero may be there or not."""
+    """The answers without private groups whose cells are all zero, which are optional."""
     return [
         {key: cells for key, cells in answer.items() if any(cells)}
         if isinstance(answer, dict)
@@ -43,9 +43,9 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the file, engine and oracle keep the same rows of every user.
+    """For every file, engine and oracle keep the same rows of every user.
 
-    Hurried: many shards that are compacted after every few rows.
+    With many shards that are compacted after every few rows.
     """
     if hurried:
         compact_often(monkeypatch)
@@ -61,7 +61,7 @@ def test_people_are_bounded_by_the_written_rules(
 
 @pytest.mark.parametrize("start", batches(200, PER_TEST, 100))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
-    """Where every row is protected by itself, engine and oracle agree on new questions."""
+    """With the row as unit, engine and oracle agree on these queries, too."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, _, queries = generate(seed)
@@ -72,7 +72,7 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
 
 
 def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
-    """Ids are compared as texts without blanks around them, across batches."""
+    """Ids are equal if their texts without outer blanks are equal, in all blocks."""
     users = UserIdIndex()
     batches = [
         ["1", " 1\t", "01", "+1", "1.0", "-1", "a", "1e3", "1000"],
@@ -96,7 +96,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
 def test_users_whose_hashes_are_equal_stay_apart(
     start: int, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With hashes of a few bits most scans begin again, until no two users have the same."""
+    """With hashes of a few bits, scans start again until no two ids have the same hash."""
     begun = []
     drawn = UserIdIndex.with_users
 
@@ -118,8 +118,8 @@ def test_users_whose_hashes_are_equal_stay_apart(
     assert files > 5
 
 
-def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
-    """A text met before gets the number it got before, and gives the text back."""
+def test_a_dictionary_keeps_numbers_that_no_column_holds() -> None:
+    """A text keeps its number, and the number gives the text back."""
     dictionary = TextDictionary()
 
     def numbers(*texts: str) -> list[int]:
@@ -133,7 +133,7 @@ def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
 
 
 def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
-    """No place in the file is favored: three of ten rows, each in three of ten cases."""
+    """No position in the file is favored: with three of ten rows, each is kept in 30%."""
     day = NumericColumn("day", "integer", bounds=(0, 9))
     people, kept = 4000, 3
     lines = [f"p{person},{row}" for row in range(10) for person in range(people)]
@@ -148,8 +148,8 @@ def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
     assert (((cells - expected) ** 2) / expected).sum() < 40
 
 
-def test_people_with_neighbouring_ids_keep_rows_of_their_own(tmp_path: Path) -> None:
-    """Ids in a row, and dates that follow them: what is kept is as even as chance makes it."""
+def test_people_with_consecutive_ids_keep_independent_rows(tmp_path: Path) -> None:
+    """For consecutive ids with rising dates, the kept rows are as even as chance predicts."""
     day = NumericColumn("day", "integer", bounds=(0, 2020))
     lines = [f"{person},{person + row}" for person in range(2000) for row in range(20)]
     path = tmp_path / "data.csv"
@@ -162,7 +162,7 @@ def test_people_with_neighbouring_ids_keep_rows_of_their_own(tmp_path: Path) -> 
 
 
 def test_no_two_rows_have_the_same_priority(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if all random bytes are equal: a tie could keep a row too many."""
+    """Even if all random bytes are equal, because a tie could keep an extra row."""
     monkeypatch.setattr(entropy, "source", bytes)
     priorities, rows = bounding.Priorities(), pl.DataFrame({"x": range(1000)})
     found = [value for _ in range(3) for value in priorities.of(rows).to_list()]
@@ -171,13 +171,13 @@ def test_no_two_rows_have_the_same_priority(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_priorities_are_random_in_their_leading_bits() -> None:
-    """Which of two rows comes first does not depend on their order in the file."""
+    """The order of two priorities does not depend on the order of the rows in the file."""
     found = bounding.Priorities().of(pl.DataFrame({"x": range(20_000)})).to_numpy()
     assert abs((found[1:] > found[:-1]).mean() - 0.5) < 0.02
 
 
 def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:
-    """Bounds of a person's total that are far from zero add up exactly over people."""
+    """Bounds far from zero on a person's total add up exactly over people."""
     path, high = tmp_path / "data.csv", 2**62 - 1
     path.write_text("who\n" + "".join(f"p{person}\n" for person in range(50)), encoding="utf-8")
     for low, expected in ((high - 1, 50 * (high - 1)), (-high, 50)):

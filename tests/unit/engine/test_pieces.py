@@ -29,7 +29,7 @@ FILES = (
 def test_pieces_have_the_rows_of_the_file_in_their_order(
     content: bytes, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever a file is cut, no record is cut, repeated or left out."""
+    """Pieces of any size cut, repeat or drop no record."""
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     columns = (IdColumn("a"), IdColumn("b"))
@@ -46,7 +46,7 @@ def test_pieces_have_the_rows_of_the_file_in_their_order(
 
 
 def test_a_record_of_many_cells_takes_no_memory_for_columns(tmp_path: Path) -> None:
-    """Also where a piece begins with it; what is beyond the header has no names."""
+    """Cells beyond the header have no names, even in the first record of a piece."""
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n1,2" + b',"x"' * (1 << 21) + b"\n3,4\n")
     before = getrusage(RUSAGE_SELF).ru_maxrss

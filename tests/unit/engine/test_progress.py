@@ -1,4 +1,4 @@
-"""What is shown of the work is the same for every content of a file of one size."""
+"""The shown progress is the same for all files of one size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Shown = list[tuple[str, int | None]]
 
 
 class Heard(Progress):
-    """Progress that keeps what it is to show, and tries every position."""
+    """Progress that records what it would show, and reads every position."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ CONTENTS = (
 def test_no_record_changes_what_is_shown(
     by_row: bool, dialect: Dialect | str, tmp_path: Path
 ) -> None:
-    """Phases and totals depend on the size of the file alone; positions stay within them."""
+    """Phases and totals depend only on the size of the file; positions stay within them."""
     spoken = dialect if isinstance(dialect, Dialect) else Dialect(encoding=dialect)
     seen: list[Shown] = []
     for content in CONTENTS:
@@ -87,7 +87,7 @@ def test_no_record_changes_what_is_shown(
 
 
 def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
-    """What a compressed file unpacks to is not shown."""
+    """The size of the decompressed content is not shown."""
     path = tmp_path / "data.csv.gz"
     path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
     heard = Heard()
@@ -100,7 +100,7 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
 
 
 def test_signals_arrive_while_native_code_runs() -> None:
-    """What a signal raises ends the wait at once; the work is left behind."""
+    """The error of a signal ends the wait at once, and the work is abandoned."""
     done: list[bytes] = []
 
     def stop(*_: object) -> None:
@@ -120,7 +120,7 @@ def test_signals_arrive_while_native_code_runs() -> None:
 
 
 def test_results_and_failures_of_work_come_through() -> None:
-    """What the work returns or raises is what comes out."""
+    """The result or the error of the work is passed on."""
     assert interruptible(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         interruptible(lambda: 1 // 0)

@@ -25,7 +25,7 @@ FLAG = CategoryColumn("flag", "boolean", (("no", "no"), ("yes", "yes")))
 
 
 def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
-    """A choice among candidates of any kind, in the groups of another question."""
+    """A choice among candidates of any kind, in the groups of another query."""
     usable = [one for one in columns if isinstance(one, CategoryColumn | NumericColumn)]
     column = random.choice(usable)
     by = tuple(key for key in query.by if key.column is not column)
@@ -61,7 +61,7 @@ def candidates(random: Random, column: NumericColumn) -> Points:
 
 
 def squared(random: Random, query: LinearQuery) -> LinearQuery:
-    """A product of two factors, perhaps of one with itself, counted from a middle."""
+    """A product of two factors or the square of one, with offsets at the center."""
     small = [one for one in query.factors if all(abs(end) < 2**50 for end in one.limits)]
     if not small or query.user_clamp is not None:
         return query
@@ -73,7 +73,7 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
 def test_scores_and_products_of_odd_files_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the file, scores and products are those of their definitions."""
+    """For every file, scores and products agree with their definitions."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + 100):
         random = Random(seed)
@@ -88,7 +88,7 @@ def test_scores_and_products_of_odd_files_are_exact(
 def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, priority: Priority
 ) -> None:
-    """Of people within limits too, in groups with declared and with private keys."""
+    """People within limits give exact scores in groups with declared and private keys."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + 50):
         random = Random(seed)

@@ -1,4 +1,4 @@
-"""One name is one file, opened once; nothing is expanded, dialled or guessed."""
+"""One name is one file, which is opened once; no pattern or URL is expanded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def headed(names: Sequence[str]) -> Dataset:
 
 
 def code(name: Path | str) -> str:
-    """The code with which a file is refused."""
+    """The error code for a refused file."""
     with pytest.raises(DataError) as refusal:
         total(name)
     return refusal.value.problems[0].code
@@ -57,7 +57,7 @@ def test_a_plain_file(tmp_path: Path) -> None:
 
 
 def test_names_with_patterns_are_plain_names(tmp_path: Path) -> None:
-    """Brackets, stars and spaces in a name mean themselves."""
+    """Brackets, stars and spaces are ordinary characters of a name."""
     (tmp_path / "lit[1] *.csv").write_bytes(TEXT)
     assert total(tmp_path / "lit[1] *.csv") == 90
 
@@ -66,7 +66,7 @@ def test_names_with_patterns_are_plain_names(tmp_path: Path) -> None:
     "name", ["*.csv", "a?.csv", "http://127.0.0.1:9/x.csv", "s3://bucket/x.csv", "none.csv"]
 )
 def test_patterns_and_addresses_are_not_expanded(name: str, tmp_path: Path) -> None:
-    """A pattern that matches files, or an address, names no file."""
+    """A pattern that matches files, or a URL, is the name of no file."""
     (tmp_path / "ab.csv").write_bytes(TEXT)
     joined = name if "://" in name else str(tmp_path / name)
     assert code(joined) == "data-missing"
@@ -79,7 +79,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 def test_gzip_by_its_name(tmp_path: Path) -> None:
-    """A file named .gz is unpacked, several members in a row too."""
+    """A file named .gz is decompressed, also one with several members."""
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TEXT) + gzip.compress(b"4,10\n"))
     assert total(tmp_path / "a.csv.gz") == 100
 
@@ -114,7 +114,7 @@ def test_what_is_named_gzip_must_be_gzip(
 def test_members_and_padding_are_one_content(
     padding: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Zeros behind members are ignored, as on tapes; members that follow are read."""
+    """Zeros after members are ignored, as on tapes; members after them are read."""
     monkeypatch.setattr(file_content, "BLOCK", block)
     more = gzip.compress(b"4,10\n") + b"\0" * padding
     (tmp_path / "a.csv.gz").write_bytes(PACKED + b"\0" * padding + more)
@@ -148,7 +148,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 def test_a_file_that_changes_while_it_is_read_is_refused(
     change: str, kind: str, tmp_path: Path
 ) -> None:
-    """Whatever happens to a file after it was opened, no answer is sealed."""
+    """After any change of an opened file, no answer is sealed."""
     path = names_of(kind, tmp_path)
     if kind == "odd.csv":
         with path.open("ab") as file:
@@ -163,7 +163,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 
 @pytest.mark.parametrize("kind", ["csv", "quoted.csv", "parquet"])
 @pytest.mark.parametrize("delay", [0, 0.01, 0.05])
-def test_no_process_ends_by_a_file_that_is_cut_off(kind: str, delay: float, tmp_path: Path) -> None:
+def test_a_truncated_file_ends_no_process(kind: str, delay: float, tmp_path: Path) -> None:
     """A file that is truncated in place gives status 4 and no charge, never a signal."""
     path = names_of(kind, tmp_path)
     spec = tmp_path / "spec.yaml"
@@ -206,7 +206,7 @@ def test_no_process_ends_by_a_file_that_is_cut_off(kind: str, delay: float, tmp_
 
 @pytest.mark.parametrize("kind", ["csv", "quoted.csv", "parquet"])
 def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
-    """Readers take bytes by position: a page that is gone cannot end the process."""
+    """Readers read bytes by position, so that a missing page cannot end the process."""
     path = names_of(kind, tmp_path)
     seen: list[bool] = []
     ended = threading.Event()
@@ -227,7 +227,7 @@ def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unpacking stops at the limit."""
+    """Decompression stops at the limit."""
     monkeypatch.setattr(file_content, "LARGEST_UNPACKED", 1 << 22)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TEXT + b"0" * (1 << 23)))
     assert code(tmp_path / "a.csv.gz") == "data-too-large"
@@ -245,7 +245,7 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_what_is_no_csv_is_refused(content: bytes, expected: str, tmp_path: Path) -> None:
-    """Other formats under a CSV name, and files without a header, are named."""
+    """Messages name other formats under a CSV name, and files without a header."""
     (tmp_path / "a.csv").write_bytes(content)
     assert code(tmp_path / "a.csv") == expected
 
@@ -279,7 +279,7 @@ def test_headers_must_name_each_column_once(names: list[str]) -> None:
 
 
 def test_twins_in_other_characters_are_refused() -> None:
-    """A header with the same word composed and decomposed is ambiguous."""
+    """A header with composed and decomposed forms of one word is ambiguous."""
     composed = unicodedata.normalize("NFC", "âge")
     column = NumericColumn(composed, "integer", Fraction(1), (0, 1))
     with pytest.raises(DataError) as refusal:
@@ -288,5 +288,5 @@ def test_twins_in_other_characters_are_refused() -> None:
 
 
 def test_other_columns_may_be_nameless_or_repeated() -> None:
-    """Only declared columns need a name of their own."""
+    """Only declared columns need a unique name."""
     require_columns(headed(["", "", "x", "x", "age"]), [AGE])

@@ -1,4 +1,4 @@
-"""Spark finds the integers of the local engine, whatever the files and however tasks end."""
+"""Spark gives the integers of the local engine for all files and all ends of tasks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ statistics: [{name: visits, statistic: count, epsilon: 1}]
 
 @pytest.fixture
 def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even small files are read in stretches, of less than a kilobyte."""
+    """Small files are read in stretches of less than a kilobyte, too."""
     monkeypatch.setitem(runner.SETTINGS, "spark.sql.files.maxPartitionBytes", "701")
 
 
@@ -69,7 +69,7 @@ def on_spark(
     *paths: Path | str,
     dialect: Dialect = STANDARD_DIALECT,
 ) -> list[Answer]:
-    """What Spark finds in files, opened."""
+    """The answers of Spark from files, opened."""
     names = tuple(map(str, paths))
     return opened(runner.aggregate_with_spark(queries, unit, dialect, columns, names))
 
@@ -77,7 +77,7 @@ def on_spark(
 @pytest.mark.usefixtures("spark", "short_stretches")
 @pytest.mark.parametrize("start", batches(1000, 20, 60))
 def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: Path) -> None:
-    """However cells and lines are damaged, and wherever lines are cut apart."""
+    """For all damaged cells and lines, and all places where Spark cuts a file."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + 20):
         data, columns, asked = generate(seed)
@@ -88,7 +88,7 @@ def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: P
 
 
 class ByContent(Tasks):
-    """Tasks that keep rows of users by their contents, as the test does."""
+    """Tasks that keep rows of users by their content, like the test."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ class ByContent(Tasks):
 def test_users_keep_the_rows_that_the_local_engine_keeps(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With equal priorities for equal rows, whichever stretches of the file have them."""
+    """With equal priorities for equal rows, in all stretches of the file."""
     monkeypatch.setattr(runner, "Tasks", ByContent)
     prioritize_by_content(monkeypatch)
     path = tmp_path / "data.csv"
@@ -116,7 +116,7 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
 
 
 def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
-    """The same odd lines in each way in which files may be written."""
+    """The same odd lines in every form of files."""
     body = b'1,x\n2,"y\n\nz"\n\n3,w\r\n4\n5,"",6\n7,"open\r' + b"8,x\n" * 200 + b'9,"\n'
     data = b"a,b\n" + body
     text = data.decode()
@@ -148,7 +148,7 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
 
 @pytest.mark.usefixtures("spark", "short_stretches")
 def test_every_form_of_file_is_read_as_by_the_local_engine(tmp_path: Path) -> None:
-    """Packed, in other encodings, as Parquet, without names, line by line, several as one."""
+    """Compressed, in other encodings, Parquet, without names, line by line, several files."""
     for name, (dialect, paths) in forms(tmp_path).items():
         found = on_spark(ASKED, RowUnit(), [A, B], *paths, dialect=dialect)
         assert found == engine(ASKED, RowUnit(), *paths, dialect=dialect), name
@@ -207,7 +207,7 @@ def test_files_are_refused_as_by_the_local_engine(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_a_file_by_several_names_is_refused(tmp_path: Path) -> None:
-    """Links are the file they point to, whose rows would count twice."""
+    """A link is the file that it points to, whose rows would count twice."""
     path, folder = tmp_path / "a.csv", tmp_path / "folder"
     path.write_bytes(b"a,b\n1,x\n")
     folder.mkdir()
@@ -220,8 +220,8 @@ def test_a_file_by_several_names_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_dry_run_looks_at_headers_where_spark_reads(tmp_path: Path) -> None:
-    """Addresses are found, no job runs, and what would be refused is."""
+def test_a_dry_run_reads_headers_where_spark_reads(tmp_path: Path) -> None:
+    """URLs are resolved, no job runs, and files that Spark would refuse are refused."""
     path = tmp_path / "a.csv"
     path.write_bytes(b"a,b\n1,x\n")
     runner.require_files([path.as_uri()], STANDARD_DIALECT, [A, B])
@@ -239,7 +239,7 @@ def test_a_dry_run_looks_at_headers_where_spark_reads(tmp_path: Path) -> None:
 def test_settings_of_a_session_change_no_answer(
     unit: Unit, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Whatever a cluster has set for the types in which bytes and texts reach its tasks."""
+    """For all settings of a cluster on the types of bytes and texts in its tasks."""
     path, name = tmp_path / "a.csv", "spark.sql.execution.arrow.useLargeVarTypes"
     path.write_bytes(b"a,b\n1,x\n2,x\n")
     spark.conf.set(name, "true")
@@ -251,7 +251,7 @@ def test_settings_of_a_session_change_no_answer(
 
 
 def test_spark_that_does_not_start_is_reported_as_that(tmp_path: Path) -> None:
-    """Without Java nothing is wrong with the executors."""
+    """Without Java, the message does not blame the executors."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     spec.write_text(SPEC)
     data.write_bytes(b"a,b\n1,x\n")
@@ -267,7 +267,7 @@ def test_spark_that_does_not_start_is_reported_as_that(tmp_path: Path) -> None:
 
 
 class Unlucky(Tasks):
-    """Tasks whose first attempts end badly, at the beginning or when all is done."""
+    """Tasks whose first attempts fail, at the start or after all work is done."""
 
     __slots__ = ()
 
@@ -289,7 +289,7 @@ class Unlucky(Tasks):
 def test_tasks_that_are_killed_or_repeated_count_once(
     rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some twenty tasks, or a hundred, fail before or after they hand back a partial."""
+    """About twenty tasks, or a hundred, fail before or after they return a partial."""
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n" + b"".join(b"%d,x%d\n" % (at % 10, at % 7) for at in range(rows)))
     expected = engine(ASKED, RowUnit(), path)
@@ -298,7 +298,7 @@ def test_tasks_that_are_killed_or_repeated_count_once(
 
 
 class Leaking(Tasks):
-    """Tasks that never succeed, and say what they have read."""
+    """Tasks that always fail, with an error that quotes what they have read."""
 
     __slots__ = ()
 
@@ -308,7 +308,7 @@ class Leaking(Tasks):
 
 
 class UnluckyUsers(Tasks):
-    """Tasks whose first attempts are killed when their results are on the way, on either side."""
+    """Tasks whose first attempts are killed while their results are sent, on either side."""
 
     __slots__ = ()
 
@@ -324,7 +324,7 @@ class UnluckyUsers(Tasks):
 
 
 def kill_first_attempt() -> None:
-    """End the worker, unless the task has been tried before."""
+    """Kill the worker at the first attempt of a task."""
     context: Any = TaskContext.get()
     if not context.attemptNumber():
         os.kill(os.getpid(), signal.SIGKILL)
@@ -350,7 +350,7 @@ def test_users_of_repeated_tasks_keep_one_choice_of_rows(
 def test_a_job_that_fails_is_reported_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither the error nor standard error quotes what a task has read."""
+    """Neither the error nor standard error quotes data that a task has read."""
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n1,secret\n")
     monkeypatch.setattr(runner, "Tasks", Leaking)
@@ -365,7 +365,7 @@ def test_a_job_that_fails_is_reported_in_one_sentence(
 def test_a_file_that_changes_while_it_is_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by the local engine: what was read of it is no version."""
+    """As by the local engine, because the rows may be of two versions."""
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n1,x\n")
     whole = runner._partials

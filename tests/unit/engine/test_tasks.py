@@ -1,4 +1,4 @@
-"""Stretches of files, as tasks of Spark get them, add up to the integers of the local engine."""
+"""Stretches of files in Spark tasks add up to the integers of the local engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.oracles.plain import table
 
 
 def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatch]:
-    """The lines of a file as Spark hands them out, cut apart anywhere."""
+    """The lines of a file as Spark hands them out, cut at random places."""
     lines = data.removeprefix(UTF8_BOM).split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -41,7 +41,7 @@ def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatc
 
 @pytest.mark.parametrize("start", batches(1000, 50, 300))
 def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path: Path) -> None:
-    """Wherever lines are cut: if a record may be, a task notices, and all is read again."""
+    """If a cut may be within a record, a task reports it, and the file is read again."""
     path, again = tmp_path / "data.csv", 0
     for seed in range(start, start + 50):
         data, columns, asked = generate(seed)

@@ -1,4 +1,4 @@
-"""Files of records are read row by row, by the same rules as everywhere."""
+"""Files of records are read row by row, by the same rules as in releases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
 def test_odd_files_are_read_row_by_row(
     start: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However lines are damaged and blocks are cut, each row is that of the oracle, in order."""
+    """For all damaged lines and blocks, the rows are those of the oracle, in order."""
     read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 40):
@@ -77,7 +77,7 @@ def test_rows_are_cut_where_records_end(
     data: bytes, expected: list[tuple[int | None, ...]], block: int,
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """Blank lines are no rows, quoted line ends are none either, odd bytes spoil one cell."""
+    """Blank lines and quoted line ends are no rows; odd bytes damage one cell."""
     read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     path.write_bytes(data)
@@ -89,7 +89,7 @@ def test_rows_are_cut_where_records_end(
 def test_in_a_file_of_one_column_a_blank_line_is_a_record(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its only cell is missing, and counts as the constant."""
+    """Its only cell is missing, and becomes the constant."""
     read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     path.write_bytes(b"x\nb\n\nb\n")

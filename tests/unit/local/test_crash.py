@@ -1,4 +1,4 @@
-"""Killed at any instant, a collection is charged once and published whole, or not at all."""
+"""A collection that is killed at any time is charged once and published whole, or neither."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ responses: [{column: x, mechanism: randomized_response, epsilon: 1}]
 """
 
 
-def trials(folder: Path, many: int, seed: int) -> None:
-    """So many collections, each killed at some instant and then tried again."""
-    lots = random.Random(seed)
+def trials(folder: Path, count: int, seed: int) -> None:
+    """Start `count` collections, kill each at a random time, and run it again."""
+    chance = random.Random(seed)
     spec, data, out = folder / "s.yaml", folder / "d.csv", folder / "o.csv"
     spec.write_text(SPEC, encoding="utf-8")
     data.write_text("x\n" + "true\nfalse\n" * 20_000, encoding="utf-8")
@@ -35,11 +35,11 @@ def trials(folder: Path, many: int, seed: int) -> None:
     began = time.monotonic()
     assert subprocess.run([*start, "-o", str(out), "-q"], check=False).returncode == 0
     usual = time.monotonic() - began
-    for trial in range(many):
+    for trial in range(count):
         command = [*start, "-o", str(out), "--force", "--release-id", f"r{trial}", "-q"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-            # Most of the time goes by before the first row is read.
-            time.sleep(usual * lots.uniform(0.4, 1.1))
+            # Most of the time passes before the first row is read.
+            time.sleep(usual * chance.uniform(0.4, 1.1))
             process.send_signal(signal.SIGKILL)
         again = subprocess.run(command, capture_output=True, check=False)
         assert again.returncode == 0, again.stderr
@@ -55,7 +55,7 @@ def trials(folder: Path, many: int, seed: int) -> None:
         capture_output=True, check=True,
     )  # fmt: skip
     ids = [entry["release_id"] for entry in json.loads(shown.stdout)]
-    assert sorted(ids[1:]) == sorted(f"r{trial}" for trial in range(many))
+    assert sorted(ids[1:]) == sorted(f"r{trial}" for trial in range(count))
 
 
 def test_a_few_kills(tmp_path: Path) -> None:

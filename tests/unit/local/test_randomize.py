@@ -34,7 +34,7 @@ public: [%s]
 def collected(
     columns: str, responses: str, public: str, data: str, folder: Path
 ) -> list[list[str]]:
-    """What is written for some records."""
+    """The written responses for some records."""
     spec = parse_spec(SPEC % (columns, responses, public), "spec.yaml")
     assert spec.is_local
     path = folder / "d.csv"
@@ -61,10 +61,10 @@ def collected(
         ("-4e18, 4e18", "1", ["-4e18", "12"], ["-4" + "0" * 18, "12"]),
     ],
 )
-def test_public_numbers_are_respond_exactly(
+def test_public_numbers_are_written_exactly(
     bounds: str, step: str, cells: list[str], expected: list[str], tmp_path: Path
 ) -> None:
-    """Beyond 64 bits as well, and with any number of decimals."""
+    """Public numbers are exact beyond 64 bits and with any number of decimals."""
     found = collected(
         f"  v: {{type: number, bounds: [{bounds}], step: {step}}}\n"
         "  b: {type: boolean, missing: false}",
@@ -91,7 +91,7 @@ def test_public_numbers_are_respond_exactly(
 def test_noisy_numbers_are_never_blank(
     bounds: str, step: str, mechanism: str, tmp_path: Path
 ) -> None:
-    """Every record responds with a number on the grid, however fine or coarse that is."""
+    """Every record responds with a number on the grid, for fine and coarse grids."""
     found = collected(
         f"  v: {{type: number, bounds: [{bounds}], step: {step}, missing: 0}}",
         f"  - {{column: v, mechanism: {mechanism}}}",
@@ -105,7 +105,7 @@ def test_noisy_numbers_are_never_blank(
 
 
 def test_both_ways_of_writing_decimals_agree() -> None:
-    """Many at a time and one by one, signs and zeros included."""
+    """Fast and slow formatting agree, also on signs and zeros."""
     column = NumericColumn("x", "number", Fraction("0.05"), (-100, 100))
     steps = np.arange(-300, 301)
     fast = randomize._decimals(column, steps)
@@ -114,10 +114,10 @@ def test_both_ways_of_writing_decimals_agree() -> None:
     assert fast[0] == "-15.00" and fast[299] == "-0.05" and fast[300] == "0.00"
 
 
-def test_many_columns_are_made_a_few_rows_at_a_time(
+def test_many_columns_are_randomized_a_few_rows_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cells that are made at a time are bounded, and no row is lost between slices."""
+    """The number of cells at a time is bounded, and no row is lost between slices."""
     sizes = []
     written = randomize._respond
 

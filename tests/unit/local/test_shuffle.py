@@ -1,4 +1,4 @@
-"""Shuffled rows: all of them, in an order that is any order alike."""
+"""Shuffling keeps all rows, and every order is equally likely."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def frames(sizes: list[int]) -> list[pl.DataFrame]:
 
 @pytest.mark.parametrize("heap", [1, 7, 1 << 25])
 @pytest.mark.parametrize("sizes", [[], [1], [0, 3], [5, 5, 1], [400, 0, 300]])
-def test_every_row_comes_once(
+def test_every_row_occurs_once(
     heap: int, sizes: list[int], stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many heaps there are, the rows that come out are those that went in."""
+    """For any number of buckets, the output has exactly the rows of the input."""
     monkeypatch.setattr(randomize, "BUCKET", heap)
     size = 30
     out = list(randomize.in_random_order(iter(frames(sizes)), size))
@@ -43,14 +43,14 @@ def test_every_row_comes_once(
 def test_every_order_is_equally_likely(
     heap: int, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All 24 orders of four rows occur alike, by a chi-square test."""
+    """All 24 orders of four rows are equally frequent, by a chi-square test."""
     monkeypatch.setattr(randomize, "BUCKET", heap)
     counted: Counter[tuple[int, ...]] = Counter()
-    many = 1200
-    for _ in range(many):
+    count = 1200
+    for _ in range(count):
         out = randomize.in_random_order(iter(frames([3, 1])), 30)
         counted[tuple(value for frame in out for value in frame["n"])] += 1
-    expected = many / 24
+    expected = count / 24
     statistic = sum((counted[order] - expected) ** 2 / expected for order in permutations(range(4)))
 
     assert set(counted) == set(permutations(range(4)))
@@ -58,7 +58,7 @@ def test_every_order_is_equally_likely(
 
 
 def test_equal_words_are_generated_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An order is never decided by where rows stood, even if two draw the same word."""
+    """The order never depends on positions, even if two rows draw the same word."""
     words = iter([b"\1" * 24, bytes(range(24))])
     monkeypatch.setattr(randomize, "random_bytes", lambda count: next(words))
 
