@@ -80,7 +80,7 @@ class UserLevelAggregation:
         self._id_text = next(
             text for column, text in decoder.columns.items() if names[column] == "user"
         )
-        self._groupings = [Grouping(one, queries, names, size) for one in aggregations]
+        self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {
             grouping: UserTotals(
                 grouping, grouping.aggregation.linear_members(queries), unit.max_groups

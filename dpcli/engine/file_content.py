@@ -86,9 +86,9 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
     """Raise DataError `not-csv` if the first bytes are certainly not CSV text as declared."""
     if start.startswith(SEALED):
         raise DataError.about("not-csv.sealed", file=name)
-    for mark, name_of_format in OTHER_FORMATS.items():
+    for mark, format_name in OTHER_FORMATS.items():
         if start.startswith(mark):
-            raise DataError.about("not-csv", file=name, found=name_of_format)
+            raise DataError.about("not-csv", file=name, found=format_name)
     if start.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
         raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
 
@@ -149,10 +149,10 @@ def with_header_line(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[byte
     text = to_utf8(blocks, dialect.encoding, has_header=not dialect.names)
     if not dialect.names:
         return text
-    start, rest = split_start(text, len(UTF8_BOM))
+    start, all_blocks = split_start(text, len(UTF8_BOM))
     header = placeholder_header(dialect.delimiter, len(dialect.names)).encode()
-    next(rest)
-    return chain((header, start.removeprefix(UTF8_BOM)), rest)
+    next(all_blocks)
+    return chain((header, start.removeprefix(UTF8_BOM)), all_blocks)
 
 
 def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iterator[bytes]:
@@ -162,10 +162,12 @@ def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iter
     UTF-16 at its start choose the order of bytes; without the mark it is little-endian.
     """
     codec = ENCODINGS[encoding]
-    start, rest = split_start(blocks, 2)
+    start, all_blocks = split_start(blocks, 2)
     if has_header and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
         codec = "utf_16_be"
-    return (text.encode("utf-8", "replace") for text in codecs.iterdecode(rest, codec, "replace"))
+    return (
+        text.encode("utf-8", "replace") for text in codecs.iterdecode(all_blocks, codec, "replace")
+    )
 
 
 def split_start(blocks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:

@@ -132,8 +132,8 @@ def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
             if dtype == pl.Date
             else None
         )
-    whole = dtype.is_integer() and dtype not in WIDE and column.step == 1
-    return pl.nth(place).cast(pl.Int64) if whole else None
+    is_whole = dtype.is_integer() and dtype not in WIDE and column.step == 1
+    return pl.nth(place).cast(pl.Int64) if is_whole else None
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:

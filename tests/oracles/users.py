@@ -40,9 +40,9 @@ def _query(
     """A query of any kind, perhaps with private groups."""
     query = files._query(random, columns)
     by = query.by
-    for each in opened:
+    for private in opened:
         if random.random() < 0.25:
-            by = (*by, Key(each))
+            by = (*by, Key(private))
     items: tuple[Key, ...] = ()
     if by and not by[0].is_private and random.random() < 0.4:
         by, items = by[1:], by[:1]

@@ -35,11 +35,11 @@ class KeyedPriorities:
         text = pl.when(pl.col("id").is_null()).then(pl.col("user").cast(pl.String))
         named = text.otherwise(pl.col("id").cast(pl.String)).fill_null("")
         ids = rows.select(named.alias("name"))["name"].to_list()
-        found = []
+        priorities = []
         for name in ids:
-            found.append(self.priority(name, self._seen[name]))
+            priorities.append(self.priority(name, self._seen[name]))
             self._seen[name] += 1
-        return pl.Series("priority", found, dtype=pl.UInt64)
+        return pl.Series("priority", priorities, dtype=pl.UInt64)
 
     @classmethod
     def priority(cls, name: str, ordinal: int) -> int:
@@ -75,14 +75,14 @@ class ContentPriorities:
         return table.select(pl.struct(columns).hash(1).alias("priority")).to_series()
 
 
-made = UserLevelAggregation.__init__
+original_init = UserLevelAggregation.__init__
 
 
 def prioritize_by_content(patch: pytest.MonkeyPatch) -> None:
     """Use priorities from ids and values from now on, in this process."""
 
     def init(self: UserLevelAggregation, *arguments: Any) -> None:
-        made(self, *arguments)
+        original_init(self, *arguments)
         self._priorities = ContentPriorities(self)  # type: ignore[assignment]
 
     patch.setattr(UserLevelAggregation, "__init__", init)

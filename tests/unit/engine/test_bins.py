@@ -97,13 +97,13 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
         for entry in spec.entries
     }
     answers = engine(list(queries.values()), spec.privacy.unit, path)
-    found = {name: cells_of(cells) for name, cells in zip(queries, answers, strict=True)}
+    actual = {name: cells_of(cells) for name, cells in zip(queries, answers, strict=True)}
 
     for name, (column, place, count) in WHERE.items():
         counted = Counter(place(on_grid(column, row[column])) for row, _ in rows)
-        assert found[name] == [counted[bin_] for bin_ in range(count)], name
+        assert actual[name] == [counted[bin_] for bin_ in range(count)], name
     days = Counter(day // 7 for _, day in rows)
-    assert found["day"] == [days[week] for week in range(5)]
+    assert actual["day"] == [days[week] for week in range(5)]
 
 
 def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -
     column = NumericColumn("x", "integer", bounds=(0, 49_999))
     path = tmp_path / "data.csv"
     path.write_text("x\n" + "".join(f"{7 * row}\n" for row in range(7_000)), encoding="utf-8")
-    (found,) = engine([LinearQuery(by=(Key(column, starts),))], RowUnit(), path)
+    (actual,) = engine([LinearQuery(by=(Key(column, starts),))], RowUnit(), path)
     expected = Counter(bisect_right(starts, 7 * row) - 1 for row in range(7_000))
 
-    assert cells_of(found) == [expected[place] for place in range(20_000)]
+    assert cells_of(actual) == [expected[place] for place in range(20_000)]
     assert len(str(_place(Key(column, starts), "x"))) < 1000

@@ -226,8 +226,8 @@ def test_every_form_gives_the_same_answers(
             continue
         tried += 1
         expected = evaluate(queries, as_csv(*rectangle(data), STANDARD_DIALECT))
-        found = engine(queries, RowUnit(), *paths, dialect=named(form, data))
-        assert found == expected, seed
+        actual = engine(queries, RowUnit(), *paths, dialect=named(form, data))
+        assert actual == expected, seed
         if tried == FILES:
             return
     pytest.fail("too few tables fit")
@@ -249,8 +249,8 @@ def test_people_are_the_same_in_every_form(
             continue
         tried += 1
         expected = evaluate(queries, as_csv(*rectangle(data), STANDARD_DIALECT), unit, priority)
-        found = engine(queries, unit, *paths, dialect=named(form, data))
-        assert without_empty(found) == without_empty(expected), seed
+        actual = engine(queries, unit, *paths, dialect=named(form, data))
+        assert without_empty(actual) == without_empty(expected), seed
         if tried == FILES:
             return
     pytest.fail("too few tables fit")
@@ -287,7 +287,7 @@ def test_damaged_files_are_read_by_the_written_rules(
             {ord(old): new for old, new in marks.items()}
         )
         raw = bytearray(text.encode(codec(dialect), "replace"))
-        known = replace(dialect, names=tuple(header) if headless else ())
+        file_dialect = replace(dialect, names=tuple(header) if headless else ())
         line = (
             as_csv(header, [], replace(dialect, names=()), "\n") if fits(header, dialect) else b""
         )
@@ -300,8 +300,8 @@ def test_damaged_files_are_read_by_the_written_rules(
             place = random.randrange(len(raw) // 2, len(raw) + 1)
             raw[place:place] = random.randbytes(random.randint(1, 3))
         path.write_bytes(raw)
-        expected = evaluate(queries, bytes(raw), dialect=known)
-        assert engine(queries, RowUnit(), path, dialect=known) == expected, seed
+        expected = evaluate(queries, bytes(raw), dialect=file_dialect)
+        assert engine(queries, RowUnit(), path, dialect=file_dialect) == expected, seed
 
 
 @pytest.mark.parametrize(
@@ -376,8 +376,8 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
             continue
         for size in (1, 2, 3, 7, 1000):
             blocks = (raw[at : at + size] for at in range(0, len(raw), size))
-            found = b"".join(file_content.to_utf8(blocks, encoding, has_header=True))
-            assert found.decode("utf-8", "replace") == whole
+            actual = b"".join(file_content.to_utf8(blocks, encoding, has_header=True))
+            assert actual.decode("utf-8", "replace") == whole
 
 
 @pytest.mark.parametrize(

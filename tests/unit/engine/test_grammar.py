@@ -73,8 +73,8 @@ def test_the_fast_path_agrees_with_the_oracle_on_every_cell(
 ) -> None:
     """Columns of odd texts are decoded to the values of the oracle."""
     texts = odd_texts(column, 4000)
-    for text, found in zip(texts, decoded(column, texts), strict=True):
-        assert found == value(column, text), text
+    for text, actual in zip(texts, decoded(column, texts), strict=True):
+        assert actual == value(column, text), text
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=repr)
@@ -83,11 +83,11 @@ def test_decimal_commas_agree_with_the_oracle(column: CategoryColumn | NumericCo
     texts = odd_texts(column, 1000)
     texts += [text.replace(".", ",") for text in texts] + ["1,5", "1.5", "1.000,5", "1,000.5"]
     cells = pl.DataFrame({"t0": texts}, schema={"t0": pl.String()})
-    found = decoded(
+    actual = decoded(
         column, cells.select(swap_decimal_mark(pl.col("t0"), column, ",")).to_series().to_list()
     )
 
-    for text, number in zip(texts, found, strict=True):
+    for text, number in zip(texts, actual, strict=True):
         assert number == value(column, text, ","), text
 
 
@@ -95,9 +95,9 @@ def test_decimal_commas_agree_with_the_oracle(column: CategoryColumn | NumericCo
 def test_the_written_rule_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
     """The exact rules alone give the integers of the oracle."""
     for text in odd_texts(column, 2000):
-        found = parse_number(text, column)
+        actual = parse_number(text, column)
         expected = value(column, text)
-        assert (found if found is not None else column.missing) == expected, text
+        assert (actual if actual is not None else column.missing) == expected, text
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=repr)
@@ -108,8 +108,8 @@ def test_a_cell_is_decided_by_that_cell_alone(column: CategoryColumn | NumericCo
     backwards = decoded(column, texts[::-1])
 
     assert together == backwards[::-1]
-    for text, found in zip(texts[:200], together, strict=False):
-        assert decoded(column, [text]) == [found]
+    for text, actual in zip(texts[:200], together, strict=False):
+        assert decoded(column, [text]) == [actual]
 
 
 def test_blank_cells_of_an_extreme_grid_are_rows() -> None:

@@ -127,8 +127,8 @@ def test_odd_files_are_read_by_the_written_rule(
             continue
         path.write_bytes(data)
         read_at_all += 1
-        found = engine(queries, RowUnit(), path, dialect=dialect)
-        assert found == evaluate(queries, data, dialect=dialect), seed
+        actual = engine(queries, RowUnit(), path, dialect=dialect)
+        assert actual == evaluate(queries, data, dialect=dialect), seed
     assert read_at_all > PER_TEST // 2
 
 

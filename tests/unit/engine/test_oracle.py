@@ -34,8 +34,8 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
     """For all damaged cells and lines, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
-        data, columns, asked = generate(seed)
-        queries = [*asked, readability(seed, columns)]
+        data, columns, generated = generate(seed)
+        queries = [*generated, readability(seed, columns)]
         path.write_bytes(data)
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
@@ -48,8 +48,8 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
-        data, columns, asked = generate(seed)
-        queries = [*asked, readability(seed, columns)]
+        data, columns, generated = generate(seed)
+        queries = [*generated, readability(seed, columns)]
         path.write_bytes(data)
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
@@ -64,8 +64,8 @@ def test_quoted_cells_that_are_too_long_are_missing(
     monkeypatch.setattr(oracle, "LONGEST", longest)
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
-        data, columns, asked = generate(seed)
-        queries = [*asked, readability(seed, columns)]
+        data, columns, generated = generate(seed)
+        queries = [*generated, readability(seed, columns)]
         # Other cells may be longer.
         body = re.split(rb"[\r\n]", data, maxsplit=1)[-1]
         if re.search(rb"[^,\r\n]{%d,}" % (longest + 1), body):
@@ -148,8 +148,8 @@ def test_quotes_within_cells_are_left_as_they_are(
     path.write_bytes(whole)
     assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
     with open_dataset([str(path)]) as dataset:
-        found = read_pieces(dataset, [PrivatePartitionColumn("a")], Progress(), in_place=True)
-        assert not any(piece.quoted for piece in found)
+        actual = read_pieces(dataset, [PrivatePartitionColumn("a")], Progress(), in_place=True)
+        assert not any(piece.quoted for piece in actual)
 
     # One quoted cell anywhere makes the other quotes odd.
     for cells in (b'"1",5\n', b'1,"5"\r\n', b'1,"5\n', b'""'):

@@ -124,8 +124,8 @@ def test_typed_columns_are_answered_like_texts(tmp_path: Path) -> None:
         married=[True, False, None, True, True],
         unused=[[1], [2], None, [], [3]],
     )
-    asked = [LinearQuery(), total(AGE), total(INCOME), count(SEX), count(MARRIED)]
-    answers = engine(asked, RowUnit(), path)
+    queries = [LinearQuery(), total(AGE), total(INCOME), count(SEX), count(MARRIED)]
+    answers = engine(queries, RowUnit(), path)
     # Half a step rounds to the even step: 1.25 is two halves.
     assert answers == [[5], [112], [1000 + 2], [1, 2], [1, 3]]
     assert engine([LinearQuery()], RowUnit(), path) == [[5]]
@@ -144,10 +144,10 @@ def test_whole_numbers_stand_for_their_texts(
     columns: dict[str, Any] = {column.name: cells, "other": ["x"] * len(cells)}
     path = written(tmp_path, **columns)
     pl.read_parquet(path).write_csv(tmp_path / "t.csv")
-    asked = [LinearQuery(), total(column), LinearQuery(present=(column,))]
-    (rows,), (whole,), (known,) = engine(asked, RowUnit(), tmp_path / "t.csv")
-    assert engine(asked, RowUnit(), path) == [[rows], [whole], [known]]
-    both = engine(asked, RowUnit(), path, tmp_path / "t.csv")
+    queries = [LinearQuery(), total(column), LinearQuery(present=(column,))]
+    (rows,), (whole,), (known,) = engine(queries, RowUnit(), tmp_path / "t.csv")
+    assert engine(queries, RowUnit(), path) == [[rows], [whole], [known]]
+    both = engine(queries, RowUnit(), path, tmp_path / "t.csv")
     assert both == [[2 * rows], [2 * whole], [2 * known]]
 
 
@@ -155,8 +155,8 @@ def test_days_stand_for_their_texts(tmp_path: Path) -> None:
     """Days give the answers of their dates in CSV, also outside the calendar."""
     days = pl.Series([None, 0, 18_000, -719_162, 2_932_896, 2**31 - 1], dtype=pl.Int32)
     path = written(tmp_path, born=days.cast(pl.Date), other=["x"] * 6)
-    asked = [total(BIRTHDAY), LinearQuery(present=(BIRTHDAY,))]
-    assert engine(asked, RowUnit(), path) == [[0 + 18_000 - 1000 + 20_000], [4]]
+    queries = [total(BIRTHDAY), LinearQuery(present=(BIRTHDAY,))]
+    assert engine(queries, RowUnit(), path) == [[0 + 18_000 - 1000 + 20_000], [4]]
 
 
 @pytest.mark.parametrize("decimal", [".", ","])
@@ -189,8 +189,8 @@ def test_people_of_both_formats_are_the_same_people(tmp_path: Path) -> None:
     unit = PersonUnit("who", 1, 1, 1)
     path = written(tmp_path, who=[1, 2, 2, None], age=[5, 5, 5, 5])
     (tmp_path / "t.csv").write_text("age,who\n5,1\n5, 2\n5,3\n", encoding="utf-8")
-    asked = [LinearQuery(), total(AGE)]
-    assert engine(asked, unit, path, tmp_path / "t.csv") == [[3], [15]]
+    queries = [LinearQuery(), total(AGE)]
+    assert engine(queries, unit, path, tmp_path / "t.csv") == [[3], [15]]
 
 
 @pytest.mark.parametrize("dtype", [pl.Float64(), pl.Decimal(10, 1)])

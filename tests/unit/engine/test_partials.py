@@ -68,10 +68,10 @@ def merged(queries: list[Query], unit: Unit, names: list[str]) -> list[Answer]:
 def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: Path) -> None:
     """For every split of the rows, sums and counts are those of one scan."""
     for seed in range(start, start + 50):
-        data, columns, asked = generate(seed)
+        data, columns, generated = generate(seed)
         random = Random(seed)
-        distinct = DistinctQuery(column=random.choice(columns), by=asked[-1].by)
-        queries: list[Query] = [*asked, readability(seed, columns), distinct]
+        distinct = DistinctQuery(column=random.choice(columns), by=generated[-1].by)
+        queries: list[Query] = [*generated, readability(seed, columns), distinct]
         names = sealed(queries, RowUnit(), split(data, random), tmp_path)
         assert merged(queries, RowUnit(), names) == evaluate(queries, data), seed
 
@@ -90,22 +90,22 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
         compact_often(monkeypatch)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 50):
-        data, unit, asked = users.generate(seed)
-        columns = dict.fromkeys(column for query in asked for column in query.columns)
-        queries: list[Query] = [*asked, readability(seed, columns)]
+        data, unit, generated = users.generate(seed)
+        columns = dict.fromkeys(column for query in generated for column in query.columns)
+        queries: list[Query] = [*generated, readability(seed, columns)]
         path.write_bytes(data)
         names = sealed(queries, unit, split(data, Random(seed)), tmp_path)
-        found = without_empty(merged(queries, unit, names))
-        assert found == without_empty(engine(queries, unit, path)), seed
+        actual = without_empty(merged(queries, unit, names))
+        assert actual == without_empty(engine(queries, unit, path)), seed
 
 
-@pytest.mark.parametrize("each", [False, True])
-def test_no_user_has_more_rows_in_all_parts_than_allowed(each: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("singletons", [False, True])
+def test_no_user_has_more_rows_in_all_parts_than_allowed(singletons: bool, tmp_path: Path) -> None:
     """Users with rows in all partials count up to their limit; rows without an id stay single."""
-    unit = PersonUnit("who", 2, 1, 2, singletons_without_id=each)
+    unit = PersonUnit("who", 2, 1, 2, singletons_without_id=singletons)
     pieces = [b"who\n" + b'a\nb\n b\n7\n""\n' * 3] * 4
     names = sealed([LinearQuery()], unit, pieces, tmp_path)
-    assert merged([LinearQuery()], unit, names) == [[3 * 2 + 4 * 3 * each]]
+    assert merged([LinearQuery()], unit, names) == [[3 * 2 + 4 * 3 * singletons]]
 
 
 def test_kept_rows_are_spread_evenly_over_partials(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Pat
 
 def test_a_damaged_part_is_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
     """A changed or missing byte is detected before the content of a partial is used."""
-    data, _, asked = generate(1)
-    (name,) = sealed(list(asked), RowUnit(), [data], tmp_path)
+    data, _, generated = generate(1)
+    (name,) = sealed(list(generated), RowUnit(), [data], tmp_path)
     whole = Path(name).read_bytes()
     random = Random(1)
     for _ in range(50):
@@ -155,7 +155,7 @@ def test_a_damaged_part_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
         for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
             Path(name).write_bytes(damaged)
             with pytest.raises(DataError) as refused:
-                merged(list(asked), RowUnit(), [name])
+                merged(list(generated), RowUnit(), [name])
             assert refused.value.problems[0].code == "not-a-part"
 
 

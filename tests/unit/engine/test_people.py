@@ -51,12 +51,12 @@ def test_people_are_bounded_by_the_written_rules(
         compact_often(monkeypatch)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
-        data, unit, asked = generate(seed)
-        columns = dict.fromkeys(column for query in asked for column in query.columns)
-        queries = [*asked, readability(seed, columns)]
+        data, unit, generated = generate(seed)
+        columns = dict.fromkeys(column for query in generated for column in query.columns)
+        queries = [*generated, readability(seed, columns)]
         path.write_bytes(data)
-        found = without_empty(engine(queries, unit, path))
-        assert found == without_empty(evaluate(queries, data, unit, priority)), seed
+        actual = without_empty(engine(queries, unit, path))
+        assert actual == without_empty(evaluate(queries, data, unit, priority)), seed
 
 
 @pytest.mark.parametrize("start", batches(200, PER_TEST, 100))
@@ -65,10 +65,10 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, _, queries = generate(seed)
-        asked = [q for q in queries if not (isinstance(q, LinearQuery) and q.user_clamp)]
+        row_queries = [q for q in queries if not (isinstance(q, LinearQuery) and q.user_clamp)]
         path.write_bytes(data)
-        found = without_empty(engine(asked, RowUnit(), path))
-        assert found == without_empty(evaluate(asked, data)), seed
+        actual = without_empty(engine(row_queries, RowUnit(), path))
+        assert actual == without_empty(evaluate(row_queries, data)), seed
 
 
 def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
@@ -78,18 +78,18 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
         ["1", " 1\t", "01", "+1", "1.0", "-1", "a", "1e3", "1000"],
         ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
     ]
-    found: dict[str, set[tuple[int | None, str | None]]] = {}
+    actual: dict[str, set[tuple[int | None, str | None]]] = {}
     for batch in batches:
         frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
         rows = users.with_users(frame.lazy(), "t").select("user", "id").collect().rows()
         for text, row in zip(batch, rows, strict=True):
-            found.setdefault(text.strip(" \t"), set()).add(row)
+            actual.setdefault(text.strip(" \t"), set()).add(row)
 
-    assert all(len(each) == 1 for each in found.values())
-    assert found.pop("") == {(None, None)}
-    assert len({row for each in found.values() for row in each}) == len(found)
-    assert all(text in (None, name) for name, each in found.items() for _, text in each)
-    assert all((number < 0) != (text is None) for ((number, text),) in found.values() if number)
+    assert all(len(rows) == 1 for rows in actual.values())
+    assert actual.pop("") == {(None, None)}
+    assert len({row for rows in actual.values() for row in rows}) == len(actual)
+    assert all(text in (None, name) for name, rows in actual.items() for _, text in rows)
+    assert all((number < 0) != (text is None) for ((number, text),) in actual.values() if number)
 
 
 @pytest.mark.parametrize("start", batches(200, 50, 100))
@@ -109,11 +109,11 @@ def test_users_whose_hashes_are_equal_stay_apart(
     monkeypatch.setattr(UserIdIndex, "with_users", few)
     path, files = tmp_path / "data.csv", 0
     for seed in range(start, start + 50):
-        data, unit, asked = generate(seed)
+        data, unit, generated = generate(seed)
         path.write_bytes(data)
         before = len(set(map(id, begun)))
-        found = without_empty(engine(asked, unit, path))
-        assert found == without_empty(evaluate(asked, data, unit, priority)), seed
+        actual = without_empty(engine(generated, unit, path))
+        assert actual == without_empty(evaluate(generated, data, unit, priority)), seed
         files += len(set(map(id, begun))) > before + 1
     assert files > 5
 
@@ -165,15 +165,15 @@ def test_no_two_rows_have_the_same_priority(monkeypatch: pytest.MonkeyPatch) -> 
     """Even if all random bytes are equal, because a tie could keep an extra row."""
     monkeypatch.setattr(entropy, "source", bytes)
     priorities, rows = bounding.Priorities(), pl.DataFrame({"x": range(1000)})
-    found = [value for _ in range(3) for value in priorities.of(rows).to_list()]
+    actual = [value for _ in range(3) for value in priorities.of(rows).to_list()]
 
-    assert len(set(found)) == 3000
+    assert len(set(actual)) == 3000
 
 
 def test_priorities_are_random_in_their_leading_bits() -> None:
     """The order of two priorities does not depend on the order of the rows in the file."""
-    found = bounding.Priorities().of(pl.DataFrame({"x": range(20_000)})).to_numpy()
-    assert abs((found[1:] > found[:-1]).mean() - 0.5) < 0.02
+    actual = bounding.Priorities().of(pl.DataFrame({"x": range(20_000)})).to_numpy()
+    assert abs((actual[1:] > actual[:-1]).mean() - 0.5) < 0.02
 
 
 def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:

@@ -37,10 +37,10 @@ def test_pieces_have_the_rows_of_the_file_in_their_order(
     def rows(length: int) -> list[tuple[object, ...]]:
         monkeypatch.setattr(pieces, "PIECE", length)
         with open_dataset([str(path)]) as dataset:
-            found = list(read_pieces(dataset, columns, Progress()))
+            actual = list(read_pieces(dataset, columns, Progress()))
         if len(content) > 20 * length and b'"' not in content:
-            assert len(found) > 2
-        return [row for piece in found for row in piece.frame.collect().rows()]
+            assert len(actual) > 2
+        return [row for piece in actual for row in piece.frame.collect().rows()]
 
     assert rows(size) == rows(1 << 20)
 
@@ -51,8 +51,8 @@ def test_a_record_of_many_cells_takes_no_memory_for_columns(tmp_path: Path) -> N
     path.write_bytes(b"a,b\n1,2" + b',"x"' * (1 << 21) + b"\n3,4\n")
     before = getrusage(RUSAGE_SELF).ru_maxrss
     with open_dataset([str(path)]) as dataset:
-        found = list(read_pieces(dataset, (IdColumn("a"), IdColumn("b")), Progress()))
-        rows = [row[:2] for piece in found for row in piece.frame.collect().rows()]
+        actual = list(read_pieces(dataset, (IdColumn("a"), IdColumn("b")), Progress()))
+        rows = [row[:2] for piece in actual for row in piece.frame.collect().rows()]
 
     assert rows == [("1", "2"), ("3", "4")]
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 400_000

@@ -78,10 +78,10 @@ def test_scores_and_products_of_odd_files_are_exact(
     for seed in range(start, start + 100):
         random = Random(seed)
         data, columns, linear = files.generate(seed)
-        asked: list[Query] = [squared(random, query) for query in linear]
-        asked += [scored(random, query, columns) for query in linear]
+        queries: list[Query] = [squared(random, query) for query in linear]
+        queries += [scored(random, query, columns) for query in linear]
         path.write_bytes(data)
-        assert engine(asked, RowUnit(), path) == evaluate(asked, data), seed
+        assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
 @pytest.mark.parametrize("start", batches(200, 50, 100))
@@ -96,11 +96,11 @@ def test_scores_and_products_of_people_are_exact(
         columns = list(dict.fromkeys(column for query in linear for column in query.columns))
         if not any(isinstance(one, CategoryColumn | NumericColumn) for one in columns):
             continue
-        asked: list[Query] = [
+        queries: list[Query] = [
             squared(random, query) if isinstance(query, LinearQuery) else query for query in linear
         ]
-        asked += [scored(random, query, columns) for query in linear]
+        queries += [scored(random, query, columns) for query in linear]
         path.write_bytes(data)
 
-        found = without_empty(engine(asked, unit, path))
-        assert found == without_empty(evaluate(asked, data, unit, priority)), seed
+        actual = without_empty(engine(queries, unit, path))
+        assert actual == without_empty(evaluate(queries, data, unit, priority)), seed

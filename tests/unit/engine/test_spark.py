@@ -80,10 +80,10 @@ def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: P
     """For all damaged cells and lines, and all places where Spark cuts a file."""
     path = tmp_path / "data.csv"
     for seed in range(start, start + 20):
-        data, columns, asked = generate(seed)
+        data, columns, generated = generate(seed)
         path.write_bytes(data)
-        distinct = DistinctQuery(column=Random(seed).choice(columns), by=asked[-1].by)
-        queries = [*asked, readability(seed, columns), distinct]
+        distinct = DistinctQuery(column=Random(seed).choice(columns), by=generated[-1].by)
+        queries = [*generated, readability(seed, columns), distinct]
         assert on_spark(queries, RowUnit(), columns, path) == engine(queries, RowUnit(), path), seed
 
 
@@ -111,8 +111,8 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
         data, unit, queries = users.generate(seed)
         columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
         path.write_bytes(data)
-        found = without_empty(on_spark(queries, unit, columns, path))
-        assert found == without_empty(engine(queries, unit, path)), seed
+        actual = without_empty(on_spark(queries, unit, columns, path))
+        assert actual == without_empty(engine(queries, unit, path)), seed
 
 
 def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
@@ -135,7 +135,7 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
     paths = {name: [folder / name] for name in contents}
     every = [folder / "plain.csv", folder / "table", folder / "plain.csv.gz"]
     return {
-        **{name: (STANDARD_DIALECT, found) for name, found in paths.items()},
+        **{name: (STANDARD_DIALECT, actual) for name, actual in paths.items()},
         "lines": (Dialect(multiline=False), paths["plain.csv"]),
         "unquoted": (Dialect(quote=None), paths["plain.csv"]),
         "wide.csv": (Dialect(encoding="utf-16"), paths["wide.csv"]),
@@ -150,8 +150,8 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
 def test_every_form_of_file_is_read_as_by_the_local_engine(tmp_path: Path) -> None:
     """Compressed, in other encodings, Parquet, without names, line by line, several files."""
     for name, (dialect, paths) in forms(tmp_path).items():
-        found = on_spark(ASKED, RowUnit(), [A, B], *paths, dialect=dialect)
-        assert found == engine(ASKED, RowUnit(), *paths, dialect=dialect), name
+        actual = on_spark(ASKED, RowUnit(), [A, B], *paths, dialect=dialect)
+        assert actual == engine(ASKED, RowUnit(), *paths, dialect=dialect), name
     inner = [tmp_path / "all" / name for name in ("1.csv", "2.csv")]
     assert on_spark(ASKED, RowUnit(), [A, B], tmp_path / "all") == engine(ASKED, RowUnit(), *inner)
 
@@ -169,10 +169,10 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
     text = 'who,a,b,day,price\n 1,5,x,2021-03-07 10:00,"1,5"\n1.0,5,,2021-03-08,1.5\n,1,x,,7\n'
     (tmp_path / "2.csv").write_text(text, encoding="utf-8")
     paths, dialect = (tmp_path / "1.parquet", tmp_path / "2.csv"), Dialect(decimal=",")
-    for each in (False, True):
-        unit = PersonUnit("who", 9, 9, 9, singletons_without_id=each)
-        found = on_spark(queries, unit, [A, B, day, price], *paths, dialect=dialect)
-        assert found == engine(queries, unit, *paths, dialect=dialect)
+    for singletons in (False, True):
+        unit = PersonUnit("who", 9, 9, 9, singletons_without_id=singletons)
+        actual = on_spark(queries, unit, [A, B, day, price], *paths, dialect=dialect)
+        assert actual == engine(queries, unit, *paths, dialect=dialect)
 
 
 @pytest.mark.usefixtures("spark")
@@ -244,10 +244,10 @@ def test_settings_of_a_session_change_no_answer(
     path.write_bytes(b"a,b\n1,x\n2,x\n")
     spark.conf.set(name, "true")
     try:
-        found = on_spark([LinearQuery(factors=(Factor(A),))], unit, [A, B], path)
+        actual = on_spark([LinearQuery(factors=(Factor(A),))], unit, [A, B], path)
     finally:
         spark.conf.unset(name)
-    assert found == [[3]]
+    assert actual == [[3]]
 
 
 def test_spark_that_does_not_start_is_reported_as_that(tmp_path: Path) -> None:
@@ -371,9 +371,9 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     whole = runner._partials
 
     def changing(*arguments: Any) -> Any:
-        found = whole(*arguments)
+        actual = whole(*arguments)
         path.write_bytes(b"a,b\n1,x\n2,y\n")
-        return found
+        return actual
 
     monkeypatch.setattr(runner, "_partials", changing)
     with pytest.raises(DataError) as refused:

@@ -31,12 +31,12 @@ def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatc
         lines.pop()
     count = 0 if whole else min(len(lines) - 1, random.randint(0, 5))
     cuts = sorted(random.sample(range(1, len(lines)), count))
-    found = []
+    actual = []
     for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True):
         content = pa.array(lines[start:end], pa.binary())
         begin = pa.array([start] * (end - start), pa.int64())
-        found.append(pa.RecordBatch.from_arrays([content, begin], ["value", "begin"]))
-    return found
+        actual.append(pa.RecordBatch.from_arrays([content, begin], ["value", "begin"]))
+    return actual
 
 
 @pytest.mark.parametrize("start", batches(1000, 50, 300))
@@ -44,11 +44,11 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
     """If a cut may be within a record, a task reports it, and the file is read again."""
     path, again = tmp_path / "data.csv", 0
     for seed in range(start, start + 50):
-        data, columns, asked = generate(seed)
+        data, columns, generated = generate(seed)
         path.write_bytes(data)
         random = Random(seed)
-        distinct = DistinctQuery(column=random.choice(columns), by=asked[-1].by)
-        queries = [*asked, readability(seed, columns), distinct]
+        distinct = DistinctQuery(column=random.choice(columns), by=generated[-1].by)
+        queries = [*generated, readability(seed, columns), distinct]
         tasks = Tasks(queries, RowUnit(), STANDARD_DIALECT, columns, key=1)
         header = tuple(table(data)[0])
         for whole in (False, True):
@@ -68,6 +68,6 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
                 break
             again += 1
         aggregation = tasks.aggregation
-        found = opened(aggregation.seal(aggregation.merge(partials)))
-        assert found == engine(queries, RowUnit(), path), seed
+        actual = opened(aggregation.seal(aggregation.merge(partials)))
+        assert actual == engine(queries, RowUnit(), path), seed
     assert again > 0

@@ -65,7 +65,7 @@ def test_public_numbers_are_written_exactly(
     bounds: str, step: str, cells: list[str], expected: list[str], tmp_path: Path
 ) -> None:
     """Public numbers are exact beyond 64 bits and with any number of decimals."""
-    found = collected(
+    actual = collected(
         f"  v: {{type: number, bounds: [{bounds}], step: {step}}}\n"
         "  b: {type: boolean, missing: false}",
         "  - {column: b, mechanism: randomized_response, epsilon: 1}",
@@ -74,7 +74,7 @@ def test_public_numbers_are_written_exactly(
         tmp_path,
     )
 
-    assert [row[0] for row in found[1:]] == expected
+    assert [row[0] for row in actual[1:]] == expected
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def test_noisy_numbers_are_never_blank(
     bounds: str, step: str, mechanism: str, tmp_path: Path
 ) -> None:
     """Every record responds with a number on the grid, for fine and coarse grids."""
-    found = collected(
+    actual = collected(
         f"  v: {{type: number, bounds: [{bounds}], step: {step}, missing: 0}}",
         f"  - {{column: v, mechanism: {mechanism}}}",
         "",
         "v,x\n" + "0,1\n" * 30,
         tmp_path,
     )
-    assert len(found) == 31
-    for (cell,) in found[1:]:
+    assert len(actual) == 31
+    for (cell,) in actual[1:]:
         assert (Fraction(cell) / Fraction(step)).denominator == 1
 
 
@@ -122,19 +122,19 @@ def test_many_columns_are_randomized_a_few_rows_at_a_time(
     written = randomize._respond
 
     def noted(response: object, cells: object) -> dict[str, pl.Series]:
-        made = written(response, cells)  # type: ignore[arg-type]
-        sizes.append(sum(len(series) for series in made.values()))
-        return made
+        columns = written(response, cells)  # type: ignore[arg-type]
+        sizes.append(sum(len(series) for series in columns.values()))
+        return columns
 
     monkeypatch.setattr(randomize, "CELLS", 100)
     monkeypatch.setattr(randomize, "_respond", noted)
     labels = ", ".join(f"l{number}" for number in range(10))
-    found = collected(
+    actual = collected(
         f"  c: {{type: category, values: [{labels}], missing: l0}}",
         "  - {column: c, mechanism: unary_encoding, epsilon: 1}",
         "",
         "c,d\n" + "l1,\n" * 1003,
         tmp_path,
     )
-    assert len(found) == 1004
+    assert len(actual) == 1004
     assert max(sizes) <= 100

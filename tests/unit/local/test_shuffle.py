@@ -16,13 +16,13 @@ SCHEMA = {"n": pl.Int64, "t": pl.String}
 
 def frames(sizes: list[int]) -> list[pl.DataFrame]:
     """Rows numbered from zero, in frames of these sizes."""
-    made, start = [], 0
+    batches, start = [], 0
     for size in sizes:
-        made.append(
+        batches.append(
             pl.DataFrame({"n": range(start, start + size), "t": [f"r{start}"] * size}, SCHEMA)
         )
         start += size
-    return made
+    return batches
 
 
 @pytest.mark.parametrize("heap", [1, 7, 1 << 25])
@@ -34,9 +34,9 @@ def test_every_row_occurs_once(
     monkeypatch.setattr(randomize, "BUCKET", heap)
     size = 30
     out = list(randomize.in_random_order(iter(frames(sizes)), size))
-    found = [row for frame in out for row in frame.rows()]
+    actual = [row for frame in out for row in frame.rows()]
 
-    assert sorted(found) == [row for frame in frames(sizes) for row in frame.rows()]
+    assert sorted(actual) == [row for frame in frames(sizes) for row in frame.rows()]
 
 
 @pytest.mark.parametrize("heap", [10, 1 << 25], ids=["four heaps", "one heap"])
