@@ -297,10 +297,10 @@ def test_a_network_drive_is_refused_unless_it_is_allowed(
     )
     monkeypatch.setattr("dpcli.ledger.filesystem.MOUNTS", mounts)
     refused = dpcli("release", spec, data, "-q")
-    made = dpcli("ledger", "init", "shared.sqlite", "--network")
+    created = dpcli("ledger", "init", "shared.sqlite", "--network")
     allowed = dpcli("release", spec, data, "-q", "--ledger", "shared.sqlite")
 
-    assert (refused.status, made.status, allowed.status) == (6, 0, 0)
+    assert (refused.status, created.status, allowed.status) == (6, 0, 0)
     assert "ledger-on-network" in refused.err
     assert "nfs4" in refused.err
     assert not (folder / "dpcli-ledger.sqlite").exists()

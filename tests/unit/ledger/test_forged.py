@@ -37,8 +37,8 @@ CHARGE = replace(charge("r", "1"), events=(COUNTED.event,))
 @pytest.fixture
 def open_charge(ledger: Ledger) -> Iterator[OpenCharge]:
     """An open charge for one count."""
-    with OpenCharge(ledger, CHARGE) as made:
-        yield made
+    with OpenCharge(ledger, CHARGE) as opened:
+        yield opened
 
 
 class FreeLedger(Ledger):  # type: ignore[misc]

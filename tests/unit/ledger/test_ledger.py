@@ -208,13 +208,13 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
     for number in range(10):
         ledger.commit(charge(f"r{number}"), render)
     ledger.close()
-    whole = path.read_bytes()
-    for size in range(0, len(whole), 512):
-        path.write_bytes(whole[:size])
+    intact = path.read_bytes()
+    for size in range(0, len(intact), 512):
+        path.write_bytes(intact[:size])
         for opened in (Ledger.open, create_ledger):
             with pytest.raises(LedgerError):
                 opened(path).close()
-    path.write_bytes(whole)
+    path.write_bytes(intact)
     Ledger.open(path).close()
 
 
@@ -247,12 +247,12 @@ def test_a_charge_during_a_check_is_not_reported_as_damage(
     entries, rivals = Store.entries, iter(["b"])
 
     def slow(self: Store, where: str = "1", *values: object) -> list[LedgerEntry]:
-        found = entries(self, where, *values)
+        selected = entries(self, where, *values)
         for name in rivals:
             other = Ledger.open(path)
             other.commit(charge(name), render)
             other.close()
-        return found
+        return selected
 
     ledger.commit(charge("a"), render)
     monkeypatch.setattr(Store, "entries", slow)

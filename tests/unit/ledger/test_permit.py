@@ -30,21 +30,21 @@ SEALED: Confidential[Cells] = Confidential(integer_array([7]), COUNT, RELATION.u
 def of(epsilon: str, relation: Relation = RELATION) -> CalibratedMechanism:
     """The mechanism of a count with this epsilon."""
     target = Loss(Fraction(epsilon))
-    (made,) = CalibratedMechanism.calibrate(Laplace(), [COUNT], relation, target)
-    return made
+    (mechanism,) = CalibratedMechanism.calibrate(Laplace(), [COUNT], relation, target)
+    return mechanism
 
 
 def events(*epsilons: str) -> Charge:
     """A charge for counts with these epsilons."""
-    made = [charge("r", epsilon, budget="9") for epsilon in epsilons]
-    return replace(made[0], events=tuple(event for one in made for event in one.events))
+    charges = [charge("r", epsilon, budget="9") for epsilon in epsilons]
+    return replace(charges[0], events=tuple(event for single in charges for event in single.events))
 
 
 @pytest.fixture
 def open_charge(ledger: Ledger) -> Iterator[OpenCharge]:
     """An open charge for one count with an epsilon of 1/2."""
-    with OpenCharge(ledger, events("1/2")) as made:
-        yield made
+    with OpenCharge(ledger, events("1/2")) as opened:
+        yield opened
 
 
 def test_each_answer_is_given_once(ledger: Ledger) -> None:

@@ -222,12 +222,12 @@ def test_without_its_package_only_pld_accounts_are_unknown(
 def test_a_recovered_sum_is_a_pure_answer_except_for_its_delta(name: str, times: int) -> None:
     """An answer of (epsilon, delta) costs what a pure one does at the remaining delta."""
     rule = next(one for one in COMPOSITIONS if one.name == name)
-    epsilon, delta, whole = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
+    epsilon, delta, total_delta = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
     part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}
-    found = rule.total(dict(guarantee_counts(canonical([part] * times), "add-remove")), whole)
-    against = rule.total({pure_guarantee(epsilon): times}, whole - times * delta)
-    assert abs(found.epsilon - against.epsilon) <= against.epsilon / 10**9
-    assert found.delta <= whole
+    loss = rule.total(dict(guarantee_counts(canonical([part] * times), "add-remove")), total_delta)
+    expected = rule.total({pure_guarantee(epsilon): times}, total_delta - times * delta)
+    assert abs(loss.epsilon - expected.epsilon) <= expected.epsilon / 10**9
+    assert loss.delta <= total_delta
 
 
 def test_a_recovered_delta_counts_under_a_sum() -> None:

@@ -43,20 +43,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def release(dpcli: Command, folder: Path) -> Release:
     """Make a release, and return its report."""
-    made = 0
+    count = 0
 
     def once(dataset: str = "town", epsilon: str = "0.2", rule: str = "zcdp", *words: str) -> Path:
-        nonlocal made
-        made += 1
+        nonlocal count
+        count += 1
         text = SPEC.format(
             dataset=dataset, epsilon=epsilon, rule=rule, budget="{epsilon: 9, delta: 1e-6}"
         )
         spec = folder / f"{dataset}.yaml"
         spec.write_text(text, "utf-8")
-        done = dpcli("release", spec, "data.csv", "-q", "-o", f"{made}.csv",
-                     "--release-id", f"r{made}", *words)  # fmt: skip
-        assert done.status == 0, done.err
-        return folder / f"{made}.report.json"
+        outcome = dpcli("release", spec, "data.csv", "-q", "-o", f"{count}.csv",
+                     "--release-id", f"r{count}", *words)  # fmt: skip
+        assert outcome.status == 0, outcome.err
+        return folder / f"{count}.report.json"
 
     return once
 
@@ -173,8 +173,8 @@ def test_a_missing_ledger_without_its_anchor_shows_gaps(
     refused = dpcli("ledger", "recover", "--from", reports[0], reports[2])
     assert refused.status == 6 and "1 entry is missing" in refused.err
     assert not files(folder).get(LEDGER)
-    found = dpcli("ledger", "recover", "--from", *reports)
-    assert found.status == 0 and "no anchor showed" in found.err
+    outcome = dpcli("ledger", "recover", "--from", *reports)
+    assert outcome.status == 0 and "no anchor showed" in outcome.err
 
 
 def test_a_ledger_without_its_anchor_is_accepted_only_if_asked(
