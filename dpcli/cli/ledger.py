@@ -59,7 +59,7 @@ def open_account(
     window: Annotated[int | None, typer.Option(min=1, max=36500, metavar="N")] = None,
     path: options.LedgerFile = None,
 ) -> None:
-    """Open an account with its guarantee and budget, fixed for ever."""
+    """Open an account with a fixed guarantee and budget."""
     fault = dataset_name_fault(dataset)
     if fault is not None:
         raise UsageError.about("bad-dataset", **fault)

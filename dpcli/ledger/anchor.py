@@ -29,7 +29,7 @@ def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int,
     """The identity of the ledger that an anchor belongs to, and the seals by number.
 
     Without a file, these are None and no seals. A line that a crash cut short is ignored. Raises
-    ForeignAnchor unless the anchor belongs to the ledger `identity`; None accepts any ledger.
+    ForeignAnchorError unless the anchor belongs to the ledger `identity`; None accepts any ledger.
     """
     if path.exists() and not path.is_file():
         raise ForeignAnchorError("is no regular file")

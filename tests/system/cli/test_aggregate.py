@@ -122,7 +122,7 @@ def test_a_file_that_is_not_a_part_of_this_release_is_refused(
 def test_other_commands_refuse_a_part(
     ending: str, dpcli: Command, spec: Path, parts: list[Path], tmp_path: Path
 ) -> None:
-    """They recognize a part by its first bytes, whatever its name."""
+    """They recognize a part by its first bytes, under any name."""
     part = parts[0].rename(tmp_path / f"renamed{ending}")
     for words in (
         ["release", spec, part], ["check", spec, part], ["init", part],

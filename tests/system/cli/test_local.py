@@ -32,14 +32,14 @@ columns:
   since:  {type: date, bounds: [2020-01-01, 2020-12-31]}
   rent:   {type: number, bounds: [-10, 10], step: 0.25}
   smoker: {type: boolean, values: ["no", "yes"], missing: false}
-  colour: {type: category, values: [red, green, blue], missing: red}
+  color: {type: category, values: [red, green, blue], missing: red}
   pet:    {type: category, values: [cat, dog, none], missing: none}
   age:    {type: integer, bounds: [0, 100], missing: 50}
   income: {type: number, bounds: [-1000, 5000], step: 0.5, missing: 0}
   vote:   {type: boolean, values: [a, b], missing: false}
 responses:
   - {column: smoker, mechanism: randomized_response, probability: 3/4, by: [region]}
-  - {column: colour, mechanism: generalized_randomized_response, epsilon: 1, post: [simplex]}
+  - {column: color, mechanism: generalized_randomized_response, epsilon: 1, post: [simplex]}
   - {column: pet, mechanism: unary_encoding, epsilon: 1}
   - {column: age, mechanism: laplace, epsilon: 1, post: [clamp], by: [region]}
   - {column: income, mechanism: gaussian, epsilon: 1, delta: 1e-9}
@@ -47,7 +47,7 @@ responses:
 public: [since, region, rent]
 """
 VOTES = "vote,left,right,silent\nfalse,0.5,1/4,1/4\ntrue,1/4,0.5,1/4\n"
-HEADER = "region,since,rent,smoker,colour,pet,age,income,vote,note"
+HEADER = "region,since,rent,smoker,color,pet,age,income,vote,note"
 ROWS = [
     "n,2020-03-01,1.5,yes,red,cat,30,1000.5,a,plain",
     's,2020-07-09,-0.25,no,green,dog,41,-20,b,"a, b"',
@@ -55,7 +55,7 @@ ROWS = [
     ",,,,,,,,,",
     "x,tomorrow,NaN,maybe,pink,cow,old,rich,?,?",
 ]
-COLLECTED = "region,since,rent,smoker,colour,pet=cat,pet=dog,pet=none,age,income,vote"
+COLLECTED = "region,since,rent,smoker,color,pet=cat,pet=dog,pet=none,age,income,vote"
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_each_record_responds_and_all_else_is_dropped(
     assert [row["rent"] for row in found] == ["1.50", "-0.25", "0.00", "", ""]
     for row in found:
         assert row["smoker"] in {"true", "false"}
-        assert row["colour"] in {"red", "green", "blue"}
+        assert row["color"] in {"red", "green", "blue"}
         assert {row["pet=cat"], row["pet=dog"], row["pet=none"]} <= {"0", "1"}
         assert row["vote"] in {"left", "right", "silent"}
         assert Decimal(row["age"]) == int(row["age"])
@@ -117,7 +117,7 @@ def test_the_report_states_how_records_responded(dpcli: Command, spec: Path, dat
     report = json.loads((folder / "o.report.json").read_text(encoding="utf-8"))
     assert report["model"] == "local"
     assert [one["column"] for one in report["responses"]] == [
-        "smoker", "colour", "pet", "age", "income", "vote",
+        "smoker", "color", "pet", "age", "income", "vote",
     ]  # fmt: skip
     assert report["responses"][0]["parameters"] == {"categories": 2, "truth": "3/4"}
     assert report["responses"][5]["parameters"]["rows"] == [
@@ -342,14 +342,14 @@ def test_responses_do_not_replace_a_file_that_appears_meanwhile(
     name = outbox.Outbox.name
 
     def named(self: outbox.Outbox) -> None:
-        out.write_text("somebody's", encoding="utf-8")
+        out.write_text("another file", encoding="utf-8")
         name(self)
 
     with monkeypatch.context() as patch:
         patch.setattr(outbox.Outbox, "name", named)
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     assert done.status == 7 and "it exists already" in done.err and "nothing is lost" in done.err
-    assert out.read_text(encoding="utf-8") == "somebody's"
+    assert out.read_text(encoding="utf-8") == "another file"
     again = dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a")
     assert again.status == 0, again.err
     assert other.read_text(encoding="utf-8").startswith(COLLECTED)
@@ -605,7 +605,7 @@ class TestEstimates:
         for key, truth in {
             ("smoker", "north", "true"): 1,
             ("smoker", "south, far", "true"): 0,
-            ("colour", "", "red"): 1,
+            ("color", "", "red"): 1,
             ("pet", "", "dog"): 0,
             ("age", "north", ""): 50,
             ("income", "", ""): 10,
@@ -616,9 +616,9 @@ class TestEstimates:
             assert abs(Decimal(row["value"]) - truth) < 5 * error, row
             assert Decimal(row["lower"]) <= Decimal(row["value"]) <= Decimal(row["upper"])
         assert found["smoker", "north", "true"]["records"] == "2000"
-        colours = [Decimal(found["colour", "", item]["value"]) for item in ("red", "green", "blue")]
-        assert all(0 <= value <= 1 for value in colours)
-        assert abs(float(sum(colours)) - 1) < 0.01
+        colors = [Decimal(found["color", "", item]["value"]) for item in ("red", "green", "blue")]
+        assert all(0 <= value <= 1 for value in colors)
+        assert abs(float(sum(colors)) - 1) < 0.01
 
     def test_invalid_responses_are_left_out_and_counted(
         self, dpcli: Command, spec: Path, collected: Path
@@ -630,7 +630,7 @@ class TestEstimates:
         done = dpcli("local", "estimate", spec, collected)
         assert done.status == 0
         for column, count in (
-            ("smoker", 2), ("colour", 1), ("pet", 1), ("age", 2), ("income", 1), ("vote", 1),
+            ("smoker", 2), ("color", 1), ("pet", 1), ("age", 2), ("income", 1), ("vote", 1),
         ):  # fmt: skip
             assert f"{column}: {count} records left out" in done.err
         assert all(row["records"] in {"2000", "4001"} for row in rows(done.out))
