@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def _stop(number: int, _frame: object) -> None:
-    """Raise Stopped, so that temporary files are removed and locks are released."""
+    """Raise StoppedBySignal, so that temporary files are removed and locks are released."""
     _signals.append(number)
     raise StoppedBySignal(number)
 

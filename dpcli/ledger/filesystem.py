@@ -100,7 +100,7 @@ def require_no_history(path: Path, anchor: Path | None = None) -> None:
 
 @contextmanager
 def removed_if_empty(path: Path) -> Iterator[None]:
-    """Remove a new file that stayed empty, so that it is not taken for a lost ledger."""
+    """Remove a new file that stayed empty, so that it does not look like a lost ledger."""
     is_new = not path.exists()
     try:
         yield

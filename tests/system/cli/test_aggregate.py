@@ -19,20 +19,20 @@ from tests.support.streams import Stream
 def parts(dpcli: Command, spec: Path, tmp_path: Path) -> list[Path]:
     """The rows of the small file in two parts."""
     header, *rows = DATA.splitlines(keepends=True)
-    found = []
+    paths = []
     for place, lines in enumerate((rows[:3], rows[3:])):
         data, part = tmp_path / f"{place}.csv", tmp_path / f"{place}.sealed"
         data.write_text(header + "".join(lines), encoding="utf-8")
         assert dpcli("aggregate", spec, data, "-o", part, "--quiet").status == 0
-        found.append(part)
-    return found
+        paths.append(part)
+    return paths
 
 
 def test_a_release_of_parts_is_the_release_of_their_rows(
     dpcli: Command, spec: Path, data: Path, parts: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the same noise, the table and the numbers of the report are the same."""
-    found = []
+    outcomes = []
     for words in ([data], ["--partials", *parts], [parts[1], "--partials", parts[0]]):
         remove_ledger(spec.parent)
         monkeypatch.setattr(entropy, "source", Stream("parts"))
@@ -41,8 +41,8 @@ def test_a_release_of_parts_is_the_release_of_their_rows(
         done = dpcli("release", spec, *words, "--report", report, "--release-id", "a", "--force")
         assert done.status == 0, done.err
         facts = json.loads(report.read_text("utf-8"))
-        found.append((done.out, facts["statistics"], facts["privacy"]))
-    assert found[0] == found[1] == found[2]
+        outcomes.append((done.out, facts["statistics"], facts["privacy"]))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 def test_a_part_is_for_its_owner_alone_and_spends_nothing(

@@ -67,8 +67,8 @@ class Case:
             book.open_account(terms, "now")
         period = "2026-03-05" if terms.window else None
         for number, epsilon in enumerate(epsilons):
-            made = charge(f"{terms.dataset}{number}", str(epsilon), period=period)
-            book.commit(replace(made, terms=terms), render)
+            charged = charge(f"{terms.dataset}{number}", str(epsilon), period=period)
+            book.commit(replace(charged, terms=terms), render)
         book.close()
 
     def part(self, low: int, high: int) -> Fraction:

@@ -70,7 +70,7 @@ def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path:
     grouped = (
         "at most 3 visits per person are used, in at most 2 groups; more are left out at random"
     )
-    rest = "in at most 2 groups; more groups are left out at random"
+    limits = "in at most 2 groups; more groups are left out at random"
 
     assert {name: one["left_out"] for name, one in facts.items()} == {
         "came": some,
@@ -78,8 +78,8 @@ def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path:
         "years": some,
         "mean_age": grouped,
         "persons": "each person counts once, by any of their visits",
-        "by_sex": f"each person counts once in a group, {rest}",
-        "capped": f"all visits of a person are used, up to a total that is declared, {rest}",
+        "by_sex": f"each person counts once in a group, {limits}",
+        "capped": f"all visits of a person are used, up to a total that is declared, {limits}",
     }
 
 

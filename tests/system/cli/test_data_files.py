@@ -288,14 +288,14 @@ def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_pat
     rows = [[re.sub(r"[,\"\r\n]", ";", cell) for cell in row] for row in rows]
     spec = tmp_path / "spec.yaml"
     spec.write_text(LOCAL.read_text(encoding="utf-8").replace("Harbour, ", "Harbour; "), "utf-8")
-    whole = tmp_path / "whole.csv"
-    whole.write_text(text([header, *rows[:30]]), encoding="utf-8")
+    complete = tmp_path / "whole.csv"
+    complete.write_text(text([header, *rows[:30]]), encoding="utf-8")
     first, second = tmp_path / "1.parquet", tmp_path / "2.csv.gz"
     first.write_bytes(parquet([header, *rows[:10]]))
     turned = [row[::-1] for row in (header, *rows[10:30])]
     second.write_bytes(gzip.compress(text(turned).encode()))
     columns = []
-    for files in ([whole], [first, second]):
+    for files in ([complete], [first, second]):
         remove_ledger(tmp_path)
         outcome = dpcli("local", "randomize", spec, *files, "-q")
         assert outcome.status == 0, outcome.err

@@ -186,15 +186,15 @@ def test_an_answer_decides_before_anything_is_shown(
         assert outcome.status == 0
         return outcome.out + outcome.err
 
-    rest = "\nrow\n\n\ndone\nyes\n\n\n"
+    answers = "\nrow\n\n\ndone\nyes\n\n\n"
     names = 'first, "last, maiden"\nfirst, first, sex\nfirst, "last, maiden", sex\n'
-    for text in (asked(f"no\n{names}{rest}"), asked(names + rest, "--no-header")):
+    for text in (asked(f"no\n{names}{answers}"), asked(names + answers, "--no-header")):
         assert CANARY not in text and "Smith" not in text
         assert 'names: [first, "last, maiden", sex]' in text
         assert "these are 2 names, and the file has 3 columns" in text
         assert "occurs twice" in text
-    assert CANARY in asked(f"yes\n{rest}")
-    assert CANARY in asked(rest, "--header")
+    assert CANARY in asked(f"yes\n{answers}")
+    assert CANARY in asked(answers, "--header")
 
 
 def test_a_parquet_file_names_its_columns(tmp_path: Path, dpcli: Command) -> None:

@@ -110,8 +110,8 @@ def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
     place.release(entry, layout=layout)
     rows = place.rows()
     if layout == "long":
-        found = {(row["value"], row["lower"], row["upper"], row["flag"]) for row in rows}
-        assert found == {("", "", "", "suppressed")}
+        cells = {(row["value"], row["lower"], row["upper"], row["flag"]) for row in rows}
+        assert cells == {("", "", "", "suppressed")}
     else:
         assert list(rows[0]) == ["sex", "people", "people_lower", "people_upper"]
         assert {tuple(row.values())[1:] for row in rows} == {("", "", "")}

@@ -28,13 +28,13 @@ COMMAND_LINES = ["", *(name for name in PLACES if name != "help")]
 
 def examples(text: str) -> list[str]:
     """The lines of a help that can be typed as they are."""
-    found = []
+    lines = []
     block = False
     for line in text.splitlines():
         block = line.strip() == "Examples:" or (block and bool(line.strip()))
         if block and line.strip() not in {"Examples:", ""} and not line.lstrip().startswith("#"):
-            found.append(line.strip().removeprefix("$ "))
-    return found
+            lines.append(line.strip().removeprefix("$ "))
+    return lines
 
 
 @pytest.fixture(autouse=True)
@@ -141,9 +141,9 @@ def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> Non
 @pytest.mark.parametrize("words", COMMAND_LINES)
 def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path) -> None:
     """Every example in a help succeeds."""
-    found = examples(dpcli(*words.split(), "--help").out)
+    lines = examples(dpcli(*words.split(), "--help").out)
 
-    for number, line in enumerate(found):
+    for number, line in enumerate(lines):
         folder = tmp_path / f"{number}"
         shutil.copytree(kitchen, folder)
         answers = " < answers.txt" if line.endswith("--ask -o people.yaml") else ""

@@ -95,10 +95,10 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
 ) -> None:
     """The answers are in the spec, and check, plan and release accept it."""
     spec = tmp_path / "spec.yaml"
-    asked = ask(PEOPLE_DIALOGUE, table, "-o", spec)
+    outcome = ask(PEOPLE_DIALOGUE, table, "-o", spec)
     text = spec.read_text(encoding="utf-8")
 
-    assert (asked.status, asked.out) == (0, "")
+    assert (outcome.status, outcome.out) == (0, "")
     assert "unit: {column: person_id, max_rows: 3}" in text
     assert 'region: {type: category, values: ["Old Town", "Harbour, East"], missing: drop}' in text
     assert "age: {type: integer, bounds: [0, 110], missing: 45}" in text
@@ -107,18 +107,18 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     assert dpcli("check", spec, table).status == 0
     plan = dpcli("plan", spec)
     assert plan.status == 0 and "fits" in plan.out
-    made = parse_central_spec(text, "spec.yaml")
-    assert sum(one.budget_request.epsilon or 0 for one in made.charged_entries) * 12 <= 2
+    parsed = parse_central_spec(text, "spec.yaml")
+    assert sum(one.budget_request.epsilon or 0 for one in parsed.charged_entries) * 12 <= 2
 
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
     """Enter at every question gives a count of rows, which fits the sample."""
-    asked = ask("yes\n\nrow\n\n\ndone\n\n\n\n", PEOPLE)
+    outcome = ask("yes\n\nrow\n\n\ndone\n\n\n\n", PEOPLE)
     spec = tmp_path / "spec.yaml"
-    spec.write_text(asked.out, encoding="utf-8")
+    spec.write_text(outcome.out, encoding="utf-8")
 
-    assert asked.status == 0
-    assert "{name: rows, statistic: count, epsilon: 1}" in asked.out
+    assert outcome.status == 0
+    assert "{name: rows, statistic: count, epsilon: 1}" in outcome.out
     assert dpcli("release", spec, PEOPLE, "-q").status == 0
 
 
@@ -154,33 +154,35 @@ def test_questions_with_wrong_answers_are_repeated(
     wrong: str, reason: str, ask: Ask, table: Path
 ) -> None:
     """The reason is reported at once, in the words of the loader; nothing is written at the end."""
-    asked = ask(f"yes\n{wrong}", table)
+    outcome = ask(f"yes\n{wrong}", table)
 
-    assert (asked.status, asked.out) == (2, "")
-    assert reason in asked.err.replace("\n  ", " ")
-    assert "error[no-answer]" in asked.err
-    assert "Traceback" not in asked.err
+    assert (outcome.status, outcome.out) == (2, "")
+    assert reason in outcome.err.replace("\n  ", " ")
+    assert "error[no-answer]" in outcome.err
+    assert "Traceback" not in outcome.err
 
 
 def test_a_column_of_people_is_the_default_unit(ask: Ask, table: Path, tmp_path: Path) -> None:
     """Without a column that sounds like people, there is no default."""
-    asked = ask("yes\n\n\n\n\n\ndone\n\n\n\n", table)
-    assert "unit: {column: person_id, max_rows: 3}" in asked.out
+    outcome = ask("yes\n\n\n\n\n\ndone\n\n\n\n", table)
+    assert "unit: {column: person_id, max_rows: 3}" in outcome.out
     other = tmp_path / "other.csv"
     other.write_text("age,sex\n", encoding="utf-8")
-    asked = ask("yes\n\n\n", other)
-    assert asked.status == 2 and "answer `row`, `age` or `sex`" in asked.err
+    outcome = ask("yes\n\n\n", other)
+    assert outcome.status == 2 and "answer `row`, `age` or `sex`" in outcome.err
 
 
 def test_a_user_can_go_back(ask: Ask, table: Path) -> None:
     """Each `<` repeats the previous question, and earlier answers are kept."""
-    asked = ask("yes\nd\n<\n<\n<\nyes\ne\nrow\n\n0.5\nskip\ninteger\n<\nskip\ndone\n\n\n\n", table)
+    outcome = ask(
+        "yes\nd\n<\n<\n<\nyes\ne\nrow\n\n0.5\nskip\ninteger\n<\nskip\ndone\n\n\n\n", table
+    )
 
-    assert asked.status == 0
-    assert "this is the first question" in asked.err
-    assert "dataset: e " in asked.out and "{epsilon: 0.5}" in asked.out
-    assert asked.err.count("Who is protected?") == 2
-    assert "columns:\n  {}\n" in asked.out
+    assert outcome.status == 0
+    assert "this is the first question" in outcome.err
+    assert "dataset: e " in outcome.out and "{epsilon: 0.5}" in outcome.out
+    assert outcome.err.count("Who is protected?") == 2
+    assert "columns:\n  {}\n" in outcome.out
 
 
 def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
@@ -188,11 +190,11 @@ def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
     path = tmp_path / "my data.csv"
     path.write_text("weight;sex\n", encoding="utf-8")
     spec = tmp_path / "my spec.yaml"
-    asked = ask("yes\nd\nrow\n\n\n\ndone\n\n\n\n", path, "--delimiter", ";", "-o", spec)
+    outcome = ask("yes\nd\nrow\n\n\n\ndone\n\n\n\n", path, "--delimiter", ";", "-o", spec)
 
-    assert asked.status == 0
+    assert outcome.status == 0
     assert 'csv: {delimiter: ";", decimal: ",", multiline: false}' in spec.read_text("utf-8")
-    assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'; " in asked.err
+    assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'; " in outcome.err
 
 
 def test_rows_are_never_read(ask: Ask, table: Path, tmp_path: Path) -> None:
@@ -222,10 +224,10 @@ def test_nothing_is_overwritten(ask: Ask, dpcli: Command, table: Path, tmp_path:
 def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> None:
     """After a limited number of wrong answers from a pipe, the dialogue ends."""
     spec = tmp_path / "spec.yaml"
-    asked = ask("yes\n" + "my data\n" * 10_000, table, "-o", spec)
+    outcome = ask("yes\n" + "my data\n" * 10_000, table, "-o", spec)
 
-    assert asked.status == 2 and not spec.exists()
-    assert "only wrong answers" in asked.err
+    assert outcome.status == 2 and not spec.exists()
+    assert "only wrong answers" in outcome.err
 
 
 @pytest.mark.parametrize(

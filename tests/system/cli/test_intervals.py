@@ -87,10 +87,10 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
     answers = [NoisyAnswer(integer_array(values), nothing) for values in exact]
-    found = statistic.estimate(request, answers, sure)
+    estimates = statistic.estimate(request, answers, sure)
     loud = [NoisyAnswer(integer_array(values), DiscreteLaplace(Fraction(1))) for values in exact]
     return apply_steps(
-        entry.post, found, lambda e: statistic.make_consistent(request, loud, e, sure)
+        entry.post, estimates, lambda e: statistic.make_consistent(request, loud, e, sure)
     )
 
 
@@ -140,17 +140,17 @@ def test_intervals_have_their_stated_coverage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In 400 releases of the sample, 95% intervals contain the true value in 91.7 to 99%."""
-    found = of(SPEC, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    print(found)
-    assert all(LEAST <= share <= 0.99 for share in found.values()), found
+    shares = of(SPEC, tmp_path, PEOPLE.read_bytes(), monkeypatch)
+    print(shares)
+    assert all(LEAST <= share <= 0.99 for share in shares.values()), shares
 
 
 def test_intervals_under_change_one_have_their_coverage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the number of rows is public, and for outputs."""
-    found = of(FIXED, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    assert all(LEAST <= share <= 0.99 for share in found.values()), found
+    shares = of(FIXED, tmp_path, PEOPLE.read_bytes(), monkeypatch)
+    assert all(LEAST <= share <= 0.99 for share in shares.values()), shares
 
 
 def test_every_statistic_with_an_interval_is_tried() -> None:
@@ -169,5 +169,5 @@ def test_the_intervals_of_the_first_example_have_their_coverage(
     assert people in text and counted in text
     # Other rows of a person are kept each time; what is counted must stay the same here.
     rows = text.replace(people, "unit: row").replace(counted, "")
-    found = of(rows, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    assert all(LEAST <= share <= 0.99 for share in found.values()), found
+    shares = of(rows, tmp_path, PEOPLE.read_bytes(), monkeypatch)
+    assert all(LEAST <= share <= 0.99 for share in shares.values()), shares

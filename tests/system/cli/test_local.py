@@ -94,11 +94,11 @@ def test_each_record_responds_and_all_else_is_dropped(
 
     assert done.status == 0, done.err
     assert done.out.splitlines()[0] == COLLECTED
-    found = rows(done.out)
-    assert [row["region"] for row in found] == ["north", "south, far", "north", "", ""]
-    assert [row["since"] for row in found] == ["2020-03-01", "2020-07-09", "2020-12-31", "", ""]
-    assert [row["rent"] for row in found] == ["1.50", "-0.25", "0.00", "", ""]
-    for row in found:
+    responses = rows(done.out)
+    assert [row["region"] for row in responses] == ["north", "south, far", "north", "", ""]
+    assert [row["since"] for row in responses] == ["2020-03-01", "2020-07-09", "2020-12-31", "", ""]
+    assert [row["rent"] for row in responses] == ["1.50", "-0.25", "0.00", "", ""]
+    for row in responses:
         assert row["smoker"] in {"true", "false"}
         assert row["color"] in {"red", "green", "blue"}
         assert {row["pet=cat"], row["pet=dog"], row["pet=none"]} <= {"0", "1"}
@@ -149,13 +149,13 @@ def test_an_odd_record_is_one_row_and_changes_nothing_else(
         monkeypatch.setattr(entropy, "source", Stream("odd"))
         named = ("--release-id", f"r{len(outcomes)}", "--ledger", book)
         done = dpcli("local", "randomize", spec, data, *named, "-q")
-        found = rows(done.out)
-        public = [(row["region"], row["since"], row["rent"]) for row in found]
-        coins = [row["smoker"] for row in found]
+        responses = rows(done.out)
+        public = [(row["region"], row["since"], row["rent"]) for row in responses]
+        coins = [row["smoker"] for row in responses]
         # The first release of an account is announced, for any records.
         words = [line for line in done.err.splitlines() if not line.startswith("first release")]
         outcomes.append((done.status, words, public[:where], public[where + 1 :], coins[:where]))
-        assert len(found) == len(ROWS) + 1
+        assert len(responses) == len(ROWS) + 1
         assert "ANARY" not in done.out + done.err
 
     assert outcomes[0] == outcomes[1]
@@ -601,7 +601,7 @@ class TestEstimates:
         assert done.status == 0 and not done.err
         header = "column,estimate,region,item,records,value,standard_error,lower,upper"
         assert done.out.splitlines()[0] == header
-        found = {(row["column"], row["region"], row["item"]): row for row in rows(done.out)}
+        estimates = {(row["column"], row["region"], row["item"]): row for row in rows(done.out)}
         for key, truth in {
             ("smoker", "north", "true"): 1,
             ("smoker", "south, far", "true"): 0,
@@ -611,12 +611,14 @@ class TestEstimates:
             ("income", "", ""): 10,
             ("vote", "", "true"): 1,
         }.items():
-            row = found[key]
+            row = estimates[key]
             error = Decimal(row["standard_error"])
             assert abs(Decimal(row["value"]) - truth) < 5 * error, row
             assert Decimal(row["lower"]) <= Decimal(row["value"]) <= Decimal(row["upper"])
-        assert found["smoker", "north", "true"]["records"] == "2000"
-        colors = [Decimal(found["color", "", item]["value"]) for item in ("red", "green", "blue")]
+        assert estimates["smoker", "north", "true"]["records"] == "2000"
+        colors = [
+            Decimal(estimates["color", "", item]["value"]) for item in ("red", "green", "blue")
+        ]
         assert all(0 <= value <= 1 for value in colors)
         assert abs(float(sum(colors)) - 1) < 0.01
 

@@ -335,7 +335,7 @@ def test_change_one_publishes_the_number_of_rows(
 def test_textbook_sensitivities_are_planned(dpcli: Command, tmp_path: Path) -> None:
     """Salaries in [20k, 200k] and an age histogram have the sensitivities of textbooks."""
     spec = tmp_path / "spec.yaml"
-    found = {}
+    sensitivities = {}
     for neighbors in ("add-remove", "change-one"):
         spec.write_text(
             "dpcli: 1\ndataset: d\n"
@@ -350,16 +350,19 @@ def test_textbook_sensitivities_are_planned(dpcli: Command, tmp_path: Path) -> N
             encoding="utf-8",
         )
         plan = json.loads(dpcli("plan", spec, "--json").out)
-        found[neighbors] = {
+        sensitivities[neighbors] = {
             statistic["name"]: statistic["sensitivity"] for statistic in plan["statistics"]
         }
 
-    assert found["add-remove"]["total"]["l1"] == 200_000
-    assert found["change-one"]["total"]["l1"] == 180_000
-    assert found["change-one"]["mean"]["l1"] == 180_000
-    assert (found["add-remove"]["ages"]["l1"], found["add-remove"]["ages"]["l2"]) == (1, 1)
-    assert found["change-one"]["ages"]["l1"] == 2
-    assert found["change-one"]["ages"]["l2"] == pytest.approx(2**0.5, abs=1e-9)
+    assert sensitivities["add-remove"]["total"]["l1"] == 200_000
+    assert sensitivities["change-one"]["total"]["l1"] == 180_000
+    assert sensitivities["change-one"]["mean"]["l1"] == 180_000
+    assert (
+        sensitivities["add-remove"]["ages"]["l1"],
+        sensitivities["add-remove"]["ages"]["l2"],
+    ) == (1, 1)
+    assert sensitivities["change-one"]["ages"]["l1"] == 2
+    assert sensitivities["change-one"]["ages"]["l2"] == pytest.approx(2**0.5, abs=1e-9)
 
 
 def test_the_draft_fails_helpfully_until_filled_in(

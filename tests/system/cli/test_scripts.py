@@ -142,11 +142,11 @@ def test_check_reports_as_json(dpcli: Command, spec: Path, data: Path, broken: P
     """With or without problems, standard output is one object; the status is the same."""
     good = dpcli("check", spec, data, "--json")
     bad = dpcli("check", broken, "--json")
-    found = json.loads(good.out)
+    result = json.loads(good.out)
 
     assert good.status == 0 and bad.status == 3
-    assert found["dataset"] == "town" and found["statistics"] == 6
-    assert found["problems"] == [] and "no `quality:`" in found["warnings"][0]
+    assert result["dataset"] == "town" and result["statistics"] == 6
+    assert result["problems"] == [] and "no `quality:`" in result["warnings"][0]
     assert [problem["line"] for problem in json.loads(bad.out)["problems"]] == [5, 16]
     assert "error[" in bad.err
 

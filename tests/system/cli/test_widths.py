@@ -176,10 +176,10 @@ def test_carets_stay_below_their_words(place: Path) -> None:
 
 def test_piped_text_is_not_wrapped(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Piped output has one line for each row and each note, at any width."""
-    found = []
+    outputs = []
     for columns in ("40", "200"):
         monkeypatch.setenv("COLUMNS", columns)
-        found.append(dpcli("plan", ROOT / "specs" / "town.yaml").out)
+        outputs.append(dpcli("plan", ROOT / "specs" / "town.yaml").out)
 
-    assert found[0] == found[1]
-    assert max(map(len, found[0].splitlines())) > WIDE
+    assert outputs[0] == outputs[1]
+    assert max(map(len, outputs[0].splitlines())) > WIDE
