@@ -13,19 +13,22 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.ledger.charge import Charge
+from dpcli.ledger.balance import require_proven
+from dpcli.ledger.charge import Charge, charged_events
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.arrays import integer_array
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery
+from dpcli.specification.load import parse_spec
 from tests.support.ledgers import charge, render
 
 COUNT, RELATION = LinearQuery(), Relation(RowUnit(), Neighbors.ADD_REMOVE)
@@ -195,3 +198,36 @@ def test_answers_that_are_protected_jointly_are_charged_together(ledger: Ledger)
                 open_charge.draw_noise()
     with OpenCharge(ledger, replace(CHARGE, terms=terms, events=events)) as open_charge:
         open_charge.draw_noise()
+
+
+GAUSSIANS = """\
+dpcli: 1
+dataset: town
+privacy: {{unit: {{column: id, max_rows: 3}}, neighbors: add-remove, {rule}}}
+columns:
+  id: {{type: id}}
+  age: {{type: integer, bounds: [0, 110]}}
+  place: {{type: category}}
+statistics:
+  - {{name: one, statistic: mean, column: age, mechanism: gaussian, {price}}}
+  - {{name: two, statistic: count, by: [place], keys: private, mechanism: gaussian, {keys}}}
+  - {{name: three, statistic: variance, column: age, mechanism: gaussian, {price}}}
+"""
+
+RULES = [
+    ("budget: {epsilon: 9, delta: 1e-4}", "epsilon: 1, delta: 1e-6"),
+    ("budget: {epsilon: 9, delta: 1e-4}, composition: advanced", "share: 1"),
+    ("budget: {rho: 2, delta: 1e-4}, composition: zcdp", "rho: 0.13"),
+    ("budget: {epsilon: 9, delta: 1e-4}, composition: zcdp", "share: 1"),
+]
+
+
+@pytest.mark.parametrize(("rule", "price"), RULES)
+def test_plans_state_losses_that_are_proven(rule: str, price: str) -> None:
+    """No release is refused because a mechanism proves less than the planner states."""
+    keys = "rho: 0.1, delta: 1e-6" if "rho" in rule else "epsilon: 1, delta: 1e-6"
+    spec = parse_spec(GAUSSIANS.format(rule=rule, price=price, keys=keys), "spec.yaml")
+    events = charged_events(make_plan(spec))
+    require_proven(events)
+    with pytest.raises(ValueError, match="charged together"):
+        require_proven(replace(event, joint=None) for event in events)
