@@ -66,11 +66,11 @@ def _window(place: Place, width: int) -> tuple[str, int, int]:
         fitting = max(room // 2, room - display_width(after)) - len(ELLIPSIS)
         left = _whole_words(before[::-1], fitting)[::-1]
         before = [ELLIPSIS, *left] if first or len(left) < len(before) else before
-    rest = (
+    following = (
         _whole_words(after, max(0, room - display_width(before))) if len(kept) == len(span) else []
     )
-    is_cut = len(kept) + len(rest) < len(span) + len(after) or last < len(place.text)
-    line = "".join([*before, *kept, *rest, ELLIPSIS * is_cut])
+    is_cut = len(kept) + len(following) < len(span) + len(after) or last < len(place.text)
+    line = "".join([*before, *kept, *following, ELLIPSIS * is_cut])
     return line, display_width(before), length
 
 

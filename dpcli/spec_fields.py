@@ -28,8 +28,8 @@ from dpcli.spec_values import (
 )
 
 NUMERIC = ("integer", "number")
-LABELLED = ("category", "boolean")
-VALUED = (*NUMERIC, "date", *LABELLED)
+LABELED = ("category", "boolean")
+VALUED = (*NUMERIC, "date", *LABELED)
 """The kinds of columns whose possible values are declared."""
 
 MAX_COLUMNS_TOGETHER = 20
@@ -113,7 +113,7 @@ CandidateForms = Annotated[
 ]
 
 NumericColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["income"])]
-LabelColumnName = Annotated[Text, ColumnRole("column", LABELLED), Field(examples=["sex"])]
+LabelColumnName = Annotated[Text, ColumnRole("column", LABELED), Field(examples=["sex"])]
 ValuedColumnName = Annotated[Text, ColumnRole("column", VALUED), Field(examples=["income"])]
 CountedColumnName = Annotated[
     Text, ColumnRole("column", (*VALUED, "id")), Field(examples=["person"])

@@ -71,10 +71,10 @@ def field_types(**types: Any) -> Fields:
 
 def extended_model(fields: Fields, base: type[SectionModel] = SectionModel) -> type[SectionModel]:
     """A model with the fields of a base model, and then these fields."""
-    given: Any = {
+    definitions: Any = {
         key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
     }
-    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **given)
+    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **definitions)
 
 
 def invalid_value(
@@ -231,12 +231,12 @@ class _ByForm:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        choices = {self._form(one): handler.generate_schema(one) for one in get_args(source)}
+        choices = {self._form(kind): handler.generate_schema(kind) for kind in get_args(source)}
         return core_schema.tagged_union_schema(choices, lambda value: self._form(type(value)))
 
     @staticmethod
-    def _form(given: Any) -> str:
-        plain = get_args(given)[0] if hasattr(given, "__metadata__") else given
+    def _form(kind: Any) -> str:
+        plain = get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
         plain = get_origin(plain) or plain
         if issubclass(plain, dict | BaseModel):
             return MAPPING_TAG

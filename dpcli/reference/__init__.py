@@ -177,13 +177,13 @@ def _read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text("utf-8"))
 
 
-def wrap_paragraph(text: str, width: int, first: str = "", rest: str = "") -> str:
+def wrap_paragraph(text: str, width: int, first_indent: str = "", indent: str = "") -> str:
     """A paragraph in lines of at most `width` columns, without broken words."""
     return fill(
         text,
         width,
-        initial_indent=first,
-        subsequent_indent=rest,
+        initial_indent=first_indent,
+        subsequent_indent=indent,
         break_on_hyphens=False,
         break_long_words=False,
     )

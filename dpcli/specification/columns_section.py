@@ -101,16 +101,16 @@ class SpecContext:
         return column
 
     def column_of_kind(
-        self, scalar: ScalarNode, subject: str, kinds: Sequence[str], who: str
+        self, scalar: ScalarNode, subject: str, kinds: Sequence[str], needed_by: str
     ) -> Column:
-        """The column of that name if it is of one of the `kinds` that `who` needs."""
+        """The column of that name if it is of one of the `kinds` that `needed_by` needs."""
         column = self.column(scalar)
         if not (isinstance(column, IdColumn) and "id" in kinds):
             column = self.valued_column(scalar, subject)
         if column.kind not in kinds:
             is_category = isinstance(column, CategoryColumn)
             code = "wrong-column-type.labels" if is_category else "wrong-column-type"
-            facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": who}
+            facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": needed_by}
             raise scalar.span.report(code, **facts)
         return column
 
@@ -125,9 +125,9 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
     for name, (key, value) in pairs.items():
         context.spans[name], context.columns[name] = key.span, None
         check_name = attempt(_require_name, key)
-        twin = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
-        if twin is not key:
-            key.span.report("twin-names", column=name, line=twin.span.line)
+        first = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
+        if first is not key:
+            key.span.report("twin-names", column=name, line=first.span.line)
         column = attempt(_read_column, key, value)
         with suppress(AlreadyReportedError):
             check_name()

@@ -144,16 +144,16 @@ def read_budget_key(
 
 
 def _read_calibration(section: Section[Any], chosen: tuple[Mechanism, ...], budget_key: str) -> str:
-    able = chosen[0].calibrations
+    calibrations = chosen[0].calibrations
     if len(chosen) > 1 or budget_key != "epsilon":
         # A search, or a rho, has one budget_key to choose noise.
-        able = able[:1]
+        calibrations = calibrations[:1]
     name: str | None = getattr(section.values, "calibration", None)
-    if name is None or name in able:
-        return name or able[0]
+    if name is None or name in calibrations:
+        return name or calibrations[0]
     who = chosen[0].name if len(chosen) == 1 else AUTO
     code = "unknown-calibration.able"
-    raise section.report(code, "calibration", word=name, choices=able, mechanism=who)
+    raise section.report(code, "calibration", word=name, choices=calibrations, mechanism=who)
 
 
 NUMBER_SCHEMA = {"type": ["number", "string"]}

@@ -23,7 +23,7 @@ from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
-from dpcli.spec_fields import LABELLED, NUMERIC
+from dpcli.spec_fields import LABELED, NUMERIC
 from dpcli.spec_values import (
     MAX_EPSILON,
     AlreadyReportedError,
@@ -154,7 +154,7 @@ class _ResponseReader:
     def _suitable(
         self, column: ValuedColumn, section: Section[ResponseModel], mechanism: LocalMechanism
     ) -> ValuedColumn:
-        kinds = NUMERIC if mechanism.numeric else LABELLED
+        kinds = NUMERIC if mechanism.numeric else LABELED
         if column.kind not in kinds:
             others = [
                 other.name for other in LOCAL_MECHANISMS if other.numeric != mechanism.numeric
@@ -224,9 +224,9 @@ class _ResponseReader:
         else:
             assert isinstance(node, ScalarNode)
             table = self._file(node)
-        labelled = column()
-        assert isinstance(labelled, CategoryColumn)
-        return match_labels(table, labelled, node.span)
+        labeled_column = column()
+        assert isinstance(labeled_column, CategoryColumn)
+        return match_labels(table, labeled_column, node.span)
 
     def _file(self, scalar: ScalarNode) -> ProbabilityTable:
         """The table in a file. Its problems are reported at the name of the file."""

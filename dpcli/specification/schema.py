@@ -189,14 +189,14 @@ def _rules_by_mechanism() -> list[Json]:
         # A mechanism without a delta uses one only to select groups.
         needs = {"epsilon": ["delta"]} if mechanism.needs_delta else {"delta": ["keys"]}
         rules.append({"if": condition, "then": then | {"dependentRequired": needs}})
-    given: Json = {"anyOf": _required_each(("epsilon", "rho"))}
-    rules.append({"if": given, "then": {"dependentRequired": {"keys": ["delta"]}}})
+    charged_directly: Json = {"anyOf": _required_each(("epsilon", "rho"))}
+    rules.append({"if": charged_directly, "then": {"dependentRequired": {"keys": ["delta"]}}})
     rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
     return rules
 
 
 def _by_local_mechanism(mechanism: Any) -> Json:
-    refused = [way for way in RESPONSE_BUDGET_KEYS if way not in mechanism.loss_parameters]
+    refused = [key for key in RESPONSE_BUDGET_KEYS if key not in mechanism.loss_parameters]
     if not mechanism.needs_delta:
         refused.append("delta")
     then: Json = {

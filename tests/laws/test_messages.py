@@ -51,20 +51,20 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
             if name not in GIVEN:
                 continue
             facts = {word.arg for word in node.keywords if word.arg} | GIVEN[name]
-            whole = all(word.arg for word in node.keywords)
+            is_complete = all(word.arg for word in node.keywords)
             for leaf in ast.walk(node.args[0]):
                 if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
-                    yield f"{path.name}:{node.lineno}", leaf.value, facts if whole else None
+                    yield f"{path.name}:{node.lineno}", leaf.value, facts if is_complete else None
 
 
 def facts_of(code: str) -> dict[str, object]:
     """The facts in the message of a code, each with a value of the right type."""
     template = reference.template(code)
-    every = [template.get(key, "") for key in ("message", "expected", "hint")]
+    texts = [template.get(key, "") for key in ("message", "expected", "hint")]
     fitting: dict[str, object] = {"text": "", "or": ["a", "b"], "and": ["a", "b"]}
     return {
         field: fitting.get(form or "", 2)
-        for text in every
+        for text in texts
         for _, field, form, _ in Formatter().parse(text)
         if field
     }
@@ -83,11 +83,11 @@ def test_a_template_has_a_message_and_is_used(code: str) -> None:
 
 def test_every_call_gives_the_facts_that_its_template_names() -> None:
     """No placeholder stays empty."""
-    known = set(templates())
-    wanting = [
+    codes = set(templates())
+    incomplete = [
         (place, code, missing)
         for place, code, facts in calls()
-        if facts is not None and code in known and (missing := facts_of(code).keys() - facts)
+        if facts is not None and code in codes and (missing := facts_of(code).keys() - facts)
     ]
-    assert not wanting
-    assert sum(code in known for _, code, _ in calls()) > 200
+    assert not incomplete
+    assert sum(code in codes for _, code, _ in calls()) > 200

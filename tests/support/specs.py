@@ -42,12 +42,12 @@ LOCAL = {
 def completed(text: str) -> str:
     """The text with the sections that are missing from it."""
     sections = LOCAL if re.search(r"^model: local", text, re.MULTILINE) else SECTIONS
-    rest = [
+    missing = [
         section
         for key, section in sections.items()
         if not re.search(rf"^{key}:", text, re.MULTILINE)
     ]
-    return "\n".join([text.rstrip("\n"), *rest]) + "\n"
+    return "\n".join([text.rstrip("\n"), *missing]) + "\n"
 
 
 def with_statistic(fields: str) -> str:

@@ -24,9 +24,9 @@ DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 def axis(declaration: str, bins: str) -> Key:
     """The axis of a histogram of one column."""
     text = with_column(declaration, f"statistic: histogram, column: x, bins: {bins}")
-    found = parse_central_spec(text, "spec.yaml").entries[0].request.bins
-    assert found is not None
-    return found
+    histogram_axis = parse_central_spec(text, "spec.yaml").entries[0].request.bins
+    assert histogram_axis is not None
+    return histogram_axis
 
 
 def held(label: str) -> tuple[int, int]:

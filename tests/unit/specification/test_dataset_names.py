@@ -46,18 +46,18 @@ def problem(name: str) -> Problem:
     """The only problem of a spec with this dataset."""
     with pytest.raises(SpecError) as caught:
         parse_central_spec(completed(f'dataset: "{name}"'), "spec.yaml")
-    (found,) = caught.value.problems
-    return found
+    (reported,) = caught.value.problems
+    return reported
 
 
 def test_a_decomposed_name_is_refused_with_its_composed_form() -> None:
     """The hint has the normalized name, and a character that differs."""
-    found = problem("cafe\N{COMBINING ACUTE ACCENT}-x")
+    reported = problem("cafe\N{COMBINING ACUTE ACCENT}-x")
 
-    assert found.code == "bad-name"
-    assert "NFC" in found.message
-    assert "`caf\N{LATIN SMALL LETTER E WITH ACUTE}-x`" in found.hint
-    assert "U+00E9 (LATIN SMALL LETTER E WITH ACUTE) at position 4" in found.hint
+    assert reported.code == "bad-name"
+    assert "NFC" in reported.message
+    assert "`caf\N{LATIN SMALL LETTER E WITH ACUTE}-x`" in reported.hint
+    assert "U+00E9 (LATIN SMALL LETTER E WITH ACUTE) at position 4" in reported.hint
 
 
 def test_characters_that_stand_for_others_are_refused() -> None:

@@ -38,8 +38,10 @@ def entry(fields: str) -> Entry:
 
 def ranges(condition: str) -> tuple[tuple[int, int], ...]:
     """The ranges of one condition."""
-    found: tuple[Condition, ...] = entry(f"statistic: count, where: {{{condition}}}").request.where
-    return found[0].ranges
+    conditions: tuple[Condition, ...] = entry(
+        f"statistic: count, where: {{{condition}}}"
+    ).request.where
+    return conditions[0].ranges
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
@@ -152,14 +154,14 @@ def _quoted(name: str) -> str:
 
 def test_widths() -> None:
     """Bins begin at the lower bound; the last may be narrower and ends at the upper bound."""
-    found = entry("statistic: histogram, column: age, bins: {width: 30}").request
-    assert found.bins is not None and found.bins.starts == (0, 30, 60, 90)
-    found = entry("statistic: histogram, column: age, bins: {width: 1000}").request
-    assert found.bins is not None and found.bins.starts == (0,)
-    found = entry("statistic: histogram, column: income, bins: {width: 1e5}").request
-    assert found.bins is not None and found.bins.starts == (0, 1000, 2000)
-    found = entry("statistic: histogram, column: day, bins: {width: 183}").request
-    assert found.bins is not None and found.bins.labels == (
+    request = entry("statistic: histogram, column: age, bins: {width: 30}").request
+    assert request.bins is not None and request.bins.starts == (0, 30, 60, 90)
+    request = entry("statistic: histogram, column: age, bins: {width: 1000}").request
+    assert request.bins is not None and request.bins.starts == (0,)
+    request = entry("statistic: histogram, column: income, bins: {width: 1e5}").request
+    assert request.bins is not None and request.bins.starts == (0, 1000, 2000)
+    request = entry("statistic: histogram, column: day, bins: {width: 183}").request
+    assert request.bins is not None and request.bins.labels == (
         "2020-01-01..2020-07-01",
         "2020-07-02..2020-12-31",
     )
@@ -167,31 +169,31 @@ def test_widths() -> None:
 
 def test_edges() -> None:
     """Each edge but the last begins a bin, in steps."""
-    found = entry("statistic: histogram, column: age, bins: {edges: [0, 18, 65, 100]}").request
-    assert found.bins is not None and found.bins.starts == (0, 18, 65)
-    found = entry(
+    request = entry("statistic: histogram, column: age, bins: {edges: [0, 18, 65, 100]}").request
+    assert request.bins is not None and request.bins.starts == (0, 18, 65)
+    request = entry(
         "statistic: histogram, column: day, bins: {edges: [2020-01-01, 2020-02-01, 2020-12-31]}"
     ).request
-    assert found.bins is not None and len(found.bins) == 2
+    assert request.bins is not None and len(request.bins) == 2
 
 
 def test_histogram_of_labels() -> None:
     """A category or boolean column is counted by its labels, without bins."""
-    found = entry("statistic: histogram, column: sex").request
-    assert found.bins is not None and found.bins.labels == ("male", "female")
-    found = entry("statistic: histogram, column: flag").request
-    assert found.bins is not None and found.bins.labels == ("false", "true")
+    request = entry("statistic: histogram, column: sex").request
+    assert request.bins is not None and request.bins.labels == ("male", "female")
+    request = entry("statistic: histogram, column: flag").request
+    assert request.bins is not None and request.bins.labels == ("false", "true")
 
 
 def test_groups() -> None:
     """Keys are resolved in the order written; a mapping may name a category, too."""
-    found = entry(
+    request = entry(
         "statistic: mean, column: income, "
         "by: [{column: age, bins: {width: 50}}, sex, {column: flag}]"
     ).request
-    assert [key.column.name for key in found.by] == ["age", "sex", "flag"]
-    assert found.by[0].starts == (0, 50, 100) and found.by[1].starts == ()
-    assert found.column is not None and found.column.name == "income"
+    assert [key.column.name for key in request.by] == ["age", "sex", "flag"]
+    assert request.by[0].starts == (0, 50, 100) and request.by[1].starts == ()
+    assert request.column is not None and request.column.name == "income"
 
 
 @pytest.mark.parametrize(
@@ -221,9 +223,10 @@ def test_conditions(condition: str, expected: tuple[tuple[int, int], ...]) -> No
 
 def test_gaussian() -> None:
     """A mechanism with delta takes its exact value and a named calibration."""
-    found = entry("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic")
-    assert [one.name for one in found.mechanisms] == ["gaussian"] and found.calibration == "classic"
-    assert found.budget_request == BudgetRequest(Fraction(1), Fraction(1, 10**7))
+    gaussian = entry("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic")
+    assert [mechanism.name for mechanism in gaussian.mechanisms] == ["gaussian"]
+    assert gaussian.calibration == "classic"
+    assert gaussian.budget_request == BudgetRequest(Fraction(1), Fraction(1, 10**7))
 
 
 @pytest.mark.parametrize("field", ["column: x", "column: x, by: []", "where: {}"])
@@ -241,7 +244,7 @@ def test_empty_groups_and_conditions(field: str) -> None:
 
 def test_an_entry_has_the_fields_of_its_statistic() -> None:
     """The model of an entry has the common fields first, and fits statistics without any."""
-    histogram = next(one for one in STATISTICS if one.name == "histogram")
+    histogram = next(statistic for statistic in STATISTICS if statistic.name == "histogram")
     assert list(entry_model(histogram).model_fields)[-2:] == ["column", "bins"]
     assert entry_model(None) is EntryModel
 

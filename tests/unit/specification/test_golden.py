@@ -67,7 +67,7 @@ def sources() -> list[Path]:
 
 def used_codes() -> set[str]:
     """Every code in these files: in calls that record problems, and in values of `code`."""
-    found: set[str] = set()
+    literals: set[str] = set()
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             parts: list[ast.AST] = []
@@ -80,19 +80,19 @@ def used_codes() -> set[str]:
                 target = node.targets[0]
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
                 values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-                named = [one.id if isinstance(one, ast.Name) else "" for one in names]
+                named = [target.id if isinstance(target, ast.Name) else "" for target in names]
                 parts = [values[0]] if named[0] == "code" else []
             branches = [
                 branch
                 for part in parts
                 for branch in ([part.body, part.orelse] if isinstance(part, ast.IfExp) else [part])
             ]
-            found |= {
+            literals |= {
                 branch.value
                 for branch in branches
                 if isinstance(branch, ast.Constant) and isinstance(branch.value, str)
             }
-    return {code.partition(".")[0] for code in found} - {""}
+    return {code.partition(".")[0] for code in literals} - {""}
 
 
 def test_codes_are_found_in_the_source() -> None:

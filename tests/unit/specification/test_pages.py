@@ -79,9 +79,9 @@ FRAGMENTS = [
 
 def fragment(code: Page) -> dict[str, Any]:
     """The example, every scalar as a text."""
-    found = yaml.load(code.example, Loader=yaml.BaseLoader)
-    assert isinstance(found, dict), code.example
-    return found
+    example = yaml.load(code.example, Loader=yaml.BaseLoader)
+    assert isinstance(example, dict), code.example
+    return example
 
 
 def is_local(example: dict[str, Any]) -> bool:
@@ -93,30 +93,30 @@ def is_local(example: dict[str, Any]) -> bool:
 def placed(example: dict[str, Any]) -> str:
     """A whole spec with the example where its keys belong."""
     local = is_local(example)
-    whole: dict[str, Any] = yaml.load(LOCAL if local else BASE, Loader=yaml.BaseLoader)
+    spec: dict[str, Any] = yaml.load(LOCAL if local else BASE, Loader=yaml.BaseLoader)
     parts: dict[str, dict[str, Any]] = {
         "root": {}, "privacy": {}, "unit": {}, "column": {}, "entry": {}
     }  # fmt: skip
     for key, value in example.items():
         if key in ("privacy", "columns") and isinstance(value, dict):
-            whole[key] |= value
+            spec[key] |= value
         else:
             parts[PLACES.get(key, "entry")][key] = value
-    whole |= parts["root"]
-    whole["privacy"] |= parts["privacy"]
+    spec |= parts["root"]
+    spec["privacy"] |= parts["privacy"]
     if parts["unit"]:
         ids = {"column": parts["entry"].pop("column", "person"), "max_rows": "3"}
-        whole["privacy"]["unit"] = ids | parts["unit"]
+        spec["privacy"]["unit"] = ids | parts["unit"]
     base = {} if "type" in example else {"type": "integer", "bounds": ["0", "100"]}
-    whole["columns"]["probe"] = base | parts["column"]
+    spec["columns"]["probe"] = base | parts["column"]
     section, entry = ("responses", LOCAL_ENTRY) if local else ("statistics", ENTRY)
     if section not in example:
         priced = PRICES & set(example) or "name" in example
         price = {} if priced else {"epsilon": "0.1"}
-        whole[section] = [entry | parts["entry"] | price]
+        spec[section] = [entry | parts["entry"] | price]
     if parts["column"]:
-        whole["statistics"].append(ENTRY | {"name": "n", "column": "probe", "epsilon": "0.1"})
-    return yaml.safe_dump(whole, sort_keys=False)
+        spec["statistics"].append(ENTRY | {"name": "n", "column": "probe", "epsilon": "0.1"})
+    return yaml.safe_dump(spec, sort_keys=False)
 
 
 @pytest.mark.parametrize("code", FRAGMENTS, ids=lambda code: code.name)
@@ -153,7 +153,7 @@ VERBS = {
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_a_text_produces_its_error(name: str) -> None:
     """Such a text gives the error that it stands for."""
-    (code,) = (one for one in code_pages() if one.name == name)
+    (code,) = (page for page in code_pages() if page.name == name)
     raw = code.example.encode()
     if name == "not-utf8":
         raw = code.example.split(" (")[0].encode().decode("unicode_escape").encode("latin-1")

@@ -187,7 +187,7 @@ def test_usual_slips(text: str) -> None:
     assert schema_errors(text)
 
 
-def shapes() -> Iterator[tuple[str, dict[str, Any]]]:
+def mappings() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every mapping that the schema knows, with the name of its place."""
     yield "spec", SCHEMA
     yield "responses", SCHEMA["properties"]["responses"]["items"]
@@ -196,9 +196,11 @@ def shapes() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def keys() -> list[tuple[str, str]]:
     """Every key that the schema knows, with its place."""
-    found = [(place, key) for place, shape in shapes() for key in shape.get("properties", {})]
-    steps = dict(shapes())["statistic"]["properties"]["post"]["items"]["anyOf"]
-    return found + [("post", key) for step in steps for key in step.get("properties", {})]
+    places_and_keys = [
+        (place, key) for place, mapping in mappings() for key in mapping.get("properties", {})
+    ]
+    steps = dict(mappings())["statistic"]["properties"]["post"]["items"]["anyOf"]
+    return places_and_keys + [("post", key) for step in steps for key in step.get("properties", {})]
 
 
 @pytest.mark.parametrize(("place", "key"), keys())
@@ -212,18 +214,18 @@ def test_editors_explain_every_key(place: str, key: str) -> None:
     """Hovering over a key shows what its page says; its example is one that validates."""
     if place == "column":
         kinds = SCHEMA["$defs"]["column"]["properties"][key]["oneOf"]
-        assert all("description" in one for one in kinds)
+        assert all("description" in option for option in kinds)
         return
     if place == "post":
         return
-    field = dict(shapes())[place]["properties"][key]
+    field = dict(mappings())[place]["properties"][key]
     page = next(page for page in word_pages() if page.name == key and page.kind == "key")
 
     assert any(field["description"].startswith(use.says) for use in page.uses)
     assert page.meaning in field["description"]
     for example in field.get("examples", ()):
-        whole = {"$defs": SCHEMA["$defs"], **field}
-        jsonschema.Draft202012Validator(whole).validate(example)
+        field_schema = {"$defs": SCHEMA["$defs"], **field}
+        jsonschema.Draft202012Validator(field_schema).validate(example)
 
 
 def test_no_use_is_idle() -> None:

@@ -59,11 +59,11 @@ def test_an_unreadable_value_is_reported_once() -> None:
 
 def test_all_items_are_read_before_one_is_given_up() -> None:
     """`read_all` reports every problem; `read_valid` keeps the other items."""
-    every, findings = words("1", "2", "3")
+    scalars, findings = words("1", "2", "3")
     with pytest.raises(AlreadyReportedError):
-        read_all(even, every)
-    assert [one.place.column for one in findings.problems if one.place] == [1, 5]
-    assert read_all(even, every[1:2]) == read_valid(even, every) == [2]
+        read_all(even, scalars)
+    assert [problem.place.column for problem in findings.problems if problem.place] == [1, 5]
+    assert read_all(even, scalars[1:2]) == read_valid(even, scalars) == [2]
 
 
 def test_a_suppressed_place_reports_nothing_more() -> None:
@@ -72,7 +72,7 @@ def test_a_suppressed_place_reports_nothing_more() -> None:
     word.span.report_and_suppress("placeholder", text="FILL_IN")
     with pytest.raises(AlreadyReportedError):
         even(word)
-    assert [one.code for one in findings.problems] == ["placeholder"]
+    assert [problem.code for problem in findings.problems] == ["placeholder"]
 
 
 @pytest.mark.parametrize("text", ["first: 1\nsecond: x", "first: 1"])
