@@ -1,6 +1,6 @@
-"""Draws per second of the samplers on one core: `python tests/benchmarks/sampling.py`.
+"""Samples per second of the samplers on one core: `python tests/benchmarks/sampling.py`.
 
-Prints, and asserts nothing: a time is a fact about a machine.
+It prints numbers and asserts nothing, because times depend on the machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCALES = [("10", Fraction(10)), ("1000", Fraction(1000)), ("2^30", Fraction(1 <<
 
 
 def rate(draw: Callable[[int], object], count: int) -> float:
-    """The median number of draws in a second of one core's time."""
+    """The median number of samples per second of processor time on one core."""
     draw(count // 10)
     times = []
     for _ in range(REPEATS):
@@ -37,12 +37,12 @@ def rate(draw: Callable[[int], object], count: int) -> float:
 
 
 def one_by_one(draw: Callable[[Fraction], int], scale: Fraction, count: int) -> list[int]:
-    """The same number of draws from a scalar sampler."""
+    """`count` samples of a scalar sampler."""
     return [draw(scale) for _ in range(count)]
 
 
 def opendp_rate(scale: Fraction, make: str) -> float | None:
-    """The same for OpenDP, where it is installed."""
+    """The rate of OpenDP, if it is installed."""
     try:
         dp: Any = import_module("opendp.prelude")
     except ImportError:

@@ -1,4 +1,4 @@
-"""No cell of a file, however malformed, shows anywhere."""
+"""No cell of a file, however malformed, appears in any output."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ MALFORMED: dict[str, Callable[[Table], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-def test_a_canary_in_any_cell_shows_nowhere_and_changes_no_status(
+def test_a_canary_in_any_cell_appears_nowhere_and_changes_no_status(
     kind: str, dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
-    """Words, tables, reports and leftovers hold no cell; the status is that of a plain twin."""
+    """Messages, tables, reports and leftover files contain no cell; the status is as without it."""
     data = tmp_path / "data.csv"
     malformed = MALFORMED[kind]
     # Every other cell of one kind of damage, and the cells between them of the next.
@@ -77,9 +77,9 @@ def test_a_canary_in_any_cell_shows_nowhere_and_changes_no_status(
             reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
             outcome = dpcli("release", spec, data, "-o", tmp_path / "o.csv", *reports, "--force")
             statuses.append(outcome.status)
-            told = outcome.out + outcome.err
+            output = outcome.out + outcome.err
             for path in tmp_path.iterdir():
                 if path != data:
-                    told += path.read_text(encoding="utf-8", errors="replace")
-            assert "ANARY" not in told
+                    output += path.read_text(encoding="utf-8", errors="replace")
+            assert "ANARY" not in output
         assert statuses == [0, 0]

@@ -1,4 +1,4 @@
-"""Laws of guarantees and compositions, over both registries, against brute force."""
+"""Laws of guarantees and compositions, for both registries, against brute force."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ each_sensitivity = pytest.mark.parametrize("moved", SENSITIVITIES, ids=str)
 
 
 def small(mechanism: Mechanism, moved: Sensitivity) -> bool:
-    """Whether brute force can look at all that may happen."""
+    """Whether brute force can enumerate all outputs."""
     return not isinstance(mechanism, SelectionMechanism) or moved.l0 * moved.linf == moved.l1
 
 
@@ -58,7 +58,7 @@ each_small = pytest.mark.parametrize(
 
 
 def stated(mechanism: Mechanism, scale: Fraction, moved: Sensitivity) -> tuple[Noise, Guarantee]:
-    """Noise of that scale and what its mechanism states."""
+    """Noise of that scale, and the guarantee that the mechanism states."""
     noise = mechanism.distribution(scale)
     loss = mechanism.loss([noise], [moved], Fraction(1))
     return noise, mechanism.guarantee(noise, moved, loss)
@@ -75,8 +75,8 @@ def test_rho_bounds_every_renyi_divergence(mechanism: Mechanism, moved: Sensitiv
 
 
 @pytest.mark.parametrize("name", ["laplace", "geometric", "gaussian"])
-def test_no_smaller_rho_would_do(name: str) -> None:
-    """Where one cell changes, a rho that is smaller by a thousandth is exceeded."""
+def test_a_smaller_rho_is_exceeded(name: str) -> None:
+    """If one cell changes, a rho that is smaller by a thousandth is exceeded."""
     (mechanism,) = (one for one in MECHANISMS if one.name == name)
     for moved in SENSITIVITIES[:2]:
         for scale in SCALES:
@@ -86,7 +86,7 @@ def test_no_smaller_rho_would_do(name: str) -> None:
 
 
 def test_permute_and_flip_is_not_of_bounded_range() -> None:
-    """Its rho is above that of the exponential mechanism, which it would exceed."""
+    """Its rho is above that of the exponential mechanism, so the smaller rho would be wrong."""
     moved, scale = Sensitivity(1, 3, 9, 3), Fraction(1)
     by_name = {one.name: one for one in MECHANISMS}
     flip, exponential = by_name["permute_and_flip"], by_name["exponential"]
@@ -112,7 +112,7 @@ def truth(mechanism: Mechanism, noise: Noise, moved: Sensitivity, times: int) ->
 def test_no_total_is_below_the_truth(
     rule: Composition, mechanism: Mechanism, moved: Sensitivity
 ) -> None:
-    """One, two and four answers lose no more than what every rule says."""
+    """One, two and four answers lose at most what every rule states."""
     for scale, times in ((Fraction(1), 1), (Fraction(5, 2), 2), (Fraction(7), 4)):
         noise, guarantee = stated(mechanism, scale, moved)
         real = truth(mechanism, noise, moved, times)
@@ -124,7 +124,7 @@ def test_no_total_is_below_the_truth(
 
 
 def some() -> dict[Guarantee, int]:
-    """Different answers, one of them with groups that were selected."""
+    """Different answers, one of which selected groups."""
     found = {}
     for place, mechanism in enumerate(MECHANISMS):
         _, guarantee = stated(mechanism, Fraction(20 + place), SENSITIVITIES[place])
@@ -135,8 +135,10 @@ def some() -> dict[Guarantee, int]:
 
 @each_mechanism
 @each_rule
-def test_n_times_one_is_count_n(rule: Composition, mechanism: Mechanism) -> None:
-    """Answers one by one, counted, or several at once: the total is the same."""
+def test_counted_and_repeated_answers_have_the_same_total(
+    rule: Composition, mechanism: Mechanism
+) -> None:
+    """The total is the same for answers one by one, with a count, or several at once."""
     _, one = stated(mechanism, Fraction(30), SENSITIVITIES[1])
     delta, times = Fraction(1, 10**5), 12
     counted = rule.total({one: times}, delta)
@@ -148,7 +150,7 @@ def test_n_times_one_is_count_n(rule: Composition, mechanism: Mechanism) -> None
 
 @each_rule
 def test_more_answers_never_cost_less(rule: Composition) -> None:
-    """Adding an answer, or noise to none, does not lower the total; nor is it above the sum."""
+    """One more answer does not lower the total, which never exceeds the plain sum."""
     delta, before = Fraction(1, 10**5), Fraction(0)
     answered: Counter[Guarantee] = Counter()
     for guarantee, times in some().items():
@@ -163,7 +165,7 @@ def test_more_answers_never_cost_less(rule: Composition) -> None:
 
 @each_rule
 def test_a_smaller_delta_never_costs_less(rule: Composition) -> None:
-    """Epsilon falls as delta grows, from the first delta on that the answers can be bounded at."""
+    """Epsilon does not grow with delta, from the first delta on that gives a bound."""
     deltas = [Fraction(1, 10**power) for power in (7, 6, 5, 4, 3, 2)]
     bounds = [rule.bound(some(), delta) for delta in deltas]
     found = [
@@ -176,7 +178,7 @@ def test_a_smaller_delta_never_costs_less(rule: Composition) -> None:
 
 
 @pytest.mark.parametrize("name", ["zcdp", "pld"])
-def test_slack_is_paid_from_delta(name: str) -> None:
+def test_failure_delta_is_part_of_delta(name: str) -> None:
     """Private keys leave less of delta; if nothing is left, only plain sums hold."""
     (rule,) = (one for one in COMPOSITIONS if one.name == name)
     _, one = stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])
@@ -193,7 +195,7 @@ def test_slack_is_paid_from_delta(name: str) -> None:
 
 
 def test_of_disjoint_rows_the_worst_counts() -> None:
-    """Under add-remove one part, under change-one the two worst; each at least as much as any."""
+    """Under add-remove the worst part counts, under change-one the two worst."""
     _, a = stated(MECHANISMS[0], Fraction(10), SENSITIVITIES[0])
     _, b = stated(MECHANISMS[0], Fraction(20), SENSITIVITIES[0])
     _, c = stated(MECHANISMS[1], Fraction(30), SENSITIVITIES[0])
@@ -216,7 +218,7 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
 
 
 def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
-    """Deltas of discrete Gaussian noise cross: more noise can be easier to distinguish."""
+    """Deltas of discrete Gaussian noise cross: more noise can be more distinguishable."""
     pld = COMPOSITIONS[3]
     one, two = (
         stated(MECHANISMS[1], scale, SENSITIVITIES[0])[1]
@@ -229,8 +231,8 @@ def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
         assert pld.total({part: 1}, delta).epsilon <= whole
 
 
-def test_many_different_pairs_cost_no_less_than_each() -> None:
-    """Rounding of a thousand pairs moves none of them below the truth."""
+def test_rounded_pairs_cost_no_less_than_exact_ones() -> None:
+    """Rounding of a thousand pairs does not make a total smaller than the truth."""
     wide: dict[DominatingPair, int] = {
         LaplacePair(Fraction(10**6 + 1000 * place), 1): 1 for place in range(1001)
     }
@@ -242,7 +244,7 @@ def test_many_different_pairs_cost_no_less_than_each() -> None:
 
 @pytest.mark.parametrize("delta", ["1e-12", "1e-10", "1e-8", "1e-6"])
 def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
-    """Errors of floats grow with the number of answers, and so does what is set aside."""
+    """The errors of floats grow with the number of answers, and so does the delta for them."""
     moved, sigma, times = Sensitivity(1, 1, 1, 1), 30_000, 10**6
     noise = DiscreteGaussian(Fraction(sigma))
     each = MECHANISMS[1].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
@@ -256,7 +258,7 @@ def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
 
 
 def test_pure_answers_add_their_epsilon_at_most() -> None:
-    """Whatever was answered before, a pure answer adds no more than its epsilon."""
+    """After any answers, a pure answer adds at most its epsilon."""
     rule, delta = COMPOSITIONS[2], Fraction(1, 10**6)
     _, gaussian = stated(MECHANISMS[1], Fraction(6), SENSITIVITIES[0])
     gaussian = replace(gaussian, loss=Loss(Fraction(2), delta))

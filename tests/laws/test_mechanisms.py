@@ -1,4 +1,4 @@
-"""Laws that every listed mechanism obeys; a new one is tested the day it is listed."""
+"""Laws that every registered mechanism obeys; a new one is tested without a new test."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ each_perturbing = pytest.mark.parametrize("mechanism", PERTURBING, ids=lambda m:
 
 
 def targets(mechanism: Mechanism, epsilon: Fraction) -> list[Loss]:
-    """What may be asked of a mechanism at this epsilon."""
+    """Possible targets of a mechanism at this epsilon."""
     return [Loss(epsilon, delta) for delta in DELTAS] if mechanism.needs_delta else [Loss(epsilon)]
 
 
 @each_mechanism
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES, ids=str)
-def test_fitted_noise_is_within_its_target(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
-    """Calibrated noise loses no more than was asked, and a tenth less noise does."""
+def test_calibrated_noise_is_within_its_target(
+    mechanism: Mechanism, sensitivity: Sensitivity
+) -> None:
+    """Calibrated noise loses at most the target, and a tenth less noise loses more."""
     for epsilon in EPSILONS:
         for target in targets(mechanism, epsilon):
             noise, loss = fitted(mechanism, sensitivity, target)
@@ -62,7 +64,7 @@ def test_fitted_noise_is_within_its_target(mechanism: Mechanism, sensitivity: Se
 
 @each_mechanism
 def test_other_calibrations_need_no_less_noise(mechanism: Mechanism) -> None:
-    """Every calibration meets its target, and none beats the exact one."""
+    """Every calibration meets its target, and none needs less noise than the exact one."""
     for calibration, sensitivity in product(mechanism.calibrations, SENSITIVITIES):
         for epsilon in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
             for target in targets(mechanism, epsilon):
@@ -82,9 +84,9 @@ def test_other_calibrations_need_no_less_noise(mechanism: Mechanism) -> None:
 def test_pure_ratios_are_within_epsilon(
     mechanism: AdditiveMechanism, sensitivity: Sensitivity
 ) -> None:
-    """Without a delta, no output's probability changes by more than its share of epsilon.
+    """Without a delta, no probability of an output changes by more than its part of epsilon.
 
-    A change of one step in one cell may use epsilon/L1, exactly, at every output.
+    A change of one step in one cell may use exactly epsilon/L1, at every output.
     """
     for epsilon in EPSILONS:
         noise, loss = fitted(mechanism, sensitivity, Loss(epsilon))
@@ -118,7 +120,7 @@ def test_brute_force_divergence_is_within_the_target(
 ) -> None:
     """Summed over all outputs, the greatest excess over exp(epsilon) is at most delta.
 
-    Every change that the sensitivity allows is tried, up to order and sign.
+    Every change that the sensitivity allows is tried, except for order and sign.
     """
     target = Loss(Fraction(epsilon), Fraction(delta) * mechanism.needs_delta)
     noise, loss = fitted(mechanism, sensitivity, target)
@@ -163,7 +165,7 @@ def _changes(sensitivity: Sensitivity) -> list[tuple[int, ...]]:
 
 
 @each_perturbing
-def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
+def test_calibration_is_not_trusted(mechanism: Mechanism) -> None:
     """A mechanism that chooses too little noise is refused when its loss is recomputed."""
 
     class Lying(type(mechanism)):  # type: ignore[misc]
@@ -178,7 +180,7 @@ def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
 
 @each_mechanism
 def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
-    """Several answers lose what was asked together, and with a tenth less noise more."""
+    """Several answers together lose at most the target, and a tenth less noise loses more."""
     shares = [Fraction(1, 2), Fraction(0), Fraction(1, 6), Fraction(1, 3)]
     moved = [SENSITIVITIES[1], Sensitivity(0, 0, 0, 0), SENSITIVITIES[0], SENSITIVITIES[4]]
     for target in (target for epsilon in EPSILONS for target in targets(mechanism, epsilon)):
@@ -192,7 +194,7 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
 
 
 def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
-    """Ten equal answers protected as one need less noise than each with a tenth of the loss."""
+    """Ten equal answers need less noise if protected jointly than with a tenth of the loss each."""
     (gaussian,) = (mechanism for mechanism in MECHANISMS if mechanism.name == "gaussian")
     one, target = SENSITIVITIES[0], Loss(Fraction(1), Fraction(1, 10**6))
     joint = gaussian.calibrate_and_verify([one] * 10, target, [Fraction(1, 10)] * 10)
@@ -202,7 +204,7 @@ def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
 
 @each_perturbing
 def test_an_unchangeable_answer_needs_no_noise(mechanism: AdditiveMechanism) -> None:
-    """A query that no neighbour can change is answered exactly, and reveals nothing."""
+    """A query that no neighbor can change is answered exactly, and reveals nothing."""
     unchanged = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
     assert mechanism.calibrate_and_verify([unchanged], target) == [NO_NOISE]
@@ -210,8 +212,8 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: AdditiveMechanism) -> 
 
 
 @each_perturbing
-def test_each_cell_has_its_own_draw(mechanism: AdditiveMechanism) -> None:
-    """Five thousand zeros with immense noise become nearly all different numbers."""
+def test_each_cell_has_its_own_noise(mechanism: AdditiveMechanism) -> None:
+    """Five thousand zeros with very large noise become nearly all different numbers."""
     target = Loss(Fraction(1, 10**6), Fraction(1, 10**9) * mechanism.needs_delta)
     sensitivity = Sensitivity(1, 10**6, 10**12, 10**6)
     noise, _ = fitted(mechanism, sensitivity, target)
@@ -223,7 +225,7 @@ def test_each_cell_has_its_own_draw(mechanism: AdditiveMechanism) -> None:
 def test_noise_is_added_to_the_value(
     mechanism: AdditiveMechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the same entropy, an answer moves exactly as its value does, however large."""
+    """With the same entropy, a larger value gives an answer that is larger by as much."""
     noise, _ = fitted(mechanism, SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     answers = []
     for shift in (0, 10**40):
@@ -234,15 +236,15 @@ def test_noise_is_added_to_the_value(
 
 @each_perturbing
 def test_noise_without_scale_is_never_used(mechanism: AdditiveMechanism) -> None:
-    """An answer that a neighbour can change is refused with noise of scale zero."""
+    """Noise of scale zero is refused for an answer that a neighbor can change."""
     noise, _ = fitted(mechanism, SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     with pytest.raises(ValueError, match="must be positive"):
         mechanism.add_noise(replace(noise, scale=Fraction(0)), integer_array([1]))
 
 
 @each_mechanism
-def test_a_delta_that_is_needed_is_asked_for(mechanism: Mechanism) -> None:
-    """With delta zero, a mechanism either promises a pure loss or refuses with a hint."""
+def test_a_missing_delta_is_refused(mechanism: Mechanism) -> None:
+    """With delta zero, a mechanism has a pure loss or refuses with a hint."""
     try:
         _, loss = fitted(mechanism, SENSITIVITIES[0], Loss(Fraction(1)))
     except CalibrationError as refusal:
@@ -254,8 +256,8 @@ def test_a_delta_that_is_needed_is_asked_for(mechanism: Mechanism) -> None:
 
 
 @each_mechanism
-def test_the_claim_stands_beside_the_code(mechanism: Mechanism) -> None:
-    """What `dpcli explain` prints is short at the top and carries a privacy argument."""
+def test_the_docstring_has_a_privacy_argument(mechanism: Mechanism) -> None:
+    """What `dpcli explain` prints has a short first line and a privacy argument."""
     text = type(mechanism).__doc__ or ""
     assert len(text.splitlines()[0]) < 80
     assert "Privacy:" in text
@@ -263,13 +265,13 @@ def test_the_claim_stands_beside_the_code(mechanism: Mechanism) -> None:
 
 
 @each_mechanism
-def test_its_distribution_is_listed(mechanism: Mechanism) -> None:
-    """Only listed distributions can be calibrated to: one that is not would stop every release."""
+def test_its_distribution_is_registered(mechanism: Mechanism) -> None:
+    """Only a registered distribution can be calibrated: another one would stop every release."""
     assert mechanism.distribution in NOISES
 
 
 def test_names_are_distinct() -> None:
-    """Each mechanism has a name of its own, and offers the exact calibration."""
+    """Each mechanism has a different name, and offers the exact calibration."""
     names = [mechanism.name for mechanism in MECHANISMS]
     assert len(set(names)) == len(names)
     assert all("exact" in mechanism.calibrations for mechanism in MECHANISMS)
@@ -277,7 +279,7 @@ def test_names_are_distinct() -> None:
 
 @each_perturbing
 def test_half_widths_hold(mechanism: AdditiveMechanism) -> None:
-    """The half-width of a fitted noise covers its share of samples, and hardly more."""
+    """The half-width of calibrated noise covers its share of samples, and hardly more."""
     noise, _ = fitted(mechanism, SENSITIVITIES[1], targets(mechanism, Fraction(1))[0])
     width = noise.half_width(Fraction(95, 100))
     samples = mechanism.add_noise(noise, integer_array([0] * 20_000))

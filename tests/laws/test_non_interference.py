@@ -1,4 +1,4 @@
-"""With the noise frozen, a neighbour changes released values and nothing else."""
+"""With fixed noise, a neighbor changes released values and nothing else."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def values(text: str) -> dict[tuple[str, ...], Decimal]:
 
 
 @pytest.mark.parametrize("row", ODD_ROWS)
-def test_a_row_more_changes_values_by_its_sensitivity_and_nothing_else(
+def test_one_more_row_changes_values_within_the_sensitivity_and_nothing_else(
     row: str, dpcli: Command, freeze: Callable[[], None], spec: Path, data: Path, tmp_path: Path
 ) -> None:
-    """Status, words, names, order and report stay; values move within the sensitivity."""
+    """Status, messages, names, order and report stay; values change within the sensitivity."""
     outcomes, outputs = [], []
     for text in (DATA, DATA + row + "\n"):
         data.write_text(text, encoding="utf-8")
@@ -92,7 +92,7 @@ def test_a_row_more_changes_values_by_its_sensitivity_and_nothing_else(
 def test_a_row_that_counts_nowhere_changes_no_byte(
     dpcli: Command, freeze: Callable[[], None], tmp_path: Path, data: Path
 ) -> None:
-    """A neighbour without a usable cell leaves every output exactly as it was."""
+    """A neighbor without a usable cell leaves every output exactly as it was."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
@@ -130,7 +130,7 @@ def test_the_order_of_rows_changes_no_byte(
 
 
 def test_two_runs_never_share_their_noise(dpcli: Command, spec: Path, data: Path) -> None:
-    """Without a test's hand on the entropy, the same release twice differs."""
+    """The same release twice has different values, unless a test replaces the entropy."""
     first = dpcli("release", spec, data, "-q")
     remove_ledger(spec.parent)
     second = dpcli("release", spec, data, "-q")
@@ -140,7 +140,7 @@ def test_two_runs_never_share_their_noise(dpcli: Command, spec: Path, data: Path
 
 
 def test_every_cell_has_noise_of_its_own(dpcli: Command, tmp_path: Path, data: Path) -> None:
-    """Five thousand empty groups under huge noise get distinct values."""
+    """Five thousand empty groups with huge noise get distinct values."""
     labels = ", ".join(f"g{number}" for number in range(5000))
     spec = tmp_path / "spec.yaml"
     spec.write_text(

@@ -1,4 +1,4 @@
-"""Laws that every local randomizer obeys, from its exact table of probabilities."""
+"""Laws that every local mechanism obeys, from its exact table of probabilities."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from tests.support.randomizers import Rows, labels, output_of, randomizers, requ
 from tests.support.streams import CUT, Stream, chi_square_tail
 
 DISCRETE = [
-    pytest.param(randomizer, told, id=name) for name, randomizer, told in randomizers(discrete=True)
+    pytest.param(randomizer, epsilon, id=name)
+    for name, randomizer, epsilon in randomizers(discrete=True)
 ]
 NUMERIC = [
-    pytest.param(randomizer, told, id=name)
-    for name, randomizer, told in randomizers(discrete=False)
+    pytest.param(randomizer, epsilon, id=name)
+    for name, randomizer, epsilon in randomizers(discrete=False)
 ]
 
 
@@ -52,44 +53,44 @@ def exceeds(ratio: Fraction, epsilon: Fraction) -> bool:
         return bool(exact > mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
 
 
-@pytest.mark.parametrize(("randomizer", "told"), DISCRETE)
-def test_no_output_tells_two_inputs_apart_by_more_than_epsilon(
-    randomizer: CalibratedRandomizer, told: Fraction
+@pytest.mark.parametrize(("randomizer", "epsilon"), DISCRETE)
+def test_no_output_distinguishes_two_inputs_by_more_than_epsilon(
+    randomizer: CalibratedRandomizer, epsilon: Fraction
 ) -> None:
-    """Exact tables keep to exp(epsilon) for all pairs of inputs and all outputs."""
+    """Exact tables are within exp(epsilon), for all pairs of inputs and all outputs."""
     rows = table_of(randomizer)
 
     assert all(sum(row) == 1 and min(row) >= 0 for row in rows)
-    assert not exceeds(worst(rows), told)
+    assert not exceeds(worst(rows), epsilon)
     assert randomizer.ratio == worst(rows)
-    assert randomizer.guarantee.loss.epsilon == told
+    assert randomizer.guarantee.loss.epsilon == epsilon
 
 
-@pytest.mark.parametrize(("randomizer", "told"), DISCRETE)
-def test_epsilon_is_used_up(randomizer: CalibratedRandomizer, told: Fraction) -> None:
-    """Rounding to the private side costs less than a billionth of epsilon."""
-    assert exceeds(worst(table_of(randomizer)), told * (1 - Fraction(1, 10**9)))
+@pytest.mark.parametrize(("randomizer", "epsilon"), DISCRETE)
+def test_epsilon_is_used_up(randomizer: CalibratedRandomizer, epsilon: Fraction) -> None:
+    """Rounding to the safe side costs less than a billionth of epsilon."""
+    assert exceeds(worst(table_of(randomizer)), epsilon * (1 - Fraction(1, 10**9)))
 
 
-def test_the_law_notices_a_truth_that_is_too_likely() -> None:
-    """Randomized response whose truth is likelier by 2^-60 breaks the law."""
+def test_the_law_rejects_a_true_label_that_is_too_likely() -> None:
+    """Randomized response breaks the law if the true label is more likely by 2^-60."""
     truth = _truth(Fraction(1)) + Fraction(1, 2**60)
     loss = LOCAL_MECHANISMS[0].calibrate_and_verify(RandomizerRequest(labels(2), Fraction(1))).loss
     assert exceeds(worst(table_of(KaryRandomizer(loss, truth, 1 - truth, 2))), Fraction(1))
 
 
 def _truth(epsilon: Fraction) -> Fraction:
-    """The probability of the truth that randomized response settles for."""
+    """The probability of the true label in randomized response."""
     randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(RandomizerRequest(labels(2), epsilon))
     assert isinstance(randomizer, KaryRandomizer)
     return randomizer.p
 
 
-@pytest.mark.parametrize(("randomizer", "told"), NUMERIC)
+@pytest.mark.parametrize(("randomizer", "epsilon"), NUMERIC)
 def test_noise_hides_the_width_of_the_bounds(
-    randomizer: CalibratedRandomizer, told: Fraction
+    randomizer: CalibratedRandomizer, epsilon: Fraction
 ) -> None:
-    """Of any two numbers within the bounds, at no set of outputs more than epsilon and delta."""
+    """Two numbers within the bounds differ by at most epsilon and delta, at all sets of outputs."""
     assert isinstance(randomizer, AdditiveRandomizer)
     scale, (low, high) = randomizer.noise.scale, randomizer.column.limits
     if randomizer.noise.kind == "laplace":
@@ -97,21 +98,21 @@ def test_noise_hides_the_width_of_the_bounds(
         reach = max(
             abs(z - y) - abs(z - x) for x in (low, high) for y in (low, high) for z in (low, high)
         )
-        assert reach / scale == told
+        assert reach / scale == epsilon
         assert randomizer.guarantee.loss == randomizer.loss
         return
     sigma, width = float(scale), high - low
     places = range(-int(40 * sigma) - width - 2, int(40 * sigma) + width + 3)
     here = np.array([exp(-(z * z) / (2 * sigma * sigma)) for z in places])
     there = np.array([exp(-((z - width) ** 2) / (2 * sigma * sigma)) for z in places])
-    lost = np.maximum(here / here.sum() - exp(float(told)) * there / here.sum(), 0).sum()
+    lost = np.maximum(here / here.sum() - exp(float(epsilon)) * there / here.sum(), 0).sum()
     assert lost <= float(randomizer.loss.delta) * (1 + 1e-9)
     assert randomizer.guarantee.loss == randomizer.loss
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", [one.name for one in LOCAL_MECHANISMS if not one.numeric])
-def test_draws_have_the_probabilities_of_the_table(
+def test_responses_have_the_probabilities_of_the_table(
     name: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses to each input follow its row, by a chi-square test."""
@@ -126,7 +127,7 @@ def test_draws_have_the_probabilities_of_the_table(
 
 
 @pytest.mark.parametrize("name", [one.name for one in LOCAL_MECHANISMS if not one.numeric])
-def test_the_chi_square_notices_a_slightly_different_table(
+def test_the_chi_square_test_rejects_a_slightly_different_table(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table that is wrong by one in fifty is rejected."""
@@ -141,7 +142,7 @@ def test_the_chi_square_notices_a_slightly_different_table(
 
 
 def _p_value(randomizer: CalibratedRandomizer, rows: Rows, count: int = 200_000) -> float:
-    """Pearson's test of the responses to so many records of each input."""
+    """Pearson's test of the responses to `count` records of each input."""
     cells = np.repeat(np.arange(len(rows)), count)
     places = output_of(randomizer, randomizer.respond(Confidential(cells, randomizer)).value)
     observed = np.zeros((len(rows), len(rows[0])))
@@ -154,10 +155,10 @@ def _p_value(randomizer: CalibratedRandomizer, rows: Rows, count: int = 200_000)
 
 
 @pytest.mark.parametrize("lies", [False, True], ids=["mostly true", "mostly lies"])
-def test_more_lies_than_truth_are_drawn_exactly_too(
+def test_false_labels_may_be_more_likely_than_the_true_one(
     lies: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A probability of the truth below 1/k gives a table with epsilon ln(lie/truth)."""
+    """A true label with a probability below 1/k gives epsilon ln(q/p), with exact responses."""
     truth = Fraction(1, 20) if lies else Fraction(1, 2)
     randomizer = LOCAL_MECHANISMS[1].calibrate_and_verify(
         RandomizerRequest(labels(4), probability=truth)
@@ -171,18 +172,18 @@ def test_more_lies_than_truth_are_drawn_exactly_too(
 
 
 class TestTwoFairCoins:
-    """The textbook: the first coin decides whether the second one answers."""
+    """The textbook survey: the first coin decides whether the second one answers."""
 
     @pytest.mark.parametrize("truth", [Fraction(3, 4), Fraction(1, 4)], ids=str)
     def test_epsilon_is_the_logarithm_of_three(self, truth: Fraction) -> None:
-        """Truth with probability 3/4, or 1/4, is ln 3, rounded up in the twelfth digit."""
+        """The probabilities 3/4 and 1/4 give ln 3, rounded up in the twelfth digit."""
         randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(
             RandomizerRequest(labels(2), probability=truth)
         )
         assert log(3) <= randomizer.loss.epsilon <= log(3) * (1 + 1e-11)
 
     def test_a_million_responses_are_true_in_three_of_four(self, stream: Stream) -> None:
-        """10^6 responses of one truth match 3/4 and 1/4."""
+        """10^6 responses of each label match 3/4 and 1/4."""
         randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(
             RandomizerRequest(labels(2), probability=Fraction(3, 4))
         )
@@ -219,10 +220,8 @@ class TestTwoFairCoins:
     ],
     ids=["three labels for a coin", "a fair coin", "one label", "even odds"],
 )
-def test_what_cannot_be_randomized_is_refused_in_words(
-    place: int, wanted: RandomizerRequest
-) -> None:
-    """One label, three labels for a coin, and even odds are refused, with a reason and a hint."""
+def test_impossible_requests_are_refused_with_a_hint(place: int, wanted: RandomizerRequest) -> None:
+    """One label, three labels for a coin, and equal probabilities are refused, with a hint."""
     with pytest.raises(RandomizerError) as refused:
         LOCAL_MECHANISMS[place].calibrate_and_verify(wanted)
 
@@ -241,7 +240,7 @@ def test_worst_ratio_agrees_with_all_pairs() -> None:
 
 
 def test_an_output_that_one_input_never_gives_is_infinite() -> None:
-    """Zero under one input and not under another is an infinite ratio; zero under all is not."""
+    """Zero for one input only is an infinite ratio; zero for all inputs is not."""
     half, third = Fraction(1, 2), Fraction(1, 3)
     zero = Fraction(0)
     assert worst_ratio([[half, half, zero], [third, third, third]]).epsilon is None

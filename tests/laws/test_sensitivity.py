@@ -1,4 +1,4 @@
-"""The one audited table, against every small unit and every neighbour."""
+"""The audited table of sensitivities, against every small unit and every neighbor."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def contributions(contribution: RowContribution, unit: Unit, cells: int) -> set[
 def _sums(
     touched: tuple[int, ...], counts: tuple[int, ...], values: range, cells: int
 ) -> Iterator[tuple[int, ...]]:
-    """Sums over the touched cells, for every choice of values of the rows there."""
+    """The sums of the touched cells, for every choice of values of their rows."""
     totals = [
         {sum(rows) for rows in combinations_with_replacement(values, count)} for count in counts
     ]
@@ -55,7 +55,7 @@ def _sums(
 def worst(
     contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int
 ) -> Sensitivity:
-    """The greatest change in each norm over all pairs of neighbours."""
+    """The greatest change in each norm over all pairs of neighbors."""
     vectors = contributions(contribution, unit, cells)
     others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
     changes = {
@@ -74,10 +74,10 @@ def worst(
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("cells", [1, 2, 3])
 @pytest.mark.parametrize("low_high", CONTRIBUTIONS)
-def test_a_row_moves_an_answer_exactly_as_far_as_the_table_says(
+def test_the_table_for_rows_is_reached_and_never_exceeded(
     neighbors: Neighbors, cells: int, low_high: tuple[int, int]
 ) -> None:
-    """No neighbour exceeds the table for rows, and some neighbour reaches it in each norm."""
+    """No neighbor exceeds the table for rows, and some neighbor reaches it in each norm."""
     contribution = RowContribution(*low_high)
     claimed = sensitivity(contribution, neighbors, RowUnit(), cells)
     found = worst(contribution, neighbors, RowUnit(), cells)
@@ -109,7 +109,7 @@ LIMITS = [
         if cells is not None or min(groups, rows) <= 2
     ],
 )
-def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
+def test_the_table_for_persons_is_reached_and_never_exceeded(
     neighbors: Neighbors,
     low_high: tuple[int, int],
     cells: int | None,
@@ -117,10 +117,11 @@ def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
     groups: int,
     rows: int,
 ) -> None:
-    """No person within the limits exceeds the table; some reach it where cells suffice.
+    """No person within the limits exceeds the table; some reach it if there are enough cells.
 
-    When people are exchanged, each needs cells that the other has not; with fewer, the
-    table may say more than a unit can do. Any number of cells is as many as that.
+    If persons are exchanged, each needs cells that the other does not have. With fewer cells, the
+    table may state more than a unit can change. An unknown number of cells is tested as that
+    number.
     """
     contribution = RowContribution(*low_high)
     unit = PersonUnit("id", per_cell, groups, rows)
@@ -137,7 +138,7 @@ def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
 
 
 def test_textbook_salaries() -> None:
-    """A total of salaries in [20k, 200k] moves by 200k unbounded and 180k bounded."""
+    """A total of salaries in [20k, 200k] changes by 200k unbounded and by 180k bounded."""
     salaries = RowContribution(20_000, 200_000)
 
     assert sensitivity(salaries, Neighbors.ADD_REMOVE, RowUnit(), 1).l1 == 200_000
@@ -145,7 +146,7 @@ def test_textbook_salaries() -> None:
 
 
 def test_textbook_histogram() -> None:
-    """An age histogram has L1 1 and 2, and L2 1 and sqrt 2."""
+    """An age histogram has L1 1 (unbounded) and 2 (bounded), and L2 1 and sqrt(2)."""
     one = RowContribution(0, 1)
     added = sensitivity(one, Neighbors.ADD_REMOVE, RowUnit(), 10)
     changed = sensitivity(one, Neighbors.CHANGE_ONE, RowUnit(), 10)
@@ -169,7 +170,7 @@ def readability_vectors(columns: int, rows: int, *, with_rows: bool) -> set[tupl
 @pytest.mark.parametrize("columns", [0, 1, 2, 3])
 @pytest.mark.parametrize("rows", [None, 1, 2, 3])
 @pytest.mark.parametrize("neighbors", Neighbors)
-def test_quality_counts_move_exactly_as_far_as_their_table_says(
+def test_the_table_of_quality_counts_is_reached_and_never_exceeded(
     neighbors: Neighbors, rows: int | None, columns: int, with_rows: bool
 ) -> None:
     """No unit exceeds the table of quality counts, and some unit reaches it in each norm."""

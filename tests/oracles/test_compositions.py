@@ -107,19 +107,19 @@ def test_the_infimum_over_orders_is_found() -> None:
 
 
 def answers(epsilon: Fraction, delta: Fraction, times: int) -> dict[Guarantee, int]:
-    """A number of answers of the same loss."""
+    """`times` answers with the same loss."""
     return {Guarantee(Loss(epsilon, delta), epsilon**2 / 2, ()): times}
 
 
 def test_strong_composition_of_many_small_losses() -> None:
-    """700 answers of 2^-9 at a slack of 2^-25 (DPL)."""
+    """700 answers of 2^-9 at an additional delta of 2^-25 (DPL)."""
     known = 0.27832280615743646366122002955588987576913442137093
     found = float(strong_composition(Counter({Fraction(1, 512): 700}), Fraction(1, 2**25)))
     assert known * (1 - FLOATS) <= found <= known * ABOVE
 
 
-def test_the_optimal_bound_keeps_to_its_points() -> None:
-    """Thirty answers of (1, 0.001) at 0.06 and 0.1 cost 22 and 20 at most (DPA)."""
+def test_the_optimal_bound_has_known_points() -> None:
+    """Thirty answers of (1, 0.001) at 0.06 and 0.1 cost at most 22 and 20 (DPA)."""
     for delta, known in (("0.06", 22), ("0.1", 20)):
         bound = AdvancedComposition().bound(
             answers(Fraction(1), Fraction("0.001"), 30), Fraction(delta)
@@ -149,7 +149,7 @@ EQUAL = [
 
 @pytest.mark.parametrize(("epsilon", "times", "delta"), EQUAL)
 def test_the_optimal_bound_is_optimal(epsilon: str, times: int, delta: str) -> None:
-    """The stated epsilon has the allowed delta, and a slightly smaller one has not (KOV)."""
+    """The stated epsilon has the allowed delta, and a slightly smaller one does not (KOV)."""
     with mpmath.workdps(60):
         e, allowed = mpmath.mpf(epsilon), mpmath.mpf(delta)
 
@@ -228,7 +228,7 @@ COMPOSED = [  # mechanism, scale over change, times, delta, epsilon: DPA
 def test_composed_losses(
     kind: str, scale: float, times: int, delta: str, known: float, within: float
 ) -> None:
-    """Noise that the library finds for an epsilon has that epsilon in composition."""
+    """Noise that the library calibrates to an epsilon has that epsilon in composition."""
     moved = Sensitivity(1, FINE, FINE**2, FINE)
     mechanism = Gaussian() if kind == "gaussian" else Laplace()
     noise = mechanism.distribution(Fraction(scale) * FINE)
@@ -238,15 +238,15 @@ def test_composed_losses(
 
 
 def test_discrete_laplace_composed() -> None:
-    """Twenty counts of noise exp(-0.073 |k|) are (1, 0.0001)-private together (DPA)."""
+    """Twenty counts with noise exp(-0.073 |k|) are together (1, 0.0001)-private (DPA)."""
     moved = Sensitivity(1, 1, 1, 1)
     each = Laplace().guarantee(DiscreteLaplace(1 / Fraction("0.073")), moved, Loss(Fraction(20)))
     found = float(PldComposition().bound({each: 20}, Fraction("0.0001")).loss.epsilon)
     assert 0.98 <= found <= 1.02
 
 
-def test_a_hundred_of_each_cost_nearly_what_they_must() -> None:
-    """100 Laplace and 100 Gaussian answers of epsilon 0.1: zcdp is within 15 % of pld."""
+def test_zcdp_is_close_to_pld_for_many_answers() -> None:
+    """For 100 Laplace and 100 Gaussian answers of epsilon 0.1, zcdp is within 15% of pld."""
     from dpcli.privacy.accounting.zcdp import ZcdpComposition
 
     moved, each = Sensitivity(1, 1, 1, 1), {}

@@ -1,6 +1,6 @@
-"""Against OpenDP, which the extra `oracles` installs: thresholds and errors.
+"""Thresholds and errors against OpenDP, which the extra `oracles` installs.
 
-Its table API needs an extra; the same measurements are built from its own parts.
+Its table API needs another extra, so the same measurements are built from its parts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COUNTS = Fraction(1, 10**5), Fraction(1, 10**9)
 
 
 def counting(scale: float, threshold: int) -> Any:
-    """OpenDP's measurement that shows the groups whose noisy count is large enough."""
+    """The measurement of OpenDP that releases groups whose noisy count is large enough."""
     return dp.m.make_laplace_threshold(
         dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int)),
         dp.l01inf_distance(dp.absolute_distance(T=int)),
@@ -47,13 +47,13 @@ def counting(scale: float, threshold: int) -> Any:
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("scale", [1, 2, 7, 40])
 @pytest.mark.parametrize("delta", COUNTS)
-def test_thresholds_are_those_of_opendp_one_step_safer(
+def test_thresholds_exceed_those_of_opendp_by_one(
     groups: int, most: int, scale: int, delta: Fraction
 ) -> None:
-    """Our threshold is the least that OpenDP accounts for, and one.
+    """Our threshold is the least that OpenDP accounts for, plus one.
 
-    OpenDP 0.16 shows a count that equals the threshold, and accounts for larger ones
-    only: see the next test.
+    OpenDP 0.16 releases a count that equals the threshold, but accounts for larger counts only: see
+    the next test.
     """
     alone = Sensitivity(l0=groups, l1=groups * most, l2_squared=groups * most**2, linf=most)
     ours = threshold_for_delta(DiscreteLaplace(Fraction(scale)), alone, delta).threshold
@@ -66,7 +66,7 @@ def test_thresholds_are_those_of_opendp_one_step_safer(
 
 
 def test_a_single_count_passes_opendp_as_often_as_our_tail_says() -> None:
-    """The chance that a count of one reaches the threshold is ours, not the one claimed."""
+    """The probability that a count of one reaches the threshold is ours, not the claimed one."""
     measurement, runs = counting(1.0, 4), 20_000
     shown = sum(bool(measurement({"a": 1})) for _ in range(runs)) / runs
     ours = float(DiscreteLaplace(Fraction(1)).tail_bound(3))
@@ -80,10 +80,10 @@ def test_a_single_count_passes_opendp_as_often_as_our_tail_says() -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 2), Fraction(1)])
 @pytest.mark.parametrize("groups", [1, 3])
 def test_thresholds_approach_those_of_continuous_noise(epsilon: Fraction, groups: int) -> None:
-    """Google's formula, linf - scale ln(2 delta/l0), is met but for the whole numbers.
+    """Our threshold is that of Google's formula, linf - scale ln(2 delta/l0), up to rounding.
 
-    Noise that is rounded reaches half a step farther, and so does the threshold, which
-    is then the next whole number.
+    Rounded noise reaches half a step farther, and so does the threshold, which is then the next
+    whole number.
     """
     delta, scale = Fraction(1, 10**6), groups / epsilon
     alone = Sensitivity(l0=groups, l1=groups, l2_squared=groups, linf=1)
@@ -114,7 +114,7 @@ statistics:
 
 
 def plan_of(folder: Path) -> Plan:
-    """Three statistics of the sample, of people with eleven rows at most."""
+    """Three statistics of the sample, about people with at most eleven rows."""
     path = folder / "spec.yaml"
     path.write_text(SPEC, encoding="utf-8")
     return make_plan(read_central_spec(path))
@@ -123,7 +123,7 @@ def plan_of(folder: Path) -> Plan:
 def released_by_opendp(
     counts: list[int], sums: list[int], rows: int, upper: int
 ) -> list[list[float]]:
-    """What OpenDP releases: counts, sums, and means from half of epsilon each."""
+    """Answers of OpenDP: counts, sums, and means with half of epsilon for each part."""
 
     def noisy(values: list[int], scale: float) -> list[float]:
         space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)

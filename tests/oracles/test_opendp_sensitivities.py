@@ -49,7 +49,7 @@ def parts(
     unit: str = "",
     epsilon: str = "1",
 ) -> tuple[PlannedQuery, ...]:
-    """The planned queries of a statistic, of users with at most `rows` rows, or of rows."""
+    """The planned queries of a statistic, for users with at most `rows` rows or for rows."""
     unit = unit or ("row" if rows is None else f"{{column: id, max_rows: {rows}}}")
     text = SPEC.format(
         unit=unit,
@@ -64,25 +64,25 @@ def parts(
 
 
 def l1(fields: str, **given: Any) -> Fraction:
-    """The L1 sensitivity of a statistic that asks a single query."""
+    """The L1 sensitivity of a statistic with a single query."""
     (part,) = parts(fields, **given)
     return part.l1
 
 
 def domain(of: Any, size: int | None = None) -> tuple[Any, Any]:
-    """OpenDP's vectors of values, of a known size or any, at a symmetric distance."""
+    """The domain of vectors of values in OpenDP, of a known size or any."""
     return dp.vector_domain(of, size=size), dp.symmetric_distance()
 
 
 def summed(low: int, high: int, distance: int, size: int | None = None) -> int:
-    """By how much OpenDP's sum of values within bounds can change."""
+    """How far the sum of OpenDP can change, for values within bounds."""
     values = dp.atom_domain(bounds=(low, high), T="i64")
     found: int = dp.t.make_sum(*domain(values, size)).map(distance)
     return found
 
 
 def counted(distance: int, metric: str) -> float:
-    """By how much OpenDP's counts of three categories can change."""
+    """How far the counts of OpenDP can change, for three categories."""
     counts = dp.t.make_count_by_categories(
         *domain(dp.atom_domain(T=str)), SEXES, null_category=False, MO=metric
     )
@@ -93,7 +93,7 @@ def counted(distance: int, metric: str) -> float:
 @pytest.mark.parametrize("rows", [None, 1, 3, 40])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_sums_under_add_remove_are_opendp_s(bounds: tuple[int, int], rows: int | None) -> None:
-    """Rows and users who come or go change totals, grouped or not, as OpenDP says."""
+    """Added and removed rows and users change totals and groups as OpenDP states."""
     theirs = summed(*bounds, distance=rows or 1)
 
     for by in ("", ", by: [sex]"):
@@ -102,7 +102,7 @@ def test_sums_under_add_remove_are_opendp_s(bounds: tuple[int, int], rows: int |
 
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_sums_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int]) -> None:
-    """A row that is changed moves a total by the width of its bounds."""
+    """A replaced row changes a total by the width of its bounds."""
     ours = l1("statistic: sum, column: age", neighbors="change-one", bounds=bounds)
 
     assert ours == summed(*bounds, distance=2, size=ROWS)
@@ -111,10 +111,10 @@ def test_sums_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int]) ->
 @pytest.mark.parametrize("rows", [1, 3, 40])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_sums_under_change_one_are_at_most_opendp_s(bounds: tuple[int, int], rows: int) -> None:
-    """Users who take another's place change groups as OpenDP says, and one total by less.
+    """Exchanged users change groups as OpenDP states, and one total by less.
 
-    OpenDP removes one user and adds another. In a single total these changes partly cancel,
-    unless one user's values are as far below zero as the other's are above.
+    OpenDP removes one user and adds another. In a single total these changes partly cancel, unless
+    the values of one user are as far below zero as those of the other are above.
     """
     given: Any = {"neighbors": "change-one", "rows": rows, "bounds": bounds}
     theirs = summed(*bounds, distance=2 * rows)
@@ -139,7 +139,7 @@ def test_clamped_totals_of_users_are_opendp_s(limits: tuple[int, int], neighbors
 
 @pytest.mark.parametrize("rows", [None, 1, 3])
 def test_counts_are_opendp_s(rows: int | None) -> None:
-    """As many rows as come or go; OpenDP does not use that a changed row leaves their number."""
+    """Counts change by the number of rows; OpenDP ignores that a replaced row keeps it."""
     count = dp.t.make_count(*domain(dp.atom_domain(T=str), ROWS))
 
     assert l1("statistic: count", rows=rows) == count.map(rows or 1)
@@ -149,10 +149,10 @@ def test_counts_are_opendp_s(rows: int | None) -> None:
 @pytest.mark.parametrize("rows", [None, 1, 3])
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
 def test_histograms_are_opendp_s(neighbors: str, rows: int | None) -> None:
-    """Categories change as OpenDP says in L1, and in every norm where rows come or go.
+    """L1 is that of OpenDP, and so is every norm if rows are added or removed.
 
-    Where rows are changed, it does not use that two of them lie in different categories or
-    cancel, nor that there are only three.
+    If rows are replaced, OpenDP does not use that two of them lie in different categories or
+    cancel, nor that there are only three categories.
     """
     (part,) = parts("statistic: histogram, column: sex", neighbors=neighbors, rows=rows)
     distance = (rows or 1) * (1 if neighbors == "add-remove" else 2)
@@ -170,8 +170,8 @@ def test_histograms_are_opendp_s(neighbors: str, rows: int | None) -> None:
         assert changed.l2_squared == counted(distance, "L2Distance<f64>") ** 2 / 2
 
 
-def test_limits_on_groups_lower_what_opendp_says() -> None:
-    """OpenDP's vectors know no limits on groups: the same in L1, less in every other norm."""
+def test_limits_on_groups_lower_the_norms_of_opendp() -> None:
+    """OpenDP has no limits on groups: L1 is equal, and every other norm is lower here."""
     (part,) = parts("statistic: histogram, column: sex", unit=SPREAD)
     by_key = dp.t.make_count_by(*domain(dp.atom_domain(T=str)))
 
@@ -182,7 +182,7 @@ def test_limits_on_groups_lower_what_opendp_says() -> None:
 
 @pytest.mark.parametrize("rows", [None, 1, 3])
 def test_numbers_of_distinct_values_are_opendp_s(rows: int | None) -> None:
-    """Rows that come or go bring or take as many values at most, also in exchange."""
+    """Rows add or remove at most as many distinct values, also if they are exchanged."""
     distinct = dp.t.make_count_distinct(*domain(dp.atom_domain(T=str)))
     fields = "statistic: count_distinct, column: age"
 
@@ -194,7 +194,7 @@ def test_numbers_of_distinct_values_are_opendp_s(rows: int | None) -> None:
 @pytest.mark.parametrize("rows", [None, 3])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_means_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | None) -> None:
-    """The centered sum and the count change as OpenDP's sum and count of the same values."""
+    """The centered sum and the count change as the sum and the count of OpenDP."""
     total, count = parts("statistic: mean, column: age", rows=rows, bounds=bounds)
     center = (bounds[0] + bounds[1]) // 2
     distance = rows or 1
@@ -206,7 +206,7 @@ def test_means_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | No
 @pytest.mark.parametrize("size", [10, 1000])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_means_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int], size: int) -> None:
-    """(U - L) / n, to which OpenDP adds what its floating-point sum may round."""
+    """(U - L) / n, to which OpenDP adds the rounding error of its floating-point sum."""
     values = dp.atom_domain(bounds=tuple(map(float, bounds)))
     theirs = dp.t.make_mean(*domain(values, size)).map(2)
     total, count = parts("statistic: mean, column: age", neighbors="change-one", bounds=bounds)
@@ -218,10 +218,10 @@ def test_means_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int], s
 @pytest.mark.parametrize("rows", [None, 3])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_moments_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | None) -> None:
-    """Every product of centered columns changes as OpenDP's sum of a value in its range.
+    """Every product of centered columns changes as a sum of values in its range.
 
-    The ranges are found here from all products that there are; squares are taken from the
-    middle of theirs, rounded down.
+    The ranges are computed here from all possible products. Squares are centered in the middle of
+    their range, rounded down.
     """
     planned = parts("statistic: covariance, columns: [age, pay]", rows=rows, bounds=bounds)
     spans = {"age": bounds, "pay": (-50, 1000)}
@@ -243,7 +243,7 @@ def test_moments_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | 
 @pytest.mark.parametrize("quantile", ["0.5", "0.25", "0.125", "0.75", "0.01", "0.3", "0.99"])
 @pytest.mark.parametrize("rows", [None, 3])
 def test_quantile_scores_are_opendp_s(quantile: str, rows: int | None) -> None:
-    """The difference of two scores changes by twice what OpenDP says of one score, in rows.
+    """The difference of two scores changes by twice the sensitivity of one score in OpenDP.
 
     OpenDP counts in its own parts of a row: in quarters for 0.25, ten-thousandths for 0.3.
     """
@@ -261,7 +261,7 @@ def test_quantile_scores_are_opendp_s(quantile: str, rows: int | None) -> None:
 
 @pytest.mark.parametrize("quantile", ["0.5", "0.25", "0.125", "0.75"])
 def test_quantile_scores_of_a_known_number_of_rows_are_opendp_s(quantile: str) -> None:
-    """A row that is changed counts on one side of a candidate instead of the other."""
+    """A replaced row counts on the other side of a candidate."""
     scores = dp.t.make_quantile_score_candidates(
         *domain(dp.atom_domain(T=int), ROWS), [0, 50, 100], alpha=float(quantile)
     )
@@ -284,7 +284,7 @@ def test_tables_are_opendp_s_one_by_one(rows: int | None) -> None:
 @pytest.mark.parametrize("rows", [None, 3])
 @pytest.mark.parametrize("epsilon", ["0.1", "0.7", "1"])
 def test_opendp_charges_no_less_for_our_noise(epsilon: str, rows: int | None) -> None:
-    """With the scale of the plan, OpenDP's measurement has our epsilon, rounded up."""
+    """With the scale of the plan, the measurement of OpenDP has our epsilon, rounded up."""
     (part,) = parts("statistic: sum, column: age", rows=rows, epsilon=epsilon)
     bounded = dp.atom_domain(bounds=(0, 110), T="i64")
     total = dp.t.make_sum(*domain(bounded))

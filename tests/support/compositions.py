@@ -1,4 +1,4 @@
-"""What mechanisms really reveal, by brute force over their outputs."""
+"""The exact losses of mechanisms, by brute force over their outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAR = 60
 
 
 def shifts(moved: Sensitivity) -> Iterator[tuple[int, ...]]:
-    """Every way in which a neighbour may change an answer, signs aside."""
+    """Every change of an answer that a neighbor can make, without signs."""
     for vector in product(range(moved.linf + 1), repeat=moved.l0):
         size, square = sum(vector), sum(value**2 for value in vector)
         if 0 < size <= moved.l1 and square <= moved.l2_squared and list(vector) == sorted(vector):
@@ -30,7 +30,7 @@ def shifts(moved: Sensitivity) -> Iterator[tuple[int, ...]]:
 
 
 def outcomes(mechanism: Mechanism, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
-    """The losses of an answer, for every way in which a neighbour may change it."""
+    """The losses of an answer, for every change that a neighbor can make."""
     if isinstance(mechanism, SelectionMechanism):
         yield from _choices(mechanism, noise, moved)
         return
@@ -43,7 +43,7 @@ def outcomes(mechanism: Mechanism, noise: Noise, moved: Sensitivity) -> Iterator
 
 
 def _shifted(noise: Noise, shift: int) -> Losses:
-    """The losses of noise against the same noise moved."""
+    """The losses of noise against the same noise shifted."""
     scale = float(noise.scale)
     reach = int(FAR * scale) + shift
     places = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -55,7 +55,7 @@ def _shifted(noise: Noise, shift: int) -> Losses:
 
 
 def _choices(mechanism: SelectionMechanism, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
-    """The losses of choosing among three candidates, in each of some groups."""
+    """The losses of a choice among three candidates, in each of some groups."""
     groups = list(_one_choice(mechanism, noise, moved.linf))
     if moved.l0 == 1:
         yield from groups
@@ -86,7 +86,7 @@ def _chosen(mechanism: SelectionMechanism, noise: Noise, scores: Sequence[int]) 
 
 
 def composed(one: Losses, other: Losses) -> Losses:
-    """The losses of both answers; what is all but impossible is left out."""
+    """The losses of both answers, without nearly impossible ones."""
     losses = (one[0][:, None] + other[0][None, :]).ravel()
     weights = (one[1][:, None] * other[1][None, :]).ravel()
     # On a grid, rounded down: what comes out is never more than the truth.
@@ -99,7 +99,7 @@ def composed(one: Losses, other: Losses) -> Losses:
 
 
 def renyi(losses: Losses, order: float) -> float:
-    """The Renyi divergence of that order."""
+    """The Renyi divergence of this order."""
     size, weight = losses
     most = float(size.max())
     total = float((weight * np.exp((order - 1) * (size - most))).sum())
@@ -125,5 +125,5 @@ def epsilon_at(losses: Losses, delta: float) -> float:
 
 
 def mean_loss(losses: Losses) -> float:
-    """The mean of the loss: the limit of Renyi divergences at order one."""
+    """The mean of the loss, which is the limit of Renyi divergences at order one."""
     return float((losses[0] * losses[1]).sum())

@@ -1,4 +1,4 @@
-"""Mechanisms as the tests use them: one answer at a time."""
+"""Mechanisms as tests use them: one answer at a time."""
 
 from __future__ import annotations
 

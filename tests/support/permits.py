@@ -1,4 +1,4 @@
-"""Noise without a charge: what no command draws."""
+"""A permit without a charge, for tests only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpcli.privacy.permit import NoisePermit
 
 
 def free_permit() -> NoisePermit:
-    """Lets mechanisms answer everything, at any time."""
+    """A permit for every answer, at any time."""
 
     def rule(_event: MechanismEvent, _relation: Relation, _exact: Confidential[Any]) -> None:
         """Nothing is refused."""

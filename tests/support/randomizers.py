@@ -1,4 +1,4 @@
-"""Channels of every registered randomizer, and their tables written down anew."""
+"""Randomizers of every local mechanism, and their tables, computed independently."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Rows = list[list[Fraction]]
 
 
 def labels(count: int) -> CategoryColumn:
-    """A column of so many labels."""
+    """A column with `count` labels."""
     return CategoryColumn("x", "category", tuple((f"l{i}", f"l{i}") for i in range(count)), 0)
 
 
@@ -47,7 +47,7 @@ TABLE = ProbabilityTable(
 def request_for(
     mechanism: LocalMechanism, epsilon: Fraction, categories: int
 ) -> RandomizerRequest | None:
-    """What a randomizer is asked in tests, if it can be asked with that many labels."""
+    """A request for a mechanism with `categories` labels; None if it cannot take as many."""
     if mechanism.numeric:
         column = NumericColumn("x", "number", Fraction(1, 2), (-3, 2 * categories), 0)
         delta = Fraction("1e-6") if mechanism.needs_delta else Fraction(0)
@@ -60,7 +60,7 @@ def request_for(
 
 
 def randomizers(*, discrete: bool) -> Iterator[tuple[str, CalibratedRandomizer, Fraction]]:
-    """Channels of all randomizers over labels, or over numbers; and the epsilon asked for."""
+    """Randomizers of all mechanisms for labels or for numbers, with name and epsilon."""
     for mechanism in LOCAL_MECHANISMS:
         for epsilon, categories in product(EPSILONS, (2, 3, 5)):
             if mechanism.name == "gaussian" and not Fraction("0.1") <= epsilon <= 3:
@@ -74,7 +74,7 @@ def randomizers(*, discrete: bool) -> Iterator[tuple[str, CalibratedRandomizer, 
 
 
 def table_of(randomizer: CalibratedRandomizer) -> Rows:
-    """The probabilities of every output for every input, from the words of its docstring."""
+    """The probabilities of every output for every input, as the docstring states them."""
     match randomizer:
         case KaryRandomizer(categories=k, p=p, q=q):
             return [[p if i == j else q for j in range(k)] for i in range(k)]
@@ -96,7 +96,7 @@ def _bits(bits: tuple[int, ...], true: int, raised: Fraction) -> Fraction:
 
 
 def output_of(randomizer: CalibratedRandomizer, columns: Sequence[Any]) -> NDArray[np.int64]:
-    """Responses as places in the table of the channel."""
+    """Responses as indexes of columns in the table."""
     arrays = [np.asarray(column, np.int64) for column in columns]
     if isinstance(randomizer, UnaryEncodingRandomizer):
         places = np.zeros_like(arrays[0])

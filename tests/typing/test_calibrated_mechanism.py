@@ -1,7 +1,7 @@
-"""Ways around the mechanisms that do not type-check; most fail at run time as well.
+"""Ways around the mechanisms that do not type-check; most raise at run time as well.
 
-Each `type: ignore` names an error that mypy finds; mypy reports one that is not needed, so every
-line here is known to be refused.
+Each `type: ignore` names an error that mypy finds. mypy reports an ignore without an error, so
+every line here is known to be refused.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TINY = DiscreteLaplace(Fraction(1, 1000))
 SEALED: Confidential[Cells] = Confidential(integer_array([7]), FITTED.query, RELATION.unit)
 
 
-def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
-    """Its constructor takes nothing that there is."""
+def test_only_calibrate_makes_a_calibrated_mechanism() -> None:
+    """No argument of the constructor exists."""
     with pytest.raises(TypeError, match="only `calibrate`"):
         CalibratedMechanism(TINY)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -45,8 +45,8 @@ def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
         CalibratedMechanism(noise=TINY)  # type: ignore[call-arg]
 
 
-def test_no_one_else_issues_a_permit() -> None:
-    """Its constructor takes nothing that there is, and no answer is given without one."""
+def test_only_issuers_make_a_permit() -> None:
+    """No argument of the constructor exists, and no answer is given without a permit."""
     with pytest.raises(TypeError, match="only an open charge"):
         NoisePermit(lambda *_: None)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -56,7 +56,7 @@ def test_no_one_else_issues_a_permit() -> None:
 
 
 def test_a_calibrated_mechanism_does_not_change() -> None:
-    """Neither its noise, nor what the noise is made of, nor its methods."""
+    """Its noise, the parts of the noise and its methods cannot be replaced."""
     with pytest.raises(FrozenInstanceError):
         FITTED.noise = TINY  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError):
@@ -71,31 +71,31 @@ def test_sealed_types_have_no_other_kinds() -> None:
     with pytest.raises(TypeError):
 
         class Open(Confidential[int]):  # type: ignore[misc]
-            """Sealed, but for a method of its own."""
+            """A confidential value with an additional method."""
 
     with pytest.raises(TypeError):
 
         class Quiet(CalibratedMechanism):  # type: ignore[misc]
-            """Calibrated, but for the noise."""
+            """A calibrated mechanism with other noise."""
 
     with pytest.raises(TypeError):
 
         class Free(NoisePermit):  # type: ignore[misc]
-            """A permit, but for its rule."""
+            """A permit with another rule."""
 
     with pytest.raises(TypeError):
 
         class Real(SyntheticDataset):  # type: ignore[misc]
-            """Synthetic, but for the rows."""
+            """A synthetic dataset with other rows."""
 
 
 def test_the_sealed_value_has_no_name() -> None:
-    """Not from outside, and not from another class of the same name."""
+    """It has no name outside its class, nor in another class of the same name."""
     with pytest.raises(AttributeError):
         print(SEALED.__sealed)  # type: ignore[attr-defined]
 
     class Other:
-        """What it would read has a name that only reflection knows."""
+        """A class that tries to read the value by the name of its own class."""
 
         def peek(self, sealed: Confidential[Cells]) -> object:
             return sealed.__sealed  # type: ignore[attr-defined]
@@ -105,13 +105,13 @@ def test_the_sealed_value_has_no_name() -> None:
 
 
 def never() -> None:
-    """What would work at run time, as in any Python, is refused by the types alone."""
+    """Code that works at run time, as in any Python, but that the types refuse."""
 
     def silent(self: DiscreteLaplace, count: int, *, many: bool = False) -> NoiseSamples:
         return [0] * count
 
     class Silent(DiscreteLaplace):  # type: ignore[misc]
-        """Noise without any."""
+        """Noise that is always zero."""
 
     DiscreteLaplace.sample = silent  # type: ignore[method-assign]
     noise.NOISES = (Silent,)  # type: ignore[misc]

@@ -1,1 +1,1 @@
-"""Laws of mechanisms, and their known answers."""
+"""Mechanisms, their known answers, and ways around them."""

@@ -45,7 +45,7 @@ GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT, RE
 SEALED: Confidential[Cells] = Confidential(integer_array([7]), SUM, RELATION.unit)
 
 
-def fitted(
+def calibrated(
     mechanism: Mechanism, target: Loss = ONE, relation: Relation = RELATION
 ) -> CalibratedMechanism:
     """A mechanism that is calibrated for a count."""
@@ -55,7 +55,7 @@ def fitted(
 
 @dataclass(frozen=True)
 class Silent(Noise):
-    """Noise that states what Laplace noise does, and draws none."""
+    """Noise with the stated properties of Laplace noise, but always zero."""
 
     kind = "laplace"
     dominating_pair = LaplacePair
@@ -65,23 +65,23 @@ class Silent(Noise):
         return [0] * count
 
     def positive_tail(self, least: int) -> float:
-        """As of Laplace noise."""
+        """That of Laplace noise."""
         return DiscreteLaplace(self.scale).positive_tail(least)
 
 
 class Quiet(PureMechanism, AdditiveMechanism):
-    """A mechanism that adds such noise."""
+    """A mechanism with such noise."""
 
     name = "laplace"
     distribution = Silent
 
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
-        """As of Laplace noise."""
+        """That of Laplace noise."""
         return Laplace().zcdp_rho(noise, sensitivity)
 
 
 class Lying(Laplace):
-    """A registered mechanism whose noises are another matter; set in each test."""
+    """A registered mechanism that returns other noises, which each test sets."""
 
     noises: tuple[Noise, ...] = ()
 
@@ -92,23 +92,23 @@ class Lying(Laplace):
         shares: Sequence[Fraction],
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Those that were set."""
+        """The noises that were set."""
         return list(self.noises)
 
 
 def test_only_a_registered_mechanism_is_calibrated() -> None:
-    """A subclass of one inherits its claims, but not its noise."""
+    """A subclass of a registered mechanism inherits its claims, but not its noise."""
     with pytest.raises(TypeError, match="only a registered mechanism"):
-        fitted(Quiet())
+        calibrated(Quiet())
     with pytest.raises(TypeError, match="only a registered mechanism"):
-        fitted(Mock(spec=Laplace))
+        calibrated(Mock(spec=Laplace))
 
 
 def test_only_registered_noise_is_calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registered mechanism with a distribution of its own is refused."""
+    """A registered mechanism with its own distribution is refused."""
     monkeypatch.setattr(mechanisms, "MECHANISMS", (Quiet(),))
     with pytest.raises(ValueError, match="needs a positive scale"):
-        fitted(Quiet())
+        calibrated(Quiet())
 
 
 @pytest.mark.parametrize(
@@ -116,26 +116,26 @@ def test_only_registered_noise_is_calibrated(monkeypatch: pytest.MonkeyPatch) ->
     [DiscreteGaussian(Fraction(9)), DiscreteLaplace(Fraction(1, 2)), DiscreteLaplace(Fraction(-9))],
     ids=str,
 )
-def test_noise_is_not_believed(noise: Noise, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another distribution, too little of it and a negative scale are refused."""
+def test_noise_is_not_trusted(noise: Noise, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another distribution, too little noise and a negative scale are refused."""
     monkeypatch.setattr(mechanisms, "MECHANISMS", (Lying(),))
     monkeypatch.setattr(Lying, "noises", (noise,))
     with pytest.raises((ValueError, CalibrationError)):
-        fitted(Lying())
+        calibrated(Lying())
 
 
 class Lie(Fraction):
-    """A number that is as large or as small as it is convenient."""
+    """A number whose comparisons are always true."""
 
     def __le__(self, other: object) -> bool:
         return True
 
 
 def test_numbers_compare_as_numbers_do() -> None:
-    """A number, a share or a target of a type of its own could call any noise enough."""
+    """Numbers, weights and targets of another type could accept any noise."""
 
     class Generous(Loss):
-        """A target that everything meets."""
+        """A target that everything is within."""
 
     for target in (Generous(Fraction(1)), ONE):
         with pytest.raises(TypeError, match=r"other kinds|plain fraction"):
@@ -169,11 +169,11 @@ def test_a_calibrated_mechanism_is_not_copied_with_other_noise(
 ) -> None:
     """Copies, pickles, replaced fields and assignments are refused."""
     with pytest.raises((TypeError, AttributeError)):
-        way(fitted(Laplace()))
+        way(calibrated(Laplace()))
 
 
 def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
-    """One that was allocated without `calibrate` has no query that an answer could be for."""
+    """An object that was allocated without `calibrate` has no query, so no answer is for it."""
     blank = CalibratedMechanism.__new__(CalibratedMechanism)
     with pytest.raises(AttributeError):
         blank.answer(SEALED, free_permit())
@@ -182,11 +182,11 @@ def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
 def test_an_answer_to_another_query_stays_sealed() -> None:
     """The noise of a count does not open a sum."""
     with pytest.raises(ValueError, match="another query"):
-        fitted(Laplace()).answer(SEALED, free_permit())
+        calibrated(Laplace()).answer(SEALED, free_permit())
 
 
 class Changing(list[Any]):
-    """A sequence that has other members each time it is read."""
+    """A sequence with other members each time it is read."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.pop(0))
@@ -195,8 +195,8 @@ class Changing(list[Any]):
         return self.pop(0)[place]
 
 
-def test_what_is_fitted_is_read_once() -> None:
-    """Neither the query nor its share is another one when the noise has been chosen."""
+def test_queries_and_weights_are_read_once() -> None:
+    """Neither the query nor its weight differs after the noise is chosen."""
     queries = Changing([[COUNT], [SUM]])
     (made,) = CalibratedMechanism.calibrate(Laplace(), queries, RELATION, ONE)
     assert made.query is COUNT
@@ -209,8 +209,8 @@ def test_what_is_fitted_is_read_once() -> None:
     "name", ["sample", "calibrate_and_verify", "calibrate", "scale", "anything"]
 )
 def test_no_attribute_hides_a_method(name: str) -> None:
-    """Noise and mechanisms that are handed out keep their own methods."""
-    made = fitted(Laplace())
+    """Noise and mechanisms that callers get keep their own methods."""
+    made = calibrated(Laplace())
     for one in (made.noise, made.mechanism, *mechanisms.MECHANISMS):
         with pytest.raises(AttributeError):
             setattr(one, name, lambda *_: [0])
@@ -221,8 +221,8 @@ UNITS: list[Unit] = [RowUnit(), PersonUnit("who", 1, 1, 1), PersonUnit("who", 9,
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_an_answer_about_rows_of_another_unit_stays_sealed(unit: Unit) -> None:
-    """The noise for one row, or for lower limits, does not open what a person with more changes."""
-    made = fitted(Laplace(), relation=Relation(unit, Neighbors.ADD_REMOVE))
+    """The noise for one row, or for lower limits, does not open answers about more rows."""
+    made = calibrated(Laplace(), relation=Relation(unit, Neighbors.ADD_REMOVE))
     for bounded_for in (PersonUnit("who", 9, 9, 81), RELATION.unit, None):
         with pytest.raises(ValueError, match="another unit"):
             made.answer(Confidential(integer_array([7]), COUNT, bounded_for), free_permit())
@@ -230,7 +230,7 @@ def test_an_answer_about_rows_of_another_unit_stays_sealed(unit: Unit) -> None:
 
 
 def test_groups_of_another_unit_stay_sealed() -> None:
-    """Neither are they selected, nor are their cells answered."""
+    """Groups of another unit are not selected, and their cells are not answered."""
     groups = Groups((("a",),), NOTHING, NOTHING, integer_array([1]), 1)
     other = PersonUnit("who", 9, 9, 81)
     query = LinearQuery(by=(Key(PrivatePartitionColumn("town")),))
@@ -248,28 +248,28 @@ def test_groups_of_another_unit_stay_sealed() -> None:
 
 
 class Most(int):
-    """A limit that is whatever suits."""
+    """A limit whose comparisons are always true."""
 
 
 def test_relations_have_no_other_kinds() -> None:
-    """A unit, a relation or a limit of a type of its own could state another sensitivity."""
+    """A unit, a relation or a limit of another type could state another sensitivity."""
     small = type("Small", (PersonUnit,), {})("who", 9, 9, 81)
     alike = type("Alike", (Relation,), {})(RowUnit(), Neighbors.ADD_REMOVE)
     for relation in (Relation(small, Neighbors.ADD_REMOVE), alike):
         with pytest.raises(TypeError, match="no other kinds"):
-            fitted(Laplace(), relation=relation)
+            calibrated(Laplace(), relation=relation)
     with pytest.raises(TypeError, match="plain number"):
         PersonUnit("who", 1, 1, Most(1))
 
 
-def test_groups_are_not_shown_without_a_threshold() -> None:
-    """Only what was calibrated to select them does."""
+def test_groups_are_not_selected_without_a_threshold() -> None:
+    """Only a mechanism that was calibrated for partition selection selects groups."""
     with pytest.raises(ValueError, match="does not select groups"):
-        fitted(Laplace()).select_partitions(GROUPS, free_permit())
+        calibrated(Laplace()).select_partitions(GROUPS, free_permit())
 
 
-def test_texts_that_watch_comparisons_name_no_group() -> None:
-    """A text of another type would learn what it is compared with."""
+def test_texts_that_record_comparisons_name_no_group() -> None:
+    """A text of another type would see the texts that it is compared with."""
 
     class Spy(str):
         __slots__ = ()
@@ -283,11 +283,11 @@ def test_texts_that_watch_comparisons_name_no_group() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Echo(LocalRandomizer):
-    """A rule by which every record tells the truth."""
+    """A randomizer whose responses are the cells."""
 
     @property
     def is_certified(self) -> bool:
-        """So it says."""
+        """Always true."""
         return True
 
     def draw(self, cells: Ints) -> tuple[Array, ...]:
@@ -297,7 +297,7 @@ class Echo(LocalRandomizer):
 
 @dataclass(frozen=True, slots=True)
 class Honest(KaryRandomizer):
-    """A registered kind with a rule of its own."""
+    """A registered kind with other responses."""
 
     def draw(self, cells: Ints) -> tuple[Ints]:
         """The cells."""
@@ -324,10 +324,10 @@ CALIBRATED_RANDOMIZERS: list[Callable[[], LocalRandomizer]] = [
 
 
 @pytest.mark.parametrize("make", CALIBRATED_RANDOMIZERS)
-def test_records_respond_by_certified_probabilities_alone(
+def test_records_respond_with_certified_probabilities_only(
     make: Callable[[], LocalRandomizer],
 ) -> None:
-    """A kind that is not registered, or parameters that reveal more than stated, open nothing."""
+    """An unregistered kind, or parameters that reveal more than stated, open nothing."""
     with pytest.raises((TypeError, ValueError)):
         _truth(make())
 
@@ -336,8 +336,8 @@ def _truth(randomizer: LocalRandomizer) -> object:
     return randomizer.respond(Confidential(np.array([0, 1]), randomizer))
 
 
-def test_a_randomizer_opens_its_own_cells_alone() -> None:
-    """Neither cells of another randomizer nor an answer about all records."""
+def test_a_randomizer_opens_only_its_own_cells() -> None:
+    """It opens neither cells of another randomizer nor an answer about all records."""
     randomizer = KaryRandomizer(ONE, HALF, HALF, 2)
     assert type(randomizer) in local.CALIBRATED_RANDOMIZERS
     for other in (SUM, KaryRandomizer(ONE, Fraction(3, 5), Fraction(2, 5), 2)):

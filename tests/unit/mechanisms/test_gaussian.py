@@ -1,4 +1,4 @@
-"""The Gaussian's proven deltas: known answers, and bounds against plain sums."""
+"""The Gaussian mechanism: known deltas, and bounds against plain sums."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_continuous_noise_is_too_little(epsilon: str, continuous: str, delta: fl
     ],
 )
 def test_on_a_fine_grid_sigma_is_the_continuous_one(epsilon: str, delta: str, least: float) -> None:
-    """With many steps to the sensitivity, sigma is that of Balle and Wang 2018."""
+    """If the sensitivity is many steps, sigma is that of Balle and Wang 2018."""
     noise, _ = fitted(Gaussian(), coarse(2000), Loss(Fraction(epsilon), Fraction(delta)))
     assert least * 0.999999 <= float(noise.scale) / 2000 <= least * 1.0001
 
@@ -58,7 +58,7 @@ def test_sigma_has_few_digits() -> None:
 
 
 def test_classic_is_the_formula_rounded_up() -> None:
-    """The classic sigma is sqrt(2 ln(1.25/delta)) L2/epsilon, and hardly more."""
+    """The classic sigma is sqrt(2 ln(1.25/delta)) L2/epsilon, and hardly larger."""
     noise, _ = fitted(Gaussian(), COUNT, Loss(Fraction(1, 2), Fraction("1e-6")), "classic")
     formula = sqrt(2 * log(1.25e6)) / 0.5
     assert formula * (1 - 1e-15) < float(noise.scale) < formula * (1 + 1e-8)
@@ -74,7 +74,7 @@ def test_classic_is_refused_above_one() -> None:
 @pytest.mark.parametrize("variance", [3, 100, 1025, 4000])
 @pytest.mark.parametrize("start", [-90, -1, 0, 1, 5, 40, 56, 57, 200, 400])
 def test_enclosed_tails_hold_the_sums(variance: int, start: int) -> None:
-    """The integral with its correction encloses the sum that it stands for."""
+    """The integral with its correction encloses the sum that it replaces."""
     narrow = gaussian_delta._narrow_tails(Fraction(variance), start, start + 1, Fraction(200))
     wide = gaussian_delta._wide_tail(Fraction(variance), start)
     if narrow[0].low > 0:
@@ -84,7 +84,7 @@ def test_enclosed_tails_hold_the_sums(variance: int, start: int) -> None:
 
 @pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(1), Fraction(40)])
 def test_sums_agree_with_floats(variance: Fraction) -> None:
-    """Certified sums contain, up to rounding, what floats add up to."""
+    """Certified sums contain the sums of floats, except for rounding."""
     reach = range(-120, 121)
     weights = {y: exp(-y * y / (2 * float(variance))) for y in reach}
     for start in (-7, 0, 1, 4, 90):
@@ -96,7 +96,7 @@ def test_sums_agree_with_floats(variance: Fraction) -> None:
 
 
 def test_both_ways_of_summing_meet() -> None:
-    """On either side of the switch from sums to integrals, delta is the same curve."""
+    """On both sides of the switch from sums to integrals, delta is the same curve."""
     edge = sqrt(gaussian_delta.LARGEST_SUMMED)
     below, above = (
         float(cells_delta(Fraction(edge * side), 1, 1, Fraction(1, 20))) for side in (1, 1 + 1e-9)
@@ -105,7 +105,7 @@ def test_both_ways_of_summing_meet() -> None:
 
 
 def test_the_zcdp_bound_is_above_the_exact_delta() -> None:
-    """What holds for every mechanism of its rho is never less than the Gaussian's own."""
+    """The bound for every mechanism of that rho is at least the delta of the Gaussian."""
     for sigma, epsilon in ((1, "0.01"), (1, "8"), (5, "0.1"), (5, "1"), (300, "0.01")):
         rho = Fraction(1, 2 * sigma**2)
         assert zcdp_delta(rho, Fraction(epsilon)) >= cells_delta(
@@ -122,7 +122,7 @@ def test_the_zcdp_bound_has_known_values() -> None:
     assert abs(float(zcdp_delta(Fraction(1, 2), Fraction(5))) / best - 1) < 1e-6
 
 
-def test_several_cells_cost_what_their_length_costs() -> None:
+def test_several_cells_need_noise_in_proportion_to_l2() -> None:
     """Four cells of one step each need about the noise of one cell of two steps."""
     target = Loss(Fraction(1), Fraction("1e-6"))
     four, _ = fitted(Gaussian(), Sensitivity(4, 4, 4, 1), target)

@@ -1,4 +1,4 @@
-"""Estimates from responses: unbiased, as accurate as theory says, and as planned."""
+"""Estimates from responses: unbiased, and as accurate as theory and plan state."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ SYMMETRIC = ProbabilityTable(
 
 
 def of_coin(shares: list[float], records: int) -> float:
-    """Warner 1965, without the part of sampling: e^eps / (n (e^eps - 1)^2)."""
+    """Warner 1965, without the variance of sampling: e^eps / (n (e^eps - 1)^2)."""
     return exp(1) / (records * (exp(1) - 1) ** 2)
 
 
 def of_direct_encoding(shares: list[float], records: int) -> float:
-    """Wang, Blocki, Li and Jha 2017, with the frequency: mean over all labels."""
+    """Wang, Blocki, Li and Jha 2017, with the frequency: the mean over all labels."""
     k = len(shares)
     each = [
         (k - 2 + exp(1)) / (exp(1) - 1) ** 2 + share * (k - 2) / (exp(1) - 1) for share in shares
@@ -70,7 +70,7 @@ def of_gaussian(shares: list[float], records: int) -> float:
 
 
 def of_table(shares: list[float], records: int) -> float:
-    """As direct encoding at epsilon ln 3."""
+    """That of direct encoding at epsilon ln 3."""
     k = len(shares)
     each = [(k - 2 + 3) / 4 + share * (k - 2) / 2 for share in shares]
     return sum(each) / k / records
@@ -98,7 +98,7 @@ each = pytest.mark.parametrize("mechanism", LOCAL_MECHANISMS, ids=lambda one: on
 
 
 def truth_of(asked: RandomizerRequest, shares: list[float], records: int) -> NDArray[np.int64]:
-    """Records with these frequencies; or numbers from one bound to the other."""
+    """Records with these frequencies, or numbers from one bound to the other."""
     if isinstance(asked.column, NumericColumn):
         return np.linspace(asked.column.lower, asked.column.upper, records).astype(np.int64)
     counts = [round(share * records) for share in shares]
@@ -117,7 +117,7 @@ def collections(
         drawn = randomizer.respond(Confidential(np.tile(cells, count), randomizer)).value
         for place in range(count):
             part = slice(place * size, (place + 1) * size)
-            tally = tally_of(randomizer, [column[part] for column in drawn], size)
+            tally = counts_of(randomizer, [column[part] for column in drawn], size)
             values = [float(value) for value in randomizer.estimates(tally)]
             found.append(values)
             likely = [min(max(value, 0.0), 1.0) for value in values]
@@ -125,10 +125,10 @@ def collections(
     return np.array(found), np.array(errors)
 
 
-def tally_of(
+def counts_of(
     randomizer: CalibratedRandomizer, columns: list[NDArray[np.int64]], size: int
 ) -> ResponseCounts:
-    """What was collected."""
+    """The counts of some responses."""
     if randomizer.form == "number":
         step = getattr(randomizer, "column", AGE).step
         return ResponseCounts(size, (), int(columns[0].sum()) * step)
@@ -139,7 +139,7 @@ def tally_of(
 
 
 def true_values(asked: RandomizerRequest, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What estimates should be."""
+    """The values that estimates should have."""
     if isinstance(asked.column, CategoryColumn):
         return np.bincount(cells, minlength=len(asked.column.labels)) / len(cells)
     return np.array([cells.mean()])
@@ -151,7 +151,7 @@ def test_errors_are_those_of_theory_and_of_the_plan(
 ) -> None:
     """At equal epsilon the mean squared error is the theoretical variance, within 5 percent.
 
-    The plan predicts it, and the mean error is none.
+    The plan predicts it, and the mean error is zero.
     """
     asked, shares, theory = THEORY[mechanism.name]
     records, many = 200, 6000
@@ -170,10 +170,10 @@ def test_errors_are_those_of_theory_and_of_the_plan(
 
 
 @each
-def test_intervals_hold_the_truth_as_often_as_they_say(
+def test_intervals_contain_the_truth_as_often_as_stated(
     mechanism: LocalMechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 95 % intervals from 1,000 records, 93 to 97 in a hundred hold the truth."""
+    """Of 95% intervals from 1,000 records, 93% to 97% contain the truth."""
     monkeypatch.setattr(entropy, "source", Stream(f"intervals-{mechanism.name}"))
 
     assert 0.93 < coverage(mechanism, 1000, 1500) < 0.97
@@ -182,15 +182,15 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
 @pytest.mark.slow
 @each
 def test_intervals_of_large_collections(mechanism: LocalMechanism) -> None:
-    """From 100,000 records, 95 % intervals hold the truth in 93 to 97 % of collections.
+    """Of 95% intervals from 100,000 records, 93% to 97% contain the truth.
 
-    Of 1,000 of them: of 200 alone, one mechanism in six would miss that by chance.
+    There are 1,000 collections: with 200, one mechanism in six would fail by chance.
     """
     assert 0.93 < coverage(mechanism, 100_000, 1000) < 0.97
 
 
 def coverage(mechanism: LocalMechanism, records: int, many: int) -> float:
-    """The share of intervals that hold the truth, over all labels."""
+    """The share of intervals that contain the truth, over all labels."""
     asked, shares, _ = THEORY[mechanism.name]
     randomizer = mechanism.calibrate_and_verify(asked)
     cells = truth_of(asked, shares, records)
@@ -216,7 +216,7 @@ def test_a_table_is_estimated_like_its_special_case() -> None:
 
 
 def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
-    """Expected counts of a table of three inputs and four outputs give back the frequencies."""
+    """Expected counts of a table with three inputs and four outputs give the frequencies."""
     randomizer = next(one for one in LOCAL_MECHANISMS if one.name == "matrix").calibrate_and_verify(
         RandomizerRequest(labels(3), matrix=TABLE)
     )
@@ -230,8 +230,8 @@ def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
     assert found == pytest.approx([0.5, 1 / 3, 1 / 6], abs=1e-4)
 
 
-def test_rows_that_mix_cannot_be_estimated() -> None:
-    """A table whose rows depend on each other has no inverse, and says so."""
+def test_linearly_dependent_rows_cannot_be_estimated() -> None:
+    """A table with linearly dependent rows has no inverse, and is not estimable."""
     half = Fraction(1, 2)
     table = ProbabilityTable(
         ("l0", "l1", "l2"),
@@ -255,14 +255,14 @@ def test_rows_that_mix_cannot_be_estimated() -> None:
         (["-3", "-2", "-2"], ["0", "0.5", "0.5"]),
     ],
 )
-def test_the_simplex(values: list[str], expected: list[str]) -> None:
-    """Frequencies are moved to the nearest that are none below zero and sum to one."""
+def test_frequencies_are_moved_to_the_simplex(values: list[str], expected: list[str]) -> None:
+    """The result is the nearest point without negative frequencies whose sum is one."""
     assert on_simplex([*map(Fraction, values)]) == tuple(map(Fraction, expected))
 
 
 @pytest.mark.parametrize("gap", ["1e-1", "1e-6", "1e-9"])
 def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None:
-    """The closed form of two labels, however little a response tells; then no estimate."""
+    """Two labels have their closed form, however little a response reveals."""
     half, little = Fraction(1, 2), Fraction(gap)
     rows = ((half + little, half - little), (half - little, half + little))
     randomizer = next(one for one in LOCAL_MECHANISMS if one.name == "matrix").calibrate_and_verify(
@@ -276,8 +276,8 @@ def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None
     assert min(randomizer.variances([0.5, 0.5])) > 0
 
 
-def test_rows_that_differ_less_than_floats_tell_have_no_estimate() -> None:
-    """They are as good as equal, and plan and estimate say so."""
+def test_rows_that_are_equal_to_float_precision_have_no_estimate() -> None:
+    """Such rows count as equal, and plan and estimate say so."""
     half, little = Fraction(1, 2), Fraction("1e-14")
     rows = ((half + little, half - little), (half - little, half + little))
     randomizer = next(one for one in LOCAL_MECHANISMS if one.name == "matrix").calibrate_and_verify(

@@ -1,1 +1,1 @@
-"""Draws, against the distributions they name."""
+"""Samples, against the distributions that they name."""

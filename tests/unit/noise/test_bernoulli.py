@@ -1,4 +1,4 @@
-"""Bernoulli draws have exactly their probability."""
+"""Bernoulli samples have exactly their probability."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.support.streams import Script, Stream
 
 
 class _Undecided(Exception):
-    """A path through the tree of choices that is longer than the depth looked at."""
+    """A path through the tree of choices that is longer than the depth."""
 
 
 def enumerate_choices(
     monkeypatch: pytest.MonkeyPatch, draw: Callable[[], bool], depth: int
 ) -> tuple[Fraction, Fraction]:
-    """The exact probability of true, and of not being decided, within `depth` choices."""
+    """The exact probabilities of true and of not being decided, within `depth` choices."""
     true, undecided = Fraction(0), Fraction(0)
     waiting: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
     while waiting:
@@ -52,7 +52,7 @@ def enumerate_choices(
 
 @pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
 def test_exponential_probability_is_exact(monkeypatch: pytest.MonkeyPatch, x: Fraction) -> None:
-    """Summed over all short paths, exp(-x) lies between what is true and may become so."""
+    """Summed over all short paths, exp(-x) lies between true and true or undecided."""
     true, undecided = enumerate_choices(
         monkeypatch, lambda: bernoulli_exp(*x.as_integer_ratio()), 5
     )
@@ -63,7 +63,7 @@ def test_exponential_probability_is_exact(monkeypatch: pytest.MonkeyPatch, x: Fr
 
 @pytest.mark.parametrize("x", [Fraction(5, 2), Fraction(7, 5), Fraction(10**30 + 1, 10**30)])
 def test_large_exponents(stream: Stream, x: Fraction) -> None:
-    """Above one, exp(-x) is met within five standard errors."""
+    """For exponents above one, the frequency of exp(-x) is within five standard errors."""
     count, wanted = 20_000, exp(-x)
     seen = sum(bernoulli_exp(*x.as_integer_ratio()) for _ in range(count)) / count
     assert abs(seen - wanted) < 5 * sqrt(wanted * (1 - wanted) / count)
@@ -97,7 +97,7 @@ def test_digits_are_the_true_expansion(x: Fraction) -> None:
 
 
 def test_a_comparison_ends_at_the_first_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bits just below the digits are true, just above false, and equal ones go on."""
+    """Bits just below the digits are true, just above them false, and equal ones continue."""
     threshold = Threshold.exponential(Fraction(1))
     digits, longer = threshold.digits(32), threshold.digits(96) & (1 << 64) - 1
     assert threshold.exceeds(digits - 1, 32)
@@ -109,7 +109,7 @@ def test_a_comparison_ends_at_the_first_difference(monkeypatch: pytest.MonkeyPat
 
 
 def test_certain_events_are_certain() -> None:
-    """exp(-0) is one: no random bits can lie above it."""
+    """exp(-0) is one: no random bits can be above it."""
     certain = Threshold.exponential(Fraction(0))
     assert certain.digits(8) == 256
     assert certain.exceeds((1 << 32) - 1, 32)
@@ -117,7 +117,7 @@ def test_certain_events_are_certain() -> None:
 
 
 def test_precision_grows_until_digits_are_certain() -> None:
-    """An interval too wide for its digits is asked for again, more precisely."""
+    """If an interval is too wide for its digits, a more precise one is computed."""
     asked = []
 
     def enclose(bits: int) -> Interval:
@@ -129,8 +129,8 @@ def test_precision_grows_until_digits_are_certain() -> None:
     assert len(asked) > 1
 
 
-def test_array_draws_count_every_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the 256 first bytes, as many are true as the digits say, and one goes on."""
+def test_array_samples_are_exact_for_every_first_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the 256 first bytes, the digits decide how many are true, and one continues."""
     for x in (Fraction(1, 10), Fraction(1), Fraction(3)):
         threshold = Threshold.exponential(x)
         more = (threshold.digits(72) & (1 << 64) - 1).to_bytes(8, "little")
@@ -143,8 +143,8 @@ def test_array_draws_count_every_prefix(monkeypatch: pytest.MonkeyPatch) -> None
             assert not script.rest
 
 
-def test_array_draws_decide_at_the_second_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Among draws that tie on eight bits, those below the next 64 digits are true."""
+def test_array_samples_are_decided_at_the_second_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of samples that tie on eight bits, those below the next 64 digits are true."""
     threshold = Threshold.exponential(Fraction(1))
     digits, tie = threshold.digits(72) & (1 << 64) - 1, bytes([threshold.digits(8)])
     script = Script(tie * 2, (digits - 1).to_bytes(8, "little"), (digits + 1).to_bytes(8, "little"))
@@ -154,8 +154,8 @@ def test_array_draws_decide_at_the_second_stage(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 1000), Fraction(1), Fraction(6)])
-def test_array_draws_have_their_frequency(stream: Stream, x: Fraction) -> None:
-    """A million draws of exp(-x) are true as often as they should be."""
+def test_array_samples_have_their_frequency(stream: Stream, x: Fraction) -> None:
+    """A million samples of exp(-x) are true with the right frequency."""
     count, wanted = 1_000_000, exp(-x)
     seen = float(np.mean(module.bernoulli_array(Threshold.exponential(x), count)))
     assert abs(seen - wanted) < 5 * sqrt(wanted * (1 - wanted) / count)

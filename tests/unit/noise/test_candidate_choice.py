@@ -1,4 +1,4 @@
-"""Draws from a table of probabilities are exact, down to bits that decide late."""
+"""Choices from a table of probabilities are exact, also if late bits decide."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ def words(*values: int) -> bytes:
         (Fraction(1, 10**6), 1 - Fraction(1, 10**6)),
     ],
 )
-def test_places_are_drawn_with_their_probabilities(
-    chances: tuple[Fraction, ...], stream: Stream
-) -> None:
-    """A million draws pass a chi-square test, and what is impossible never comes."""
+def test_indexes_have_their_probabilities(chances: tuple[Fraction, ...], stream: Stream) -> None:
+    """A million samples pass a chi-square test, and impossible indexes never occur."""
     counts = np.bincount(categorical_array(chances, 10**6), minlength=len(chances))
     statistic = sum(
         (count - 10**6 * float(chance)) ** 2 / (10**6 * float(chance))
@@ -46,7 +44,7 @@ def test_places_are_drawn_with_their_probabilities(
 
 
 def test_words_that_begin_like_a_cut_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1/3 is 0101..., so 64 such bits decide nothing, and the next ones do."""
+    """1/3 is 0101..., so 64 such bits do not decide, and the next bits do."""
     like = int("01" * 32, 2)
     below, above = (like - 1).to_bytes(8, "big"), (like + 1).to_bytes(8, "big")
     for rest, place in ((below, 0), (above, 1), (like.to_bytes(8, "big") + above, 1)):
@@ -56,15 +54,13 @@ def test_words_that_begin_like_a_cut_are_continued(monkeypatch: pytest.MonkeyPat
 
 
 def _padded(script: Script, count: int) -> bytes:
-    """What is scripted, and zeros after it."""
+    """The scripted bytes, and then zeros."""
     found = script.rest[:count]
     script.rest = script.rest[count:]
     return found + bytes(count - len(found))
 
 
-def test_a_cut_that_is_a_whole_number_of_words_is_passed_at_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_cut_with_64_digits_is_passed_at_equality(monkeypatch: pytest.MonkeyPatch) -> None:
     """A uniform number that begins with the bits of one half has reached one half."""
     half = (Fraction(1, 2), Fraction(1, 2))
     script = Script(words(1 << 63, (1 << 63) - 1))
@@ -73,8 +69,8 @@ def test_a_cut_that_is_a_whole_number_of_words_is_passed_at_it(
     assert categorical_array(half, 2).tolist() == [1, 0]
 
 
-def test_what_does_not_sum_to_one_is_refused() -> None:
-    """Probabilities that are none are a fault, not a draw."""
+def test_probabilities_must_sum_to_one() -> None:
+    """Other numbers are an error."""
     for chances in ((THIRD, THIRD), (Fraction(3, 2), Fraction(-1, 2))):
         with pytest.raises(ValueError, match="sum to one"):
             categorical_array(chances, 10)

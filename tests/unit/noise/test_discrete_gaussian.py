@@ -1,4 +1,4 @@
-"""Discrete Gaussian draws follow exp(-k^2 / (2 sigma^2)), on both paths."""
+"""Discrete Gaussian samples follow exp(-k^2 / (2 sigma^2)), on both paths."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MANY, FEW = 1_000_000, 4_000
 
 @pytest.mark.parametrize("sigma", SIGMAS, ids=float)
 def test_array_path_fits(stream: Stream, sigma: Fraction) -> None:
-    """A million draws fit the exact probabilities."""
+    """A million samples fit the exact probabilities."""
     draws = discrete_gaussian_array(sigma, MANY)
     assert p_value(draws, gaussian_cdf(float(sigma)), float(sigma)) > CUT
 
@@ -38,28 +38,28 @@ def test_array_path_fits(stream: Stream, sigma: Fraction) -> None:
 @pytest.mark.parametrize("sigma", SIGMAS, ids=float)
 @pytest.mark.parametrize("error", [Fraction(9, 10), Fraction(11, 10)], ids=["low", "high"])
 def test_the_test_has_power(stream: Stream, sigma: Fraction, error: Fraction) -> None:
-    """Draws whose sigma is off by a tenth do not fit."""
+    """Samples whose sigma is wrong by a tenth do not fit."""
     draws = discrete_gaussian_array(sigma * error, MANY)
     assert p_value(draws, gaussian_cdf(float(sigma)), float(sigma)) < CUT
 
 
 @pytest.mark.parametrize("sigma", SIGMAS, ids=float)
 def test_scalar_path_fits(stream: Stream, sigma: Fraction) -> None:
-    """Draws in pure Python fit the exact probabilities, and those of the array path."""
+    """Samples in pure Python fit the exact probabilities, and those of the array path."""
     draws = [discrete_gaussian_scalar(sigma) for _ in range(FEW)]
     assert p_value(draws, gaussian_cdf(float(sigma)), float(sigma)) > CUT
     assert two_sample_p_value(draws, discrete_gaussian_array(sigma, 50 * FEW)) > CUT
 
 
 def test_near_ties_are_decided_exactly(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With floats distrusted so much that many draws need certified digits, all fits."""
+    """With a margin so large that many samples need certified digits, all samples fit."""
     monkeypatch.setattr(bernoulli, "MARGIN", 2.0**27)
     draws = discrete_gaussian_array(Fraction(3), 10_000)
     assert p_value(draws, gaussian_cdf(3.0), 3.0) > CUT
 
 
 def test_floats_and_certified_digits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same entropy gives the same draws, however little the floats are trusted."""
+    """The same entropy gives the same samples, for every margin of the floats."""
     runs = []
     for margin in (bernoulli.MARGIN, 2.0**28):
         # Continued comparisons draw from a stream of their own, so as not to shift this one.
@@ -74,7 +74,7 @@ def test_floats_and_certified_digits_agree(monkeypatch: pytest.MonkeyPatch) -> N
 def test_acceptance_is_decided_at_its_exact_digits(
     monkeypatch: pytest.MonkeyPatch, proposal: int
 ) -> None:
-    """A proposal is kept just below the digits of its probability, not just above them."""
+    """A proposal is kept just below the digits of its probability, and not just above them."""
     sigma, scale = Fraction(10), Fraction(11)
     exponent = (abs(proposal) - sigma**2 / scale) ** 2 / (2 * sigma**2)
     threshold = Threshold.exponential(exponent)
@@ -107,7 +107,7 @@ def test_moments_and_signs(stream: Stream, sigma: Fraction) -> None:
     ids=["long", "huge", "tiny", "tinier"],
 )
 def test_odd_sigmas_work(stream: Stream, sigma: Fraction) -> None:
-    """Long fractions and sigmas beyond the array path give draws of the right size."""
+    """Long fractions and sigmas beyond the array path give samples of the right size."""
     draws = discrete_gaussian(sigma, 4500)
     assert len(draws) == 4500
     second = Fraction(sum(int(draw) ** 2 for draw in draws), 4500)

@@ -1,4 +1,4 @@
-"""Discrete Laplace draws follow exp(-|k| / scale), on both paths."""
+"""Discrete Laplace samples follow exp(-|k| / scale), on both paths."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ MANY, FEW = 1_000_000, 8_000
 
 @pytest.mark.parametrize("scale", [*SCALES, WIDE], ids=str)
 def test_array_path_fits(stream: Stream, scale: Fraction) -> None:
-    """A million draws fit the exact probabilities."""
+    """A million samples fit the exact probabilities."""
     assert p_value(discrete_laplace_array(scale, MANY), laplace_cdf(scale), float(scale)) > CUT
 
 
 @pytest.mark.parametrize("scale", [*SCALES, WIDE], ids=str)
 @pytest.mark.parametrize("error", [Fraction(9, 10), Fraction(11, 10)], ids=["low", "high"])
 def test_the_test_has_power(stream: Stream, scale: Fraction, error: Fraction) -> None:
-    """Draws whose scale is off by a tenth do not fit."""
+    """Samples whose scale is wrong by a tenth do not fit."""
     draws = discrete_laplace_array(scale * error, MANY)
     assert p_value(draws, laplace_cdf(scale), float(scale)) < CUT
 
 
-def test_a_doubled_zero_is_noticed(stream: Stream) -> None:
-    """Without the rejection of negative zeros, draws do not fit."""
+def test_a_doubled_zero_does_not_fit(stream: Stream) -> None:
+    """Without the rejection of negative zeros, samples do not fit."""
     sizes = noise._geometric_block(Fraction(10), MANY)
     signs = np.where(sign_array(MANY), -1, 1)
     assert p_value(sizes * signs, laplace_cdf(Fraction(10)), 10.0) < CUT
@@ -53,7 +53,7 @@ def test_a_tiny_scale_gives_zeros(stream: Stream) -> None:
 
 @pytest.mark.parametrize("scale", [*SCALES, WIDE], ids=str)
 def test_scalar_path_fits(stream: Stream, scale: Fraction) -> None:
-    """Draws in pure Python fit the exact probabilities, and those of the array path."""
+    """Samples in pure Python fit the exact probabilities, and those of the array path."""
     draws = [discrete_laplace_scalar(scale) for _ in range(FEW)]
     others = discrete_laplace_array(scale, 50 * FEW)
     assert p_value(draws, laplace_cdf(scale), float(scale)) > CUT
@@ -62,23 +62,23 @@ def test_scalar_path_fits(stream: Stream, scale: Fraction) -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(3), WIDE], ids=str)
 def test_signs_are_symmetric(stream: Stream, scale: Fraction) -> None:
-    """Positive and negative draws are equally frequent."""
+    """Positive and negative samples are equally frequent."""
     draws = discrete_laplace_array(scale, MANY)
     positive, negative = int((draws > 0).sum()), int((draws < 0).sum())
     assert abs(positive - negative) < 5 * sqrt(positive + negative)
 
 
 def test_low_bits_are_fair_at_a_wide_scale(stream: Stream) -> None:
-    """At a scale of 2^40, every low binary digit of a draw is a fair coin."""
+    """At a scale of 2^40, every low binary digit of a sample is a fair coin."""
     draws = np.abs(discrete_laplace_array(WIDE, MANY))
     for bit in range(24):
         assert abs(int((draws >> bit & 1).sum()) - MANY / 2) < 5 * sqrt(MANY / 4)
 
 
-def test_the_tail_beyond_the_digits_is_drawn(
+def test_the_tail_beyond_the_digits_is_sampled(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the digits cover one scale only, the tail event makes up the rest exactly."""
+    """If the digits cover one scale only, the tail event adds the rest exactly."""
     monkeypatch.setattr(noise, "DIGITS_COVER", 1)
     noise._digit_thresholds.cache_clear()
     draws = discrete_laplace_array(Fraction(10), MANY)
@@ -100,7 +100,7 @@ def test_tail_events_add_the_range_of_the_digits(monkeypatch: pytest.MonkeyPatch
 
 
 def test_endless_tails_are_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A draw that 64 bits cannot hold is an error, not a small number."""
+    """A sample that does not fit 64 bits is an error, not a small number."""
     certain = Threshold.exponential(Fraction(0))
     monkeypatch.setattr(noise, "_digit_thresholds", lambda scale: ((), certain))
     with pytest.raises(OverflowError, match="64 bits"):
@@ -113,7 +113,7 @@ def test_endless_tails_are_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) 
     ids=["long", "huge", "tiny", "beyond"],
 )
 def test_odd_scales_work(stream: Stream, scale: Fraction) -> None:
-    """Long fractions and scales beyond the array path give draws of the right size."""
+    """Long fractions and scales beyond the array path give samples of the right size."""
     draws = discrete_laplace(scale, 5000)
     assert len(draws) == 5000
     mean_size = Fraction(sum(abs(int(draw)) for draw in draws), 5000)
@@ -121,7 +121,7 @@ def test_odd_scales_work(stream: Stream, scale: Fraction) -> None:
 
 
 def test_counts_are_respected() -> None:
-    """Any number of draws can be asked for."""
+    """Any number of samples can be requested."""
     for count in (0, 1, VECTORIZE_FROM, 70_000):
         assert len(discrete_laplace(Fraction(5), count)) == count
 

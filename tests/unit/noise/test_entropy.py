@@ -21,7 +21,7 @@ PACKAGE = Path(dpcli.noise.__file__).parents[1]
 
 
 def test_forked_children_have_distinct_streams() -> None:
-    """Eight children of a process with a filled buffer draw eight different values."""
+    """Eight children of a process with a full buffer get eight different values."""
     entropy.random_bytes(16)
     drawn = []
     for _ in range(8):
@@ -39,7 +39,7 @@ def test_forked_children_have_distinct_streams() -> None:
 
 
 def test_threads_never_share_bytes() -> None:
-    """Four threads that draw at once get no value twice."""
+    """Four threads at the same time get no value twice."""
     drawn: list[bytes] = []
 
     def draw() -> None:
@@ -54,7 +54,7 @@ def test_threads_never_share_bytes() -> None:
 
 
 def test_each_thread_fetches_for_itself(stream: Stream) -> None:
-    """A thread never takes from what another thread has fetched."""
+    """A thread never uses bytes that another thread has fetched."""
     entropy.random_bytes(8)
     thread = threading.Thread(target=entropy.random_bytes, args=(8,))
     thread.start()
@@ -64,7 +64,7 @@ def test_each_thread_fetches_for_itself(stream: Stream) -> None:
 
 
 def test_a_replaced_source_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No byte fetched from one source is given out after another took its place."""
+    """No byte of the old source is returned after it was replaced."""
     entropy.random_bytes(1)
     monkeypatch.setattr(entropy, "source", bytes)
     assert entropy.random_bytes(32) == bytes(32)
@@ -82,7 +82,7 @@ def test_a_stream_is_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_uniform_below_has_equal_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over all pairs of bytes, every value below a limit is drawn equally often."""
+    """Over all pairs of bytes, every value below a limit occurs equally often."""
     monkeypatch.setattr(entropy, "CHUNK", 1)
     for limit in (1, 2, 3, 7, 10, 16, 100):
         seen: Counter[int] = Counter()
@@ -97,7 +97,7 @@ def test_uniform_below_has_equal_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bits_fill_their_range() -> None:
-    """A draw of k bits lies below 2^k and reaches its upper half."""
+    """A sample of k bits is below 2^k and reaches its upper half."""
     for k in (0, 1, 7, 8, 9, 64, 1000):
         values = [entropy.random_bits(k) for _ in range(100)]
         assert all(0 <= value < 1 << k for value in values)
@@ -132,7 +132,7 @@ def test_no_other_generator_is_imported() -> None:
 
 
 def test_mechanisms_do_not_load_numpy() -> None:
-    """Importing the mechanisms and drawing a few values loads no numerical library."""
+    """Importing the mechanisms and drawing a few samples loads no numerical library."""
     program = (
         "import sys, dpcli.mechanisms\n"
         "from fractions import Fraction\n"

@@ -32,7 +32,7 @@ def test_small_numbers_have_an_exponent(value: str, plain: str, readable: str) -
 
 @given(some.decimals(min_value=-1000, max_value=1000, places=12))
 def test_readable_numbers_are_exact(value: object) -> None:
-    """A readable number is the number itself, and no shorter text becomes longer."""
+    """A readable number is the number itself, and no text becomes longer."""
     exact = Fraction(str(value))
 
     assert Fraction(readable_text(exact)) == exact

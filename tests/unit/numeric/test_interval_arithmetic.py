@@ -1,4 +1,4 @@
-"""Certified arithmetic against a far more precise evaluation."""
+"""Certified arithmetic, against a far more precise evaluation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def exact(value: Fraction) -> Any:
 
 
 def encloses(got: Interval, wanted: Any, slack_bits: int = 6) -> bool:
-    """Whether the interval holds the value and is as narrow as its precision promises."""
+    """Whether the interval contains the value and is as narrow as its precision promises."""
     low, high = exact(got.low), exact(got.high)
     narrow = high - low <= abs(wanted) * mpmath.mpf(2) ** (slack_bits - got.bits)
     return bool(low <= wanted <= high and narrow)
@@ -49,7 +49,7 @@ UNARY: list[tuple[Callable[[Interval], Interval], Any, Any]] = [
 @pytest.mark.parametrize(("ours", "theirs", "domain"), UNARY, ids=["exp", "log", "sqrt", "erfc"])
 @pytest.mark.parametrize("bits", [64, 192, 320])
 def test_functions_enclose(ours: Any, theirs: Any, domain: Any, bits: int) -> None:
-    """A function's interval holds the true value and is nearly as narrow as its precision."""
+    """The interval of a function contains the true value and is nearly as narrow as possible."""
 
     @hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
     @hypothesis.given(domain)
@@ -63,7 +63,7 @@ def test_functions_enclose(ours: Any, theirs: Any, domain: Any, bits: int) -> No
 @hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
 @hypothesis.given(FRACTIONS, FRACTIONS, POSITIVE, POSITIVE)
 def test_arithmetic_encloses(a: Fraction, b: Fraction, width: Fraction, other: Fraction) -> None:
-    """The four operations hold every result of numbers inside their operands."""
+    """The four operations contain every result of numbers inside their operands."""
     x, y = Interval.around(a, a + width, 40), Interval.around(b, b + other, 40)
     for p in (a, a + width / 3, a + width):
         for q in (b, b + other / 7, b + other):
@@ -86,13 +86,13 @@ def test_rounding_has_a_direction(x: Fraction, bits: int, exponent: int) -> None
 
 @pytest.mark.parametrize("bits", [8, 64, 192, 1000])
 def test_pi_is_enclosed(bits: int) -> None:
-    """The interval of pi holds pi."""
+    """The interval of pi contains pi."""
     assert encloses(interval.pi(bits), mpmath.pi())
 
 
 @pytest.mark.parametrize("x", [-800, -12_000, -(10**30), 700, 1 << 13])
 def test_extreme_exponentials_are_enclosed(x: int) -> None:
-    """Even exponentials beyond every float lie inside their interval."""
+    """Exponentials beyond every float lie inside their interval as well."""
     got = interval.exp(Interval.of(x))
     with mpmath.workprec(200):
         assert exact(got.low) <= mpmath.exp(x) <= exact(got.high)
@@ -100,14 +100,14 @@ def test_extreme_exponentials_are_enclosed(x: int) -> None:
 
 @pytest.mark.parametrize("x", [22, 23, 30, 100, Fraction(2263, 100)])
 def test_far_tails_are_enclosed(x: Fraction) -> None:
-    """Far out, where the expansion takes over, the error function stays enclosed."""
+    """For large arguments, where the expansion is used, the error function stays enclosed."""
     assert encloses(interval.erfc(Interval.of(Fraction(x))), mpmath.erfc(exact(Fraction(x))))
 
 
 @hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
 @hypothesis.given(POSITIVE)
 def test_named_directions(x: Fraction) -> None:
-    """A helper named up is at least, and one named down at most, the true value."""
+    """A function named up is at least the true value, and one named down at most."""
     assert interval.sqrt_down(x) ** 2 <= x <= interval.sqrt_up(x) ** 2
     assert (
         exact(interval.log(Interval.of(x)).low) <= mpmath.log(exact(x)) <= exact(interval.log_up(x))

@@ -1,4 +1,4 @@
-"""Searches end on the stated side of the place where a property begins to hold."""
+"""Searches end on the stated side of the place where a condition becomes true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpcli.numeric.search import least_scale, search_greatest, search_least
 
 @pytest.mark.parametrize("start", [0, 1, 7, 1000, 1001])
 def test_whole_numbers_are_found_exactly(start: int) -> None:
-    """The least that passes and the greatest that does not differ by one."""
+    """The least number that passes and the greatest that does not differ by one."""
     assert search_least(lambda number: number > start, -1, 1) == start + 1
     assert search_greatest(lambda number: number <= start, 0, 1) == start
 

@@ -30,7 +30,7 @@ def holds(epsilon: float, records: int, delta: float) -> bool:
 def test_without_its_condition_nothing_is_claimed(
     epsilon: float, records: int, delta: float
 ) -> None:
-    """Where the condition of theorem 3.1 fails, the number of records that would do is named."""
+    """If the condition of theorem 3.1 fails, the number of records that it needs is stated."""
     found = amplify_by_shuffling(Fraction(str(epsilon)), records, Fraction(str(delta)))
     assert found.epsilon is None
     assert found.needed_records is not None
@@ -53,10 +53,10 @@ def test_the_bound_is_the_published_one(epsilon: float, records: int, delta: flo
 @pytest.mark.parametrize(
     ("epsilon", "records"), [(0.5, 1000), (1.0, 1000), (1.0, 5000), (2.0, 5000), (3.0, 20000)]
 )
-def test_shuffled_coins_reveal_less_than_is_claimed(epsilon: float, records: int) -> None:
+def test_shuffled_coins_reveal_less_than_stated(epsilon: float, records: int) -> None:
     """The exact delta of shuffled randomized response at our epsilon is at most our delta.
 
-    All others answer zero or all one, the extremes of what neighbours can share.
+    All others answer zero, or all answer one: the extremes that neighbors can share.
     """
     delta = 1e-6
     found = amplify_by_shuffling(Fraction(str(epsilon)), records, Fraction(str(delta))).epsilon
@@ -76,8 +76,8 @@ def test_shuffled_coins_reveal_less_than_is_claimed(epsilon: float, records: int
             assert np.maximum(one - exp(float(found)) * other, 0).sum() <= delta
 
 
-def test_shuffling_never_claims_more_than_one_record_spends() -> None:
-    """Just above the condition the bound may exceed epsilon, which then holds anyway."""
+def test_shuffling_never_exceeds_the_loss_of_one_record() -> None:
+    """Just above the condition the bound may exceed epsilon, which then holds instead."""
     needed_records = amplify_by_shuffling(Fraction(1, 10), 1, Fraction(1, 10**6)).needed_records
     assert needed_records is not None
     found = amplify_by_shuffling(Fraction(1, 10), needed_records, Fraction(1, 10**6))
@@ -86,8 +86,8 @@ def test_shuffling_never_claims_more_than_one_record_spends() -> None:
     assert found.epsilon <= Fraction(1, 10)
 
 
-def test_for_an_immense_epsilon_nothing_is_claimed() -> None:
-    """No number of records makes up for it, and none is named."""
+def test_for_a_very_large_epsilon_nothing_is_claimed() -> None:
+    """No number of records is large enough, and none is stated."""
     found = amplify_by_shuffling(Fraction(10_000), 10**15, Fraction(1, 10**6))
 
     assert found.epsilon is None

@@ -1,4 +1,4 @@
-"""What is sealed stays sealed."""
+"""Sealed values stay sealed."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def test_nothing_opens_a_confidential_value(peek: Callable[[Confidential[int]], 
 
 
 def test_its_representation_reveals_nothing() -> None:
-    """A traceback or a log that shows it shows no value."""
+    """A traceback or a log that prints it contains no value."""
     assert repr(Confidential(3, None)) == str(Confidential(3, None)) == "Confidential(...)"
 
 
 def test_groups_show_no_names() -> None:
-    """Frames of the engine hold them before they are sealed, and a traceback may show those."""
+    """Frames of the engine hold groups before they are sealed, and a traceback may print them."""
     zero = np.zeros(1, np.int64)
     assert "hidden" not in repr(Groups((("hidden",),), zero, zero, zero, 1))
 
 
-def test_it_states_what_it_is_for_and_nothing_else() -> None:
-    """What may open it is public and cannot be changed."""
+def test_it_has_three_public_names() -> None:
+    """Its purpose is public and cannot be changed."""
     query = LinearQuery()
     sealed = Confidential(3, query)
     assert sealed.is_sealed_for(query)
@@ -70,22 +70,25 @@ def test_it_states_what_it_is_for_and_nothing_else() -> None:
     ]
 
 
-def test_few_places_open_what_is_sealed() -> None:
-    """Its private name stands in the mechanisms and in the simulation of synthetic rows alone."""
-    assert places_of("_Confidential__") == {
+def test_few_files_open_confidential_values() -> None:
+    """The private name occurs only in the mechanisms and in the simulation of synthetic rows."""
+    assert occurrences("_Confidential__") == {
         "mechanisms/calibrated_mechanism.py": 3,
         "privacy/confidential.py": 5,
         "simulation/synthetic.py": 1,
     }
 
 
-def test_few_places_issue_permits() -> None:
-    """The ledger, for what it charges, and synthetic rows, for themselves."""
-    assert places_of("_NoisePermit__") == {"ledger/open_charge.py": 1, "simulation/synthetic.py": 1}
+def test_few_files_issue_permits() -> None:
+    """The ledger issues them for answers that it charges, and synthetic rows for themselves."""
+    assert occurrences("_NoisePermit__") == {
+        "ledger/open_charge.py": 1,
+        "simulation/synthetic.py": 1,
+    }
 
 
-def places_of(name: str) -> dict[str, int]:
-    """How often a private name stands in the files of the package."""
+def occurrences(name: str) -> dict[str, int]:
+    """How often a private name occurs in each file of the package."""
     package = Path(confidential.__file__).parents[1]
     found = {
         str(path.relative_to(package)): path.read_text("utf-8").count(name)

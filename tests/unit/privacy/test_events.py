@@ -1,4 +1,4 @@
-"""Events are written and read in one way, and a damaged one is never priced."""
+"""Events have one reader and one writer, and a damaged event has no loss."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recorded() -> list[str]:
         return [parts for (parts,) in ledger.execute("SELECT parts FROM entries")]
 
 
-def test_stored_events_are_written_as_they_were() -> None:
+def test_stored_events_are_written_unchanged() -> None:
     """Read and written again, every event of an old ledger is the same text."""
     stored = recorded()
     assert sum(text != "[]" for text in stored) > 5
@@ -46,15 +46,15 @@ def test_stored_events_are_written_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
-def test_events_of_a_plan_survive_their_text(path: Path) -> None:
-    """What is read of a stored event equals what was stored: an accountant lacks nothing."""
+def test_events_of_a_plan_survive_writing_and_reading(path: Path) -> None:
+    """An event that is read equals the event that was written, so an accountant lacks nothing."""
     events = charged_events(make_plan(parse_spec(path.read_text("utf-8"), str(path), path.parent)))
     again = map(MechanismEvent.from_json, json.loads(to_events_json(events)))
     assert tuple(again) == events
 
 
 def test_a_later_version_is_not_read() -> None:
-    """An event that states another version is unknown, whatever else it says."""
+    """An event that states another version is unknown."""
     with pytest.raises(UnknownEventError, match="laplace, version 2"):
         MechanismEvent.from_json(EVENT.to_json() | {"version": 2})
     with pytest.raises(LedgerError, match="does not know, `laplace, version 2`"):
@@ -80,8 +80,8 @@ DAMAGED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGED, ids=str)
-def test_a_damaged_event_has_no_price(damage: dict[str, Any]) -> None:
-    """What is missing, negative or unreadable is refused, never counted as little or nothing."""
+def test_a_damaged_event_has_no_loss(damage: dict[str, Any]) -> None:
+    """Missing, negative or unreadable values are refused, and never counted as zero."""
     written = {name: value for name, value in (EVENT.to_json() | damage).items() if value}
     with pytest.raises(DamagedEventError):
         MechanismEvent.from_json(written)
@@ -90,14 +90,14 @@ def test_a_damaged_event_has_no_price(damage: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "null", "3", "[3]", "[[]]", '["laplace"]', "[null]"])
-def test_what_is_no_list_of_events_has_no_price(text: str) -> None:
+def test_other_texts_than_a_list_of_events_are_refused(text: str) -> None:
     """Any other text in the place of events is refused."""
     with pytest.raises(LedgerError, match="an answer that cannot be read"):
         guarantee_counts(text, "add-remove")
 
 
-def test_noise_without_its_parameters_has_no_price() -> None:
-    """The loss that an event of a mechanism with noise states is not believed alone."""
+def test_noise_without_its_parameters_has_no_loss() -> None:
+    """The loss that an event of noise states is not trusted without its parameters."""
     with pytest.raises(DamagedEventError, match="belong together"):
         replace(EVENT, scale=None)
     lacking = replace(EVENT, scale=None, sensitivity=None)
@@ -105,7 +105,7 @@ def test_noise_without_its_parameters_has_no_price() -> None:
         guarantee_counts(to_events_json([lacking]), "add-remove")
 
 
-def test_details_cannot_replace_what_is_charged() -> None:
-    """A detail of the name of a parameter is not written in its place."""
+def test_details_cannot_replace_parameters() -> None:
+    """A detail with the name of a parameter is not written in its place."""
     event = replace(EVENT, details={"epsilon": "0", "cells": 1})
     assert event.to_json()["epsilon"] == "1/2"

@@ -1,4 +1,4 @@
-"""What is said of a loss in numbers that people know: never less than what can happen."""
+"""The numbers that explain a loss: never less than what can happen."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tests.support.mechanisms import fitted
 
 
 def exceeds(epsilon: float, sigma: float) -> float:
-    """The probability that noise of that deviation reveals more than epsilon about one step.
+    """The probability that this Gaussian noise reveals more than epsilon about one step.
 
-    The loss of an output y = x + noise against x + 1 is (1 - 2 (y - x))/(2 sigma^2), up to
-    its sign: beyond epsilon where the noise is below 1/2 - epsilon sigma^2.
+    The loss of an output y = x + noise against x + 1 is (1 - 2 (y - x))/(2 sigma^2), up to its
+    sign: it exceeds epsilon if the noise is below 1/2 - epsilon sigma^2.
     """
     return erfc((epsilon * sigma * sigma - 0.5) / sigma / sqrt(2)) / 2
 
@@ -50,8 +50,8 @@ FINE = [
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), FINE)
-def test_a_chance_is_no_smaller_than_it_is(epsilon: str, delta: str) -> None:
-    """Gaussian noise exceeds epsilon more often than delta, epsilon + 0.1 not more than said."""
+def test_failure_probability_is_an_upper_bound(epsilon: str, delta: str) -> None:
+    """Gaussian noise exceeds epsilon more often than delta, but epsilon + 0.1 at most as stated."""
     loss, sigma = Loss(Fraction(epsilon), Fraction(delta)), sigma_of(epsilon, delta)
 
     assert len(FINE) >= 8
@@ -60,7 +60,7 @@ def test_a_chance_is_no_smaller_than_it_is(epsilon: str, delta: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
-def test_what_a_person_answered_is_two_steps_away(epsilon: float) -> None:
+def test_the_value_of_a_person_is_at_distance_two(epsilon: float) -> None:
     """Counts of two groups with Laplace noise reveal the group of a person at 2 epsilon."""
     scale = 1 / epsilon
     # A person in the first group, not the second, and the output that shows it best.
@@ -76,7 +76,7 @@ def test_what_a_person_answered_is_two_steps_away(epsilon: float) -> None:
 
 
 def test_delta_is_counted_over_both_steps() -> None:
-    """Two neighbours apart, delta counts once, and once as often as epsilon makes it likelier."""
+    """At distance two, delta counts once, and once more times exp(epsilon)."""
     far = loss_at_distance_two(Loss(Fraction(1), Fraction(1, 10**6)))
 
     assert far.epsilon == 2
@@ -95,14 +95,14 @@ def test_delta_is_counted_over_both_steps() -> None:
     ],
 )
 def test_percentages_are_rounded_outwards(share: float, least: str, most: str) -> None:
-    """At least is not above, and at most is not below."""
+    """`percent_at_least` is never above, and `percent_at_most` never below the number."""
     assert float(percent_at_least(share)) <= 100 * share <= float(percent_at_most(share))
     assert float(percent_at_least(share)) >= float(least) - 1e-9
     assert float(percent_at_most(share)) <= float(most) + 1e-9
 
 
 def test_numbers_are_rounded_outwards() -> None:
-    """Three digits, up or down; exact ones stay as they are."""
+    """Three digits, rounded up or down; exact numbers stay as they are."""
     assert (at_most(1.2840254), at_least(1.2840254)) == ("1.29", "1.28")
     assert (at_most(Fraction(1, 10**6)), at_least(Fraction(1, 10**6))) == ("1e-6", "1e-6")
     assert times_at_most(exp(6)) == "404 times"
