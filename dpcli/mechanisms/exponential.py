@@ -30,6 +30,9 @@ class Exponential(PureMechanism, SelectionMechanism):
     Under `composition: zcdp` its rho is the sum of (range/scale)^2/8 over groups and picks:
     its loss has a range no wider than range/scale (Dong, Durfee and Rogers 2020), and such
     a loss is subgaussian (Cesar and Rogers 2021, lemma 3.4, after Hoeffding 1963).
+
+    >>> noise("exponential", change=2, epsilon="1")
+    'scale 2, epsilon 1'
     """
 
     name = "exponential"

@@ -59,6 +59,9 @@ class Gaussian(AdditiveMechanism):
     samples are exact (Canonne, Kamath and Steinke 2020), so it holds as computed. Under
     `composition: zcdp` its rho is L2^2/(2 sigma^2) (the same, theorem 4), and `rho:` may be
     given instead of epsilon.
+
+    >>> noise("gaussian", change=1, epsilon="1", delta="1e-6")
+    'scale 4.2308, epsilon 1, delta 1e-06'
     """
 
     name = "gaussian"

@@ -33,6 +33,9 @@ class Laplace(PureMechanism, AdditiveMechanism):
     tangent, which is the claim. If m cells change, the sum of their rhos, which is concave
     in the squares of v, is at most m times that of v = L2/sqrt(m), and at most that of v =
     L1.
+
+    >>> noise("laplace", change=2, epsilon="1/2")
+    'scale 4, epsilon 0.5'
     """
 
     name = "laplace"
@@ -52,6 +55,9 @@ class Geometric(Laplace):
     Privacy: as for `laplace`: the probabilities of an output under neighbors have a ratio
     of at most a^-L1 = exp(epsilon) (Ghosh, Roughgarden and Sundararajan 2009, who show that
     no other noise is better for a single count).
+
+    >>> noise("geometric", change=1, epsilon="1")
+    'scale 1, epsilon 1'
     """
 
     name = "geometric"

@@ -30,6 +30,9 @@ class PermuteAndFlip(PureMechanism, SelectionMechanism):
     tanh(epsilon/2), as any pure answer, up to four times that of the exponential mechanism,
     whose loss has a smaller range. Of m choices with a bound on the sum of squares, equal
     epsilons are the worst case, because rho is concave in the square.
+
+    >>> noise("permute_and_flip", change=2, epsilon="1")
+    'scale 2, epsilon 1'
     """
 
     name = "permute_and_flip"

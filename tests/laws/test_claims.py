@@ -1,4 +1,4 @@
-"""The sensitivity that the docstring of each statistic claims is the one that its plan states."""
+"""Docstrings show the sensitivity of each statistic and the loss of each mechanism."""
 
 from __future__ import annotations
 
@@ -6,31 +6,44 @@ import doctest
 
 import pytest
 
+from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.local_mechanism import LocalMechanism
+from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.statistic import Statistic
-from tests.support.claims import l1
+from tests.support.claims import l1, noise, response
 
 
-def examples(statistic: Statistic) -> doctest.DocTest:
-    """The examples in the docstring of a statistic."""
+def run_examples(documented: object) -> tuple[str, str]:
+    """The source of the examples in the docstring of a class, and the report of failures."""
     finder = doctest.DocTestFinder(recurse=False)
-    (found,) = finder.find(type(statistic), globs={"l1": l1})
-    return found
+    functions = {"l1": l1, "noise": noise, "response": response}
+    (test,) = finder.find(documented, globs=functions)
+    failures: list[str] = []
+    doctest.DocTestRunner().run(test, out=failures.append)
+    return "".join(example.source for example in test.examples), "".join(failures)
 
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: str(statistic.name))
 def test_the_docstring_shows_the_sensitivity(statistic: Statistic) -> None:
-    """Each docstring has an example, which is about this statistic and prints what it says."""
-    found = examples(statistic)
-    printed: list[str] = []
+    """The docstring of a statistic has an example of its sensitivity, which is correct."""
+    source, failures = run_examples(type(statistic))
 
-    doctest.DocTestRunner().run(found, out=printed.append)
-
-    assert any(f"statistic: {statistic.name}" in one.source for one in found.examples)
-    assert "".join(printed) == ""
+    assert f"statistic: {statistic.name}" in source
+    assert failures == ""
 
 
-def test_a_wrong_claim_is_noticed() -> None:
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, *LOCAL_MECHANISMS], ids=lambda one: one.name)
+def test_the_docstring_shows_the_loss(mechanism: Mechanism | LocalMechanism) -> None:
+    """The docstring of a mechanism has an example of its loss, which is correct."""
+    source, failures = run_examples(type(mechanism))
+
+    assert f'"{mechanism.name}"' in source
+    assert failures == ""
+
+
+def test_a_wrong_example_fails() -> None:
     """An example that states too small a sensitivity fails."""
     text = ">>> l1('statistic: count')\n{'add-remove': [0.5], 'change-one': [0]}\n"
     wrong = doctest.DocTestParser().get_doctest(text, {"l1": l1}, "wrong", None, None)

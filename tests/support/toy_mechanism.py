@@ -43,6 +43,9 @@ class TwoLaplacesMechanism(PureMechanism, AdditiveMechanism):
     """Adds two discrete Laplace draws of scale L1 / epsilon to every cell.
 
     Privacy: the answer with one of them is epsilon-private, and the other is post-processing.
+
+    >>> noise("two_laplaces", change=1, epsilon="1/2")
+    'scale 2, epsilon 0.5'
     """
 
     name = "two_laplaces"

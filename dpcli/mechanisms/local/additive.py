@@ -149,6 +149,9 @@ class LocalLaplace(_AdditiveMechanism):
 
     The mean of n responses estimates the mean of the clamped numbers without bias; its
     variance is that of the noise, about 2 scale^2, divided by n.
+
+    >>> response("laplace", width=10, epsilon="1/2")
+    'scale 20, epsilon 0.5'
     """
 
     name = "laplace"
@@ -169,6 +172,9 @@ class LocalGaussian(_AdditiveMechanism):
 
     The mean of n responses estimates the mean of the clamped numbers without bias; its
     variance is that of the noise divided by n.
+
+    >>> response("gaussian", width=10, epsilon="1", delta="1e-6")
+    'scale 42.248, epsilon 1, delta 1e-06'
     """
 
     name = "gaussian"

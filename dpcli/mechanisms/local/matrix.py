@@ -111,6 +111,9 @@ class Matrix(LocalMechanism):
     infinite ratio is refused. Responses have exactly these probabilities.
 
     Frequencies are estimated by the left inverse of the table, if it has one.
+
+    >>> response("matrix", matrix=[["3/4", "1/4"], ["1/2", "1/2"]])
+    'ratio 2, epsilon 0.69315'
     """
 
     name = "matrix"

@@ -78,6 +78,9 @@ class GeneralizedRandomizedResponse(LocalMechanism):
 
     The error grows with k; from about 3 e^epsilon + 2 labels on, `unary_encoding` is more
     accurate.
+
+    >>> response("generalized_randomized_response", labels=4, probability="2/5")
+    'ratio 2, epsilon 0.69315'
     """
 
     name = "generalized_randomized_response"
@@ -116,6 +119,9 @@ class RandomizedResponse(GeneralizedRandomizedResponse):
 
     From n responses the frequency of a label is estimated as (share - (1-p)) / (2p - 1),
     without bias; its variance is p(1-p) / (n (2p-1)^2).
+
+    >>> response("randomized_response", probability="3/4")
+    'ratio 3, epsilon 1.0986'
     """
 
     name = "randomized_response"

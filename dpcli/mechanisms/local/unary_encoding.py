@@ -62,6 +62,9 @@ class UnaryEncoding(LocalMechanism):
 
     The variance of a frequency f is (f/4 + (1-f) q(1-q)) / (n (1/2-q)^2), about 4 e^epsilon
     / (n (e^epsilon - 1)^2) for any number of labels.
+
+    >>> response("unary_encoding", labels=4, epsilon="1")
+    'ratio 2.7183, epsilon 1'
     """
 
     name = "unary_encoding"
