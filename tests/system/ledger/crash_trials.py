@@ -30,7 +30,7 @@ dpcli: 1
 dataset: town
 privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1000}}
 columns: {sex: {type: category, values: [f, m]}}
-statistics: [{name: n, statistic: record_events, by: [sex], epsilon: 0.01}]
+statistics: [{name: n, statistic: count, by: [sex], epsilon: 0.01}]
 """
 DATA = "sex\nf\nm\nm\n"
 
