@@ -122,11 +122,11 @@ class CalibratedMechanism:
                 selection = threshold_for_delta(noise, single, target.delta - noise_target.delta)
                 if target.rho is not None:
                     charged = replace(loss, delta=loss.delta + selection.delta)
-            made = object.__new__(cls)
+            instance = object.__new__(cls)
             values = (mechanism, query, relation, sensitivity, noise, charged, selection)
             for name, value in zip(cls.__slots__, values, strict=True):
-                object.__setattr__(made, name, value)
-            calibrated.append(made)
+                object.__setattr__(instance, name, value)
+            calibrated.append(instance)
         return calibrated
 
     @property

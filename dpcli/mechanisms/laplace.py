@@ -92,5 +92,5 @@ def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
     square = -(-(step.numerator**2 << bits) // step.denominator**2)
     lattice = square // 6 + 1 - 7 * (square * square >> bits) // 360
     lattice += 31 * (square * square * square >> 2 * bits) // 15120 + 2
-    rest = lattice * (up - total + error) >> bits
-    return Fraction(total + error + rest + 1, 1 << scale)
+    correction = lattice * (up - total + error) >> bits
+    return Fraction(total + error + correction + 1, 1 << scale)

@@ -33,11 +33,11 @@ def bernoulli_exp(numerator: int, denominator: int) -> bool:
     """
     if numerator < 0:
         raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
-    whole, rest = divmod(numerator, denominator)
-    for _ in range(whole):
+    integer_part, remainder = divmod(numerator, denominator)
+    for _ in range(integer_part):
         if not _bernoulli_exp(1, 1):
             return False
-    return _bernoulli_exp(rest, denominator)
+    return _bernoulli_exp(remainder, denominator)
 
 
 def _bernoulli_exp(numerator: int, denominator: int) -> bool:
@@ -60,11 +60,11 @@ class Threshold:
     around p.
     """
 
-    __slots__ = ("_enclose", "_known")
+    __slots__ = ("_cache", "_enclose")
 
     def __init__(self, enclose: Callable[[int], Interval]) -> None:
         self._enclose = enclose
-        self._known: dict[int, int] = {}
+        self._cache: dict[int, int] = {}
 
     @classmethod
     def rational(cls, probability: Fraction) -> Threshold:
@@ -103,15 +103,15 @@ class Threshold:
 
     def digits(self, length: int) -> int:
         """The first `length` binary digits: floor(p 2^length), certified."""
-        known = self._known.get(length)
-        if known is not None:
-            return known
+        cached = self._cache.get(length)
+        if cached is not None:
+            return cached
         bits = length + STEP
         while True:
             enclosure = self._enclose(bits)
             low, high = floor_at(enclosure.low, length), floor_at(enclosure.high, length)
             if low == high:
-                self._known[length] = low
+                self._cache[length] = low
                 return low
             bits *= 2
 

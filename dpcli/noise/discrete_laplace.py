@@ -134,8 +134,8 @@ def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold
     digits = 0
     while (1 << digits) < DIGITS_COVER * scale:
         digits += 1
-    each = tuple(Threshold.logistic((1 << i) / scale) for i in range(digits))
-    return each, Threshold.exponential((1 << digits) / scale)
+    thresholds = tuple(Threshold.logistic((1 << i) / scale) for i in range(digits))
+    return thresholds, Threshold.exponential((1 << digits) / scale)
 
 
 def _geometric_block(scale: Fraction, count: int) -> Ints:
@@ -145,14 +145,14 @@ def _geometric_block(scale: Fraction, count: int) -> Ints:
     independent, and digit i is one with probability 1/(1 + exp(2^i/scale)). The event g >= 2^m
     has probability exp(-2^m/scale); given that event, g - 2^m is geometric again.
     """
-    each, beyond = _digit_thresholds(scale)
+    thresholds, beyond = _digit_thresholds(scale)
     # Digits are collected in bytes, because a byte is cheaper to shift than a word.
     planes = np.zeros((8, count), np.uint8)
-    for i, threshold in enumerate(each):
+    for i, threshold in enumerate(thresholds):
         digit = bernoulli_array(threshold, count).view(np.uint8)
         planes[i // 8] |= digit << np.uint8(i % 8)
     words = np.zeros(count, np.int64)
-    for plane in range((len(each) + 7) // 8):
+    for plane in range((len(thresholds) + 7) // 8):
         words |= planes[plane].astype(np.int64) << np.int64(8 * plane)
     tails = np.flatnonzero(bernoulli_array(beyond, count))
     rounds = 0
@@ -161,6 +161,6 @@ def _geometric_block(scale: Fraction, count: int) -> Ints:
         if rounds > MOST_TAIL_EVENTS:
             raise OverflowError("a sample does not fit 64 bits")
         # The digits are independent of the event, and become those of the remainder.
-        words[tails] += 1 << len(each)
+        words[tails] += 1 << len(thresholds)
         tails = tails[bernoulli_array(beyond, tails.size)]
     return words

@@ -68,8 +68,8 @@ def _in_last_place(value: Fraction, places: int) -> int:
     # Integer arithmetic is faster: a product of rationals computes a common divisor.
     above: int = abs(value.numerator) * 10**places
     below = value.denominator
-    whole = (2 * above + below) // (2 * below)
-    return -whole if value < 0 else whole
+    rounded = (2 * above + below) // (2 * below)
+    return -rounded if value < 0 else rounded
 
 
 def in_units_of_last_place(numbers: Array, step: Fraction, places: int) -> Array:

@@ -77,10 +77,10 @@ def round_down(value: Fraction, bits: int = PRECISION) -> Fraction:
     if above.bit_length() <= bits and below & (below - 1) == 0:
         return value
     shift = bits - above.bit_length() + below.bit_length()
-    whole = (above << shift) // below if shift >= 0 else above // (below << -shift)
-    if whole.bit_length() > bits:
-        whole, shift = whole >> 1, shift - 1
-    return Fraction(whole, 1 << shift) if shift >= 0 else Fraction(whole << -shift)
+    scaled = (above << shift) // below if shift >= 0 else above // (below << -shift)
+    if scaled.bit_length() > bits:
+        scaled, shift = scaled >> 1, shift - 1
+    return Fraction(scaled, 1 << shift) if shift >= 0 else Fraction(scaled << -shift)
 
 
 def round_up(value: Fraction, bits: int = PRECISION) -> Fraction:

@@ -57,14 +57,14 @@ class Confidential(Generic[T]):
     to a query is also sealed with the privacy unit for which the rows were bounded.
     """
 
-    __slots__ = ("__sealed", "__sealed_for", "__unit", "__whole")
+    __slots__ = ("__origin", "__sealed", "__sealed_for", "__unit")
 
     def __init__(self, value: T, sealed_for: object, unit: Unit | None = None) -> None:
         # No annotation, so that to a type checker there is no such attribute.
         object.__setattr__(self, "_Confidential__sealed", value)
         object.__setattr__(self, "_Confidential__sealed_for", sealed_for)
         object.__setattr__(self, "_Confidential__unit", unit)
-        object.__setattr__(self, "_Confidential__whole", self)
+        object.__setattr__(self, "_Confidential__origin", self)
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a confidential value has no other kinds")
@@ -78,9 +78,9 @@ class Confidential(Generic[T]):
         return sealed_for is purpose and bounded_for is unit
 
     @property
-    def whole(self) -> Confidential[Any]:
+    def origin(self) -> Confidential[Any]:
         """The complete answer that was sealed; this value may have only some of its groups."""
-        return self.__whole  # type: ignore[attr-defined, no-any-return]
+        return self.__origin  # type: ignore[attr-defined, no-any-return]
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
         """The cells of selected groups, still sealed; zeros for a group without rows.
@@ -93,7 +93,7 @@ class Confidential(Generic[T]):
             raise TypeError("groups are named by plain texts")
         cells: Cells = self.__sealed.cells(named)  # type: ignore[attr-defined]
         selected = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
-        object.__setattr__(selected, "_Confidential__whole", self.whole)
+        object.__setattr__(selected, "_Confidential__origin", self.origin)
         return selected
 
     def __repr__(self) -> str:

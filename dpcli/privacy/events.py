@@ -101,27 +101,30 @@ class MechanismEvent:
     def from_json(cls, written: Mapping[str, object]) -> Self:
         """The event that `to_json` wrote; else raises UnknownEventError or DamagedEventError."""
         try:
-            rest = dict(written)
-            mechanism, version = str(rest.pop("mechanism")), rest.pop("version", VERSION)
+            remaining = dict(written)
+            mechanism, version = str(remaining.pop("mechanism")), remaining.pop("version", VERSION)
             if version != VERSION:
                 raise UnknownEventError(f"{mechanism}, version {version}")
-            epsilon, delta = _exact(rest.pop("epsilon")), _exact(rest.pop("delta"))
+            epsilon, delta = _exact(remaining.pop("epsilon")), _exact(remaining.pop("delta"))
             scale = sensitivity = keys_delta = disjoint = None
-            if "scale" in rest:
-                scale = _exact(rest.pop("scale"))
-                sensitivity = Sensitivity(*(int(str(rest.pop(norm))) for norm in NORMS))
-            if "keys_delta" in rest:
-                keys_delta = _exact(rest.pop("keys_delta"))
-            if "disjoint" in rest:
-                name, part = _pair(rest.pop("disjoint"))
+            if "scale" in remaining:
+                scale = _exact(remaining.pop("scale"))
+                sensitivity = Sensitivity(*(int(str(remaining.pop(norm))) for norm in NORMS))
+            if "keys_delta" in remaining:
+                keys_delta = _exact(remaining.pop("keys_delta"))
+            if "disjoint" in remaining:
+                name, part = _pair(remaining.pop("disjoint"))
                 disjoint = str(name), int(str(part))
-            joint = bool(rest.pop("joint")) if "joint" in rest else None
-            statistic, question = str(rest.pop("statistic", "")), str(rest.pop("question", ""))
+            joint = bool(remaining.pop("joint")) if "joint" in remaining else None
+            statistic, question = (
+                str(remaining.pop("statistic", "")),
+                str(remaining.pop("question", "")),
+            )
         except (KeyError, ValueError, TypeError, ArithmeticError) as error:
             raise DamagedEventError("an event lacks a value, or has one of another type") from error
         return cls(
             statistic, question, mechanism, Loss(epsilon, delta),
-            scale, sensitivity, joint, disjoint, keys_delta, rest,
+            scale, sensitivity, joint, disjoint, keys_delta, remaining,
         )  # fmt: skip
 
 

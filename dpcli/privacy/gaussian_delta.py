@@ -116,8 +116,8 @@ def _wide_tail(variance: Fraction, first: int) -> Interval:
     scaled = Interval.of(x) / sqrt(Interval.of(2 * variance))
     integral = sqrt(pi() * (variance / 2)) * erfc(scaled)
     varies = density.high * (square - 1) if x > 0 and square >= 3 else Fraction(4)
-    rest = varies / variance / 124
-    return integral - density * (x / variance / 24) + Interval(-rest, rest)
+    remainder = varies / variance / 124
+    return integral - density * (x / variance / 24) + Interval(-remainder, remainder)
 
 
 def _narrow_tails(

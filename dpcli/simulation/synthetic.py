@@ -165,7 +165,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def _require_own(self, sealed: Confidential[Any]) -> None:
         # Answers are compared by identity, because their values are confidential.
-        if self.__answers.get(id(sealed.whole)) is not sealed.whole:
+        if self.__answers.get(id(sealed.origin)) is not sealed.origin:
             raise ValueError("the answer is not about these synthetic rows")
 
     def copy_to(self, target: BinaryIO, name: str) -> None:

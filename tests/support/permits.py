@@ -16,6 +16,6 @@ def free_permit() -> NoisePermit:
     def rule(_event: MechanismEvent, _relation: Relation, _exact: Confidential[Any]) -> None:
         """Nothing is refused."""
 
-    made = object.__new__(NoisePermit)
-    made._NoisePermit__rule = rule  # type: ignore[attr-defined]
-    return made
+    instance = object.__new__(NoisePermit)
+    instance._NoisePermit__rule = rule  # type: ignore[attr-defined]
+    return instance

@@ -66,7 +66,7 @@ def test_it_has_three_public_names() -> None:
     assert [name for name in dir(sealed) if not name.startswith("_")] == [
         "in_groups",
         "is_sealed_for",
-        "whole",
+        "origin",
     ]
 
 
