@@ -1,4 +1,4 @@
-"""Estimates from sealed answers, at no charge: what no command does."""
+"""Estimates from confidential answers without a charge, which no command makes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def estimates_of(plan: Plan, exact: Sequence[SealedAnswer]) -> tuple[PublishedStatistic, ...]:
-    """Noise for every part, then estimates from the noisy answers alone."""
+    """Add noise to every answer, then estimate from the noisy answers alone."""
     noisy = add_noise(plan, exact, free_permit())
     return tuple(estimate_statistic(one, plan.spec.confidence) for one in noisy)

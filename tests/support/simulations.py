@@ -1,4 +1,4 @@
-"""Specs to try out, and noise that is the same each time."""
+"""Specs for simulations, and repeatable noise."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def plan_of(text: str) -> Plan:
 
 
 def one(entries: str, privacy: str = "") -> str:
-    """A spec with these entries alone."""
+    """A spec with these statistics only."""
     text = ROWS[: ROWS.index("statistics:")] + "statistics:\n" + entries
     return text.replace("budget: {epsilon: 100, delta: 0.1}", privacy) if privacy else text
 
 
 @pytest.fixture
 def dummy() -> Iterator[Callable[[Plan, int, int], SyntheticDataset]]:
-    """Dummies that are closed in the end."""
+    """Makes synthetic datasets and closes them after the test."""
     with ExitStack() as opened:
         yield lambda plan, rows, seed: opened.enter_context(SyntheticDataset(plan.spec, rows, seed))
 
@@ -91,14 +91,14 @@ Make = Callable[[Plan, int, int], SyntheticDataset]
 
 @pytest.fixture(autouse=True)
 def stream(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stream:
-    """The same noise each time, so that no test can flake."""
+    """Replaces the source of noise by a repeatable stream, so that no test is flaky."""
     replacement = Stream(request.node.name)
     monkeypatch.setattr(entropy, "source", replacement)
     return replacement
 
 
 def content(dummy: SyntheticDataset, folder: Path) -> bytes:
-    """The bytes of a dummy."""
+    """The bytes of a synthetic file."""
     path = folder / "copy.csv"
     with path.open("wb") as file:
         dummy.copy_to(file, path.name)

@@ -33,13 +33,13 @@ class HighCount(Statistic):
     takes = field_types(column=NumericColumnName, top=Top)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """No more values are high than the column has."""
+        """`top` is at most the number of values of the column."""
         column = numeric(request)
         values = column.upper - column.lower + 1
         yield from check_at_most(request.option("top"), "top", values, HINT)
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One count."""
+        """The count of high values."""
         column = numeric(request)
         high = Condition(column, ((column.upper - request.option("top") + 1, column.upper),))
         query = LinearQuery(by=request.by, where=(*request.where, high))
