@@ -1,6 +1,6 @@
-"""Charged responses, from next to the ledger to where they are wanted.
+"""Charged responses of the local model, published from the outbox.
 
-The ledger keeps their digest, not the responses, so that a file with that digest is them.
+The ledger stores their digest, not the responses. A file with that digest holds the responses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpcli.report.formats import FACTS
 
 @dataclass(frozen=True, slots=True)
 class ChargedResponses:
-    """The responses of a collection that is stored in a ledger, and whether they are shuffled."""
+    """The responses of a collection in a ledger; `shuffle` is the order that is requested now."""
 
     stored: StoredRelease
     ledger: Path
@@ -26,22 +26,22 @@ class ChargedResponses:
 
     @property
     def waiting(self) -> Path:
-        """Where they wait until they are published."""
+        """Their file in the outbox, until they are published."""
         return waiting_path(self.ledger, self.stored.release_id)
 
     def are_at(self, output: Path | None) -> bool:
-        """Whether the responses are where they are wanted already."""
+        """Whether the responses are at their output already."""
         if output is None or is_device(output):
             return False
         return digest_of(output) == self.stored.digest
 
     def require(self, output: Path | None) -> None:
-        """Raise LedgerError if they were made in another order, or are gone."""
+        """Raise LedgerError if they were stored in another order, or if their file is gone."""
         self._require_order()
         self._require_waiting(output)
 
     def publish(self, output: Path | None, *, force: bool) -> None:
-        """Bring them where they are wanted, once. Raises LedgerError or OutputError."""
+        """Move them to their output, once. Raises LedgerError or OutputError."""
         self._require_order()
         if self.stored.receipt is None and self.are_at(output):
             if digest_of(self.waiting) == self.stored.digest:
@@ -52,7 +52,7 @@ class ChargedResponses:
         try:
             publish_file(self.waiting, output, force=force)
         except OutputError:
-            # Another process with the same id may have been quicker.
+            # Another process with the same release id may have published them first.
             if not self.are_at(output):
                 raise
 

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and never replace an input or a ledger."""
+"""Output files: complete or absent, and never over an input or a ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import BinaryIO
 from dpcli.errors import OutputError, UsageError, make_problem
 
 DATABASE = b"SQLite format 3\0"
-"""The first bytes of files that no output may replace."""
+"""The first bytes of SQLite files, which no output may replace."""
 
 
 def require_writable(
@@ -25,19 +25,18 @@ def require_writable(
     *,
     force: bool,
     twice: bool = False,
-    known: Mapping[Path, bytes] | None = None,
+    expected: Mapping[Path, bytes] | None = None,
 ) -> None:
-    """Raise UsageError, before anything is spent, for outputs that must be a mistake.
+    """Raise UsageError, before anything is spent, for outputs that cannot be meant.
 
-    An output must not be an input, must not exist already unless `force`, and must
-    lie in a folder that exists; no two outputs may be the same file. One that holds
-    what is `known` to belong there may exist, and no database may be replaced.
+    An output must not be an input or a database. It must not exist, unless with `force` or if it
+    holds the `expected` bytes. Its folder must exist, and no two outputs may be the same file.
     """
     codes = [("output-twice", Path())] if twice else []
-    protected = {path.resolve() for path in inputs if not _is_odd(path)}
+    protected = {path.resolve() for path in inputs if not _is_unusable(path)}
     seen: set[Path] = set()
     for target in targets:
-        if _is_odd(target):
+        if _is_unusable(target):
             codes.append(("output-folder.odd", target))
             continue
         resolved = target.resolve()
@@ -45,15 +44,15 @@ def require_writable(
             codes.append(("output-is-input", target))
         elif resolved in seen:
             codes.append(("output-twice.named", target))
-        elif code := _mistake(target, force=force, known=(known or {}).get(target)):
+        elif code := _mistake(target, force=force, expected=(expected or {}).get(target)):
             codes.append((code, target))
         seen.add(resolved)
     if codes:
         raise UsageError(make_problem(code, output=target) for code, target in codes)
 
 
-def _mistake(target: Path, *, force: bool, known: bytes | None) -> str | None:
-    """The code for a target that cannot be written, or may not be replaced."""
+def _mistake(target: Path, *, force: bool, expected: bytes | None) -> str | None:
+    """The error code of a target that cannot be written or must not be replaced; else None."""
     if target.is_dir():
         return "output-folder.itself"
     if not target.resolve().parent.is_dir():
@@ -64,16 +63,16 @@ def _mistake(target: Path, *, force: bool, known: bytes | None) -> str | None:
         with target.open("rb") as file:
             if file.read(len(DATABASE)) == DATABASE:
                 return "output-is-input.database"
-        if known is not None and target.read_bytes() == known:
+        if expected is not None and target.read_bytes() == expected:
             return None
     return None if force else "output-exists"
 
 
 def publish(files: Mapping[Path, bytes]) -> None:
-    """Write every file under a temporary name, sync it, and rename it into place.
+    """Write every file under a temporary name, sync it, and rename it.
 
-    Nothing is renamed before all are written. Devices and pipes, which cannot be
-    renamed, are written to last. Raises OutputError.
+    Files are renamed only after all are written. Devices and pipes cannot be renamed: they are
+    written last. Raises OutputError.
     """
     target = Path()
     try:
@@ -82,9 +81,9 @@ def publish(files: Mapping[Path, bytes]) -> None:
             placed = []
             for target, content in files.items():
                 if target not in devices:
-                    # A link is replaced in the place that it points to, as a shell would.
+                    # The target of a link is replaced, as a shell would do.
                     final = target.resolve()
-                    temporary = written.enter_context(_beside(final, io.BytesIO(content)))
+                    temporary = written.enter_context(_temporary_file(final, io.BytesIO(content)))
                     placed.append((temporary, final))
             for temporary, target in placed:
                 temporary.replace(target)
@@ -98,10 +97,10 @@ def publish(files: Mapping[Path, bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _beside(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
-    """A new file on disk next to the final one, with its content until it is renamed.
+def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
+    """A synced temporary file next to the final one; it is deleted unless it is renamed.
 
-    It has the permissions of the mode that the user's mask allows.
+    Its permissions are those of `mode` that the umask of the user allows.
     """
     temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -116,7 +115,7 @@ def _beside(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _is_odd(path: Path) -> bool:
+def _is_unusable(path: Path) -> bool:
     try:
         path.resolve()
         path.exists()
@@ -126,7 +125,7 @@ def _is_odd(path: Path) -> bool:
 
 
 def is_device(path: Path) -> bool:
-    """Whether a path is something that takes bytes, but is no file to be replaced."""
+    """Whether a path exists but is neither a regular file nor a folder."""
     try:
         return path.exists() and not path.is_file() and not path.is_dir()
     except OSError:
@@ -144,7 +143,7 @@ def publish_to_stdout(content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have renames in `folder` on disk, where folders can be synced."""
+    """Sync renames in a folder to the disk, if the system can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -154,20 +153,20 @@ def _sync_folder(folder: Path) -> None:
 
 
 def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
-    """Publish a file that waits under another name: at once, or to a device or stdout.
+    """Publish a waiting file by a rename, or copy it to a device or to standard output.
 
-    Without `force` it takes the place of nothing, whatever has appeared there by now. It is
-    removed from where it waits when it is safe elsewhere. Raises OutputError.
+    Without `force` it replaces no file, even one that has just appeared. The waiting file is
+    removed once its content is safe elsewhere. Raises OutputError.
     """
     try:
         _require_file(waiting)
         if target is None or is_device(target):
             stdout = contextlib.nullcontext(sys.stdout.buffer)
-            opened = stdout if target is None else target.open("wb")
-            with opened as sink, waiting.open("rb") as file:
+            output = stdout if target is None else target.open("wb")
+            with output as sink, waiting.open("rb") as file:
                 shutil.copyfileobj(file, sink)
                 sink.flush()
-                # Only a regular file can be synced, not a pipe.
+                # A pipe cannot be synced.
                 with contextlib.suppress(OSError):
                     os.fsync(sink.fileno())
             waiting.unlink()
@@ -181,8 +180,8 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            # From another disk a file cannot be renamed.
-            with waiting.open("rb") as file, _beside(final, file) as copy:
+            # A file cannot be renamed onto another disk.
+            with waiting.open("rb") as file, _temporary_file(final, file) as copy:
                 _place(copy, final, force=force)
         waiting.unlink(missing_ok=True)
         _sync_folder(final.parent)
@@ -192,13 +191,13 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
 
 
 def write_private(content: bytes, target: Path) -> None:
-    """Write a new file that its owner alone may read, in the place of nothing.
+    """Write a new file that only its owner may read.
 
-    Raises OutputError.
+    Raises OutputError, also if the target exists.
     """
     try:
         final = target.resolve()
-        with _beside(final, io.BytesIO(content), 0o600) as waiting:
+        with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
             _place(waiting, final, force=False)
         _sync_folder(final.parent)
     except OSError as error:
@@ -211,7 +210,7 @@ def _require_file(waiting: Path) -> None:
 
 
 def _place(source: Path, final: Path, *, force: bool) -> None:
-    """Have the file at its final place; without `force` only if nothing is there."""
+    """Move or link the file to its final place; without `force` only if nothing is there."""
     if force:
         source.replace(final)
         return
@@ -220,7 +219,7 @@ def _place(source: Path, final: Path, *, force: bool) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        # Some disks have no second names.
+        # Some file systems have no hard links.
         if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
             raise
         source.replace(final)

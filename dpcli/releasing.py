@@ -1,4 +1,4 @@
-"""The one act: aggregate, answer, commit, and hand over what may be published."""
+"""A release: aggregate the data, add noise, charge for it, store the outputs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from dpcli.engine.rollup import SealedAnswer
 
 Engine = Literal["local", "spark", "partials"]
-"""What adds up the data: this process, Apache Spark, or earlier runs that sealed their parts."""
+"""What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyStatistic:
-    """The noisy answers to the parts of one entry, before anything is made of them.
+    """The noisy answers to the queries of one statistic, before post-processing.
 
-    `groups` are the groups that they are about, in order, where keys are private.
+    `groups` are the selected groups in order, if keys are private.
     """
 
     planned: PlannedStatistic
@@ -47,10 +47,10 @@ class NoisyStatistic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedStatistic:
-    """The published numbers of one entry, cell by cell.
+    """The published numbers of one statistic.
 
-    `groups` are the groups that were selected, in order, where keys are private; `raw`
-    the same numbers before anything was done to them, if they are published as well.
+    `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
+    post-processing, if they are published too.
     """
 
     planned: PlannedStatistic
@@ -61,7 +61,7 @@ class PublishedStatistic:
 
 @dataclass(frozen=True, slots=True)
 class QualityResult:
-    """The noisy answers of the quality check, and why they fail it: a sentence by column."""
+    """The noisy numbers of the quality check, and a sentence by column on each missed minimum."""
 
     estimates: Estimates
     missed: Mapping[str | None, str]
@@ -71,7 +71,7 @@ class QualityResult:
 class NoisyRelease:
     """All that may be published: a function of the plan, the noisy answers and the ledger.
 
-    If the quality check missed a minimum there are no entries, and the plan has none.
+    If a minimum of the quality check was missed, neither it nor its plan has statistics.
     """
 
     plan: Plan
@@ -83,7 +83,7 @@ class NoisyRelease:
 
 
 def new_release_id() -> str:
-    """A fresh random name for a release; it says nothing of the data."""
+    """A random name for a release; it does not depend on the data."""
     return secrets.token_hex(8)
 
 
@@ -97,10 +97,11 @@ def run_release(
 ) -> StoredRelease:
     """Read the data, add noise to every answer, charge for it, and return the bytes to publish.
 
-    A release of that name and spec that was made before is returned as it is, and
-    nothing is read. The budget is checked before a data file is opened, and again
-    when it is charged. If the quality check fails, it alone is charged and rendered.
-    With the engine `partials`, the data are sealed parts of this spec.
+    A stored release of the same name and spec is returned as it is, and nothing is read. The budget
+    is checked before a data file is opened, and again at the charge. If the quality check fails,
+    only that is charged and rendered. With the engine `partials`, the data are sealed partials of
+    this spec.
+
     Raises BudgetError, DataError or LedgerError.
     """
     assert not plan.is_local, "records of a local spec are randomized one by one"
@@ -112,20 +113,20 @@ def run_release(
     permit = open_charge.draw_noise(
         None if plan.quality is None else charged_events(plan.quality_check_only)
     )
-    checked = check_quality(plan, exact, permit)
-    if checked is not None and checked.missed:
+    quality = check_quality(plan, exact, permit)
+    if quality is not None and quality.missed:
         plan = plan.quality_check_only
         open_charge.stop()
     noisy = add_noise(plan, exact, permit)
-    entries = tuple(estimate_statistic(one, plan.spec.confidence) for one in noisy)
+    statistics = tuple(estimate_statistic(each, plan.spec.confidence) for each in noisy)
     name, created = open_charge.charge.release_id, open_charge.charge.created
     return open_charge.commit(
-        lambda receipt: render(NoisyRelease(plan, name, created, entries, receipt, checked))
+        lambda receipt: render(NoisyRelease(plan, name, created, statistics, receipt, quality))
     )
 
 
 def require_quality(stored: StoredRelease) -> None:
-    """Raise QualityError if the quality check stopped a release, with every reason."""
+    """Raise QualityError, with every reason, if the quality check stopped the release."""
     if stored.stopped:
         *others, last = stored.stopped
         raise QualityError(
@@ -139,12 +140,12 @@ def require_quality(stored: StoredRelease) -> None:
 def check_quality(
     plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
 ) -> QualityResult | None:
-    """The quality check with fresh noise; None if the spec has none."""
+    """The result of the quality check; None if the spec has none."""
     if plan.quality is None:
         return None
-    parts = plan.quality.queries
-    asked = zip(parts, exact, strict=False)
-    answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in asked)
+    # The answers to the check come first; those of the statistics follow.
+    pairs = zip(plan.quality.queries, exact, strict=False)
+    answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in pairs)
     request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
     estimates = statistic.estimate(request, answers, plan.spec.confidence)
     return QualityResult(estimates, missed_minimums(plan, answers))
@@ -153,28 +154,31 @@ def check_quality(
 def aggregate_data(
     plan: Plan, data: tuple[Input, ...], progress: Progress | None = None, engine: Engine = "local"
 ) -> Sequence[SealedAnswer]:
-    """Read the data files once, as one; the exact answer to every question, sealed."""
-    asked = plan.engine_queries, plan.spec.privacy.unit
-    names = [one for one in data if isinstance(one, str)]
+    """Read all data files once, and seal the exact answer to every query of the plan.
+
+    Raises DataError if the data do not fit the spec, and UsageError without the packages of Spark.
+    """
+    queries_and_unit = plan.engine_queries, plan.spec.privacy.unit
+    names = [name for name in data if isinstance(name, str)]
     assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
         from dpcli.engine.partials import aggregate_partials
 
-        return aggregate_partials(*asked, plan.spec.digest, names)
+        return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
     if engine == "spark":
         with _spark_packages():
             from dpcli.engine.spark import aggregate_with_spark
 
-        return aggregate_with_spark(*asked, plan.spec.dialect, plan.spec.columns, names)
+        return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
     with _opened(plan, data, progress) as dataset:
-        # A command that is wrong should not load polars.
+        # Polars loads only now, so that a wrong command fails fast.
         from dpcli.engine.aggregate import aggregate
 
-        return aggregate(*asked, dataset, progress)
+        return aggregate(*queries_and_unit, dataset, progress)
 
 
 def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") -> None:
-    """Raise DataError where a release would, as far as the headers of the data files tell."""
+    """Raise DataError if the headers of the data files do not fit the spec."""
     if engine == "spark":
         with _spark_packages():
             from dpcli.engine.spark import require_files
@@ -187,7 +191,7 @@ def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") ->
 
 @contextmanager
 def _spark_packages() -> Iterator[None]:
-    """Raise UsageError where what is imported within needs packages that are not installed."""
+    """Raise UsageError if an import within needs a package that is not installed."""
     try:
         yield
     except ImportError:
@@ -195,7 +199,7 @@ def _spark_packages() -> Iterator[None]:
 
 
 def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
-    """Read the data files once, as one; a sealed part of a release, which spends nothing."""
+    """Read all data files once, and return a sealed partial of a release; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
         from dpcli.engine.aggregate import Aggregation
         from dpcli.engine.partials import seal_partial
@@ -208,7 +212,7 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
 
 @contextmanager
 def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> Iterator[Dataset]:
-    """The data files, which have all columns of the spec."""
+    """The data files; raises DataError unless they have all columns of the spec."""
     with open_dataset(data, plan.spec.dialect, progress) as dataset:
         require_columns(dataset, plan.spec.columns)
         yield dataset
@@ -217,39 +221,43 @@ def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> I
 def add_noise(
     plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
 ) -> tuple[NoisyStatistic, ...]:
-    """Noise for every part of every entry, as far as the permit covers them.
+    """The noisy answers to every query that the permit covers.
 
-    Entries that select groups come first: the others are about those groups alone.
+    Statistics that select groups are answered first, because others are about those groups.
+
+    Privacy: noise is added by the calibrated mechanism of each query, which alone opens the answer.
     """
     sealed = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
-    asked = [
-        (each, [(planned_query, next(sealed)) for planned_query in each.queries])
-        for each in plan.statistics
+    pairs_by_statistic = [
+        (planned, [(planned_query, next(sealed)) for planned_query in planned.queries])
+        for planned in plan.statistics
     ]
     counts: dict[str, dict[Group, int]] = {}
-    for planned, parts in asked:
+    for planned, pairs in pairs_by_statistic:
         if planned.entry.selects_partitions:
-            ((planned_query, groups),) = parts
-            noisy = planned_query.calibrated.select_partitions(cast("_Groups", groups), permit)
-            counts[planned.name] = _in_order(planned.entry.request.by, noisy.value)
-    found = []
-    for planned, parts in asked:
+            ((planned_query, sealed_groups),) = pairs
+            selected = planned_query.calibrated.select_partitions(
+                cast("_Groups", sealed_groups), permit
+            )
+            counts[planned.name] = _in_order(planned.entry.request.by, selected.value)
+    noisy_statistics = []
+    for planned, pairs in pairs_by_statistic:
         entry = planned.entry
-        selected = tuple(counts[entry.selected_by]) if entry.selected_by else None
+        groups = tuple(counts[entry.selected_by]) if entry.selected_by else None
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
             values = integer_array(list(counts[entry.request.name].values()))
             answers = (NoisyAnswer(values, planned.queries[0].noise),)
         else:
             answers = tuple(
-                _answer(planned_query, answer, selected, permit) for planned_query, answer in parts
+                _answer(planned_query, answer, groups, permit) for planned_query, answer in pairs
             )
-        found.append(NoisyStatistic(planned, answers, selected))
-    return tuple(found)
+        noisy_statistics.append(NoisyStatistic(planned, answers, groups))
+    return tuple(noisy_statistics)
 
 
 def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int]:
-    """Selected groups in the order of the keys: labels as declared, private ones as texts."""
+    """Selected groups in the order of their keys: labels as declared, private labels by text."""
     places = [
         None if key.is_private else {label: place for place, label in enumerate(key.labels)}
         for key in by
@@ -257,22 +265,22 @@ def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int
 
     def order(group: Group) -> tuple[int | str, ...]:
         pairs = zip(places, group, strict=True)
-        return tuple(label if known is None else known[label] for known, label in pairs)
+        return tuple(label if place is None else place[label] for place, label in pairs)
 
     return {group: counts[group] for group in sorted(counts, key=order)}
 
 
 def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> PublishedStatistic:
-    """What is made of the noisy answers to one entry."""
+    """The estimates from the noisy answers to one statistic, after post-processing."""
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
-    found = entry.statistic.estimate(entry.request, answers, confidence)
+    estimates = entry.statistic.estimate(entry.request, answers, confidence)
 
-    def agree(estimates: Estimates) -> Estimates:
-        return entry.statistic.make_consistent(entry.request, answers, estimates, confidence)
+    def agree(changed: Estimates) -> Estimates:
+        return entry.statistic.make_consistent(entry.request, answers, changed, confidence)
 
-    raw = found.before_postprocessing if entry.raw else None
-    return PublishedStatistic(planned, apply_steps(entry.post, found, agree), noisy.groups, raw)
+    raw = estimates.before_postprocessing if entry.raw else None
+    return PublishedStatistic(planned, apply_steps(entry.post, estimates, agree), noisy.groups, raw)
 
 
 _Groups = Confidential[Groups]
@@ -285,7 +293,7 @@ def _answer(
     selected: Sequence[Group] | None,
     permit: NoisePermit,
 ) -> NoisyAnswer:
-    """The noisy answer to one part, in selected groups where keys are private."""
+    """The noisy answer to one query, in the selected groups if keys are private."""
     if selected is not None:
         exact = cast("_Groups", exact).in_groups(selected)
     return NoisyAnswer(

@@ -114,7 +114,7 @@ class Outputs:
         is_published = stored is not None and self.is_published(stored)
         targets = [*({} if is_published else self.tables), *self.reports]
         twice = len(self.report or ()) > len(self.reports)
-        require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, known=known)
+        require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, expected=known)
 
     def publish(self, stored: StoredRelease, again: str) -> None:
         """Write the files; an OutputError has `again` as its hint."""
