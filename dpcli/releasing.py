@@ -100,9 +100,7 @@ def run_release(
     A stored release of the same name and spec is returned as it is, and nothing is read. The budget
     is checked before a data file is opened, and again at the charge. If the quality check fails,
     only that is charged and rendered. With the engine `partials`, the data are sealed partials of
-    this spec.
-
-    Raises BudgetError, DataError or LedgerError.
+    this spec. Raises BudgetError, DataError or LedgerError.
     """
     assert not plan.is_local, "records of a local spec are randomized one by one"
     if open_charge.stored is not None:

@@ -1,9 +1,9 @@
-"""Published reports: whether a ledger agrees, and what they prove of a lost one.
+"""Published reports: do they agree with a ledger, and what do they prove.
 
-The spec in the report is planned again. Where that gives what the report says, its events are those
-of the lost entry; elsewhere (a plan of another version) the plain sum of all losses is charged, the
-greater one of the two. A report whose spec does not have its digest, or whose sums do not add
-up, was changed.
+The spec in a report is planned again. If that gives the figures of the report, its events are those
+of the lost entry. Otherwise a plan of another version made it, and the plain sum of all losses is
+charged: of the report or of the new plan, whichever is greater. A report was changed if its spec
+does not have the digest that it states, or if its losses do not add up.
 """
 
 from __future__ import annotations
@@ -42,26 +42,35 @@ DECIMAL = re.compile(r"[0-9]{1,7}(\.[0-9]{1,200})?(e-[0-9]{1,2})?")
 HASH = re.compile(r"[0-9a-f]{64}")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
-"""What numbers and names of a report look like."""
+"""The forms of numbers, digests, names and times in a report."""
 
-NEARLY = 1 - Fraction(1, 10**9)
-"""Of the sum of rounded losses: how much of it rounding each of them up cannot have added."""
+ROUNDING_PART = 1 - Fraction(1, 10**9)
+"""The part of a sum of rounded losses that cannot come from rounding each of them up."""
 
-PRIVACY = ("unit", "neighbors", "composition", "asked", "spent", "budget")
-"""What a report says about its guarantee that a plan says as well."""
+PRIVACY_KEYS = ("unit", "neighbors", "composition", "asked", "spent", "budget")
+"""Keys of the guarantee that a report and a plan have in common."""
 
-ANSWER = ("name", "column", "mechanism", "parameters", "sensitivity", "epsilon", "delta", "rho")
-"""What it says about an answer."""
+STATISTIC_KEYS = (
+    "name",
+    "column",
+    "mechanism",
+    "parameters",
+    "sensitivity",
+    "epsilon",
+    "delta",
+    "rho",
+)
+"""Keys of a statistic or response that both have."""
 
-PART = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
-"""What it says about a part of one."""
+QUERY_KEYS = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
+"""Keys of a query that both have."""
 
 ReportJson = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedReport:
-    """A published report: its bytes, and the entry, head and release that it names."""
+    """A published report: its bytes, and the ledger entry, head and release that it names."""
 
     path: Path
     content: bytes
@@ -75,14 +84,14 @@ class PublishedReport:
         """SHA-256 of its bytes."""
         return hashlib.sha256(self.content).hexdigest()
 
-    def changed(self, why: str) -> LedgerError:
-        """It is not as it was published."""
+    def changed_error(self, why: str) -> LedgerError:
+        """The error for a report whose text was changed after it was published."""
         return LedgerError.about("report-changed", report=self.path, why=why)
 
 
 def _read(path: Path) -> PublishedReport:
-    """A report, numbers as their digits; UsageError if it is none."""
-    with _reading(path):
+    """A report, with numbers as digits; raises UsageError if the file is no report."""
+    with _require_report(path):
         content = path.read_bytes() if path.is_file() else b""
         facts = json.loads(
             without_numbers(content), parse_float=str, parse_int=str, parse_constant=str
@@ -92,7 +101,7 @@ def _read(path: Path) -> PublishedReport:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _require_report(path: Path) -> Iterator[None]:
     try:
         yield
     except (
@@ -102,7 +111,10 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
-    """What published reports say that the ledger does not; UsageError if one is none."""
+    """A sentence about each report that disagrees with the ledger.
+
+    Raises UsageError if a file is no report.
+    """
     entries = {entry.number: entry for entry in ledger.entries()}
     for report in [_read(path) for path in paths]:
         path, number, entry = report.path, report.entry, entries.get(report.entry)
@@ -110,12 +122,12 @@ def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
             yield f"`{path}` was published from entry {number}, which the ledger does not have"
         elif not entry.is_named(report.head, report.release_id):
             yield f"`{path}` was published from another entry {number} than the ledger has"
-        elif not _published(ledger, entry, report):
+        elif not _is_published(ledger, entry, report):
             yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
-def _published(ledger: Ledger, entry: LedgerEntry, report: PublishedReport) -> bool:
-    """Whether an entry published that report, or was recovered from it."""
+def _is_published(ledger: Ledger, entry: LedgerEntry, report: PublishedReport) -> bool:
+    """Whether the entry published the report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest
     packed = ledger.outputs(entry.number).get("report.json")
@@ -126,40 +138,44 @@ def _published(ledger: Ledger, entry: LedgerEntry, report: PublishedReport) -> b
 
 
 def report_proofs(paths: Sequence[Path]) -> list[Proof]:
-    """What reports prove; UsageError or LedgerError with every one that proves nothing."""
-    found: list[Proof] = []
+    """What the reports prove about lost entries.
+
+    Raises UsageError if a file is no report, and LedgerError with every report that was changed or
+    cannot be used.
+    """
+    proofs: list[Proof] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            found.append(_proof(path))
+            proofs.append(_proof(path))
         except LedgerError as failure:
             problems += failure.problems
     if problems:
         raise LedgerError(problems)
-    return found
+    return proofs
 
 
 def _proof(path: Path) -> Proof:
     report = _read(path)
-    with _reading(path):
+    with _require_report(path):
         privacy, place, source = (report.facts[key] for key in ("privacy", "ledger", "spec"))
         created, text, digest = str(report.facts["created"]), source["text"], str(source["digest"])
         window = int(place["window"]["periods"]) if "window" in place else None
         period = str(place["window"]["period"]) if "window" in place else None
         if period is not None:
             period_number(period)
-        before, asked, answers = _loss(privacy["before"]), _loss(privacy["asked"]), _answers(report)
-        stated = sum_losses([_loss(one) for one in answers])
+        before, requested = _loss(privacy["before"]), _loss(privacy["asked"])
+        stated = sum_losses([_loss(statistic) for statistic in _statistics(report)])
         first = place.get("first_release")
-        words = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
-        named = all(pattern.fullmatch(word) for pattern, word in words)
-        if report.entry < 1 or not isinstance(text, str) or not named:
+        forms = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
+        is_named = all(pattern.fullmatch(value) for pattern, value in forms)
+        if report.entry < 1 or not isinstance(text, str) or not is_named:
             raise ValueError("a report names its entry, and has a spec")
     spec = _spec(text, digest, report)
-    if not Loss(stated.epsilon * NEARLY, stated.delta * NEARLY).within(asked):
-        raise report.changed("its losses do not add up to what it says was asked")
+    if not Loss(stated.epsilon * ROUNDING_PART, stated.delta * ROUNDING_PART).within(requested):
+        raise report.changed_error("its losses do not add up to what it says was asked")
     terms = replace(terms_from_spec(spec), window=window)
-    events, exact = _events(spec, report, asked)
+    events, exact = _events(spec, report, requested)
     return Proof(
         path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
         period, before, events, exact, first if isinstance(first, bool) else None,
@@ -167,44 +183,45 @@ def _proof(path: Path) -> Proof:
 
 
 def _loss(fact: ReportJson) -> Loss:
-    """A loss as a report writes it; ValueError if it is none."""
+    """A loss as a report writes it; raises ValueError if it is none."""
     digits = [fact["epsilon"], fact["delta"]]
-    if not all(isinstance(one, str) and DECIMAL.fullmatch(one) for one in digits):
+    if not all(isinstance(text, str) and DECIMAL.fullmatch(text) for text in digits):
         raise ValueError("a loss is a decimal of at least 0 that is not too long")
     epsilon, delta = map(Fraction, digits)
     return Loss(epsilon, delta)
 
 
-def _answers(report: PublishedReport) -> list[ReportJson]:
-    """What a report lists: the quality check and the statistics, or the responses."""
+def _statistics(report: PublishedReport) -> list[ReportJson]:
+    """The quality check and the statistics of a report, or its responses."""
     facts, quality = report.facts, report.facts.get("quality")
     checks = [] if quality is None else [quality]
     return [*checks, *(facts["statistics"] if "statistics" in facts else facts["responses"])]
 
 
 def _spec(text: str, digest: str, report: PublishedReport) -> Spec:
-    """The spec of a report; LedgerError unless it has the digest that the report says.
+    """The spec of a report; raises LedgerError unless it has the digest that the report states.
 
-    Tables that a local spec names lie next to the report, or nothing vouches for its text.
+    The tables that a local spec names must lie next to the report: the digest covers them.
     """
-    unread = ""
+    unreadable = ""
     for raw in (text, BOM + text):
         try:
             spec = parse_spec(raw, str(report.path), report.path.parent)
         except SpecError as failure:
-            unread = failure.problems[0].message
+            unreadable = failure.problems[0].message
         else:
             if spec.digest == digest:
                 return spec
-    if unread:
-        raise LedgerError.about("report-unusable", report=report.path, why=unread)
-    raise report.changed("its spec does not have the digest that it says")
+    if unreadable:
+        raise LedgerError.about("report-unusable", report=report.path, why=unreadable)
+    raise report.changed_error("its spec does not have the digest that it says")
 
 
 def _events(
-    spec: Spec, report: PublishedReport, asked: Loss
+    spec: Spec, report: PublishedReport, requested: Loss
 ) -> tuple[tuple[MechanismEvent, ...], bool]:
-    sums = [asked]
+    """The events to charge, and whether they are those of the lost entry."""
+    sums = [requested]
     try:
         plan = make_plan(spec)
     except SpecError as failure:
@@ -215,23 +232,23 @@ def _events(
             plan = plan.quality_check_only
         text = plan_json(plan, BalanceForecast(Path()))
         planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
-        if _compared(planned) == _compared(report):
+        if _charged_facts(planned) == _charged_facts(report):
             return charged_events(plan), True
         if report.facts.get("dpcli_version") == __version__:
-            raise report.changed("its numbers are not those that its spec gives")
+            raise report.changed_error("its numbers are not those that its spec gives")
         sums.append(plan.requested_loss)
-    loss = Loss(max(one.epsilon for one in sums), max(one.delta for one in sums))
+    loss = Loss(max(loss.epsilon for loss in sums), max(loss.delta for loss in sums))
     return (MechanismEvent("all of them", "recovered", RECOVERED, loss),), False
 
 
-def _compared(report: PublishedReport) -> object:
-    """What a report says about its plan, as far as it decides the charge."""
-    privacy = {key: report.facts["privacy"].get(key) for key in PRIVACY}
-    answers = [
+def _charged_facts(report: PublishedReport) -> object:
+    """The facts of a report that decide its charge."""
+    privacy = {key: report.facts["privacy"].get(key) for key in PRIVACY_KEYS}
+    statistics = [
         (
-            {key: one.get(key) for key in ANSWER},
-            [{key: part.get(key) for key in PART} for part in one.get("parts", ())],
+            {key: statistic.get(key) for key in STATISTIC_KEYS},
+            [{key: query.get(key) for key in QUERY_KEYS} for query in statistic.get("parts", ())],
         )
-        for one in _answers(report)
+        for statistic in _statistics(report)
     ]
-    return privacy, answers
+    return privacy, statistics
