@@ -1,5 +1,10 @@
-"""What is published about a release: tables and privacy reports, as bytes.
+"""Reports and tables of a release, rendered to bytes.
 
-Everything here is a function of the spec, the released values, the version and
-the release's name and date; it has no access to anything else.
+`facts` collects what a report states, with `entry_facts` for one statistic; `document.Report` holds
+these facts and the published numbers, and is stored as JSON. All other outputs are made from it:
+`table` (CSV and Parquet), `render` with `page` and `charts` (HTML, Markdown and the registry
+record), `formats` (the list of formats). `simulation` reports on a simulation, which is no release.
+
+Reports depend on the spec, the released numbers, the version, the ledger entry, and the name and
+date of the release; on nothing else. Open `document.py` first.
 """

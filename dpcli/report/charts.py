@@ -1,7 +1,7 @@
-"""The geometry of charts: a bar or point per line, histograms, lines with a band.
+"""The geometry of charts: bars and points in tables, histograms, and lines.
 
-Every number that a chart shows is also text in the table next to it. Places are shares of the
-drawing, from 0 at the left or lower end to 1: `charts.html.j2` makes static SVG of them.
+Every number of a chart is also text in the table next to it. Positions are shares of the drawing,
+from 0 at the left or lower end to 1. `charts.html.j2` turns them into static SVG.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from dpcli.numeric.number_text import exact_or_up
 from dpcli.report.published_numbers import PublishedCell
 
 STEPS = (1, 2, 5, 10)
-"""Multiples of a power of ten that people count in."""
+"""Multiples of a power of ten that are steps between ticks."""
 
 SUFFIXES = "kMGTPE"
-"""Thousand, million and so on."""
+"""Suffixes for thousand, million and so on."""
 
 WIDEST = 8
-"""Characters of a number on an axis, unless it is enormous."""
+"""Characters of a number on an axis; a longer one is written as a power of ten."""
 
-FINE = 4
-"""Into how many parts a step is cut to find the ends of a range."""
+STEP_PARTS = 4
+"""The ends of a range are multiples of a step divided by this."""
 
-MOST_BARS = 20
-"""Bins that are drawn as bars; more of them, and dates, are drawn as a line."""
+MAX_BARS = 20
+"""Up to this number of bins, bars are drawn; more bins, and dates, are drawn as a line."""
 
-MOST_NAMES = 5
-"""Bins or edges that are named below the axis."""
+MAX_NAMES = 5
+"""Bins or edges that have a name below the axis."""
 
-LONGEST_NAME = 11
-"""Characters of a name that has room below its bar."""
+MAX_NAME_LENGTH = 11
+"""Characters of a name that fits below its bar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of numbers, and the step between the round ones within it."""
+    """A range of numbers, and the step between its ticks."""
 
     low: Fraction
     high: Fraction
@@ -48,48 +48,48 @@ class Scale:
 
     @classmethod
     def covering(cls, numbers: Iterable[Fraction], *, zero: bool, ticks: int = 4) -> Scale:
-        """A range that holds all these numbers, and zero if it should."""
-        held = [*numbers, *([Fraction(0)] if zero else [])] or [Fraction(0)]
-        low, high = min(held), max(held)
+        """A range that contains all numbers, and also zero if requested."""
+        values = [*numbers, *([Fraction(0)] if zero else [])] or [Fraction(0)]
+        low, high = min(values), max(values)
         if low == high:
             low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
-            low = max(low, Fraction(0)) if zero and min(held) >= 0 else low
+            low = max(low, Fraction(0)) if zero and min(values) >= 0 else low
         least = (high - low) / ticks
         power = Fraction(10) ** floor(log10(least))
         step = next((times * power for times in STEPS if times * power >= least), 10 * power)
-        fine = step / FINE
+        fine = step / STEP_PARTS
         return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step)
 
     def position(self, number: Fraction) -> float:
-        """Where a number is, as a share of the range."""
+        """The position of a number, as a share of the range."""
         return float((number - self.low) / (self.high - self.low))
 
     @property
     def base(self) -> float:
-        """Where bars begin: at zero, or at the end that is nearest to it."""
+        """The position where bars begin: zero, or the end of the range nearest to it."""
         return min(max(self.position(Fraction(0)), 0.0), 1.0)
 
     def mark(self, cell: PublishedCell, at: float = 0) -> Mark:
-        """A number that is not suppressed, and the ends of its interval."""
+        """The mark of a published cell that is not suppressed."""
         texts = (cell.value, cell.lower, cell.upper)
         value, lower, upper = (self.position(Fraction(text or cell.value)) for text in texts)
         return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
 
     @property
     def ticks(self) -> tuple[Fraction, ...]:
-        """The round numbers, from low to high."""
+        """The multiples of the step in the range, in ascending order."""
         first, last = ceil(self.low / self.step), floor(self.high / self.step)
-        return tuple(place * self.step for place in range(first, last + 1))
+        return tuple(index * self.step for index in range(first, last + 1))
 
 
 def interval_ends(cells: Iterable[PublishedCell]) -> list[Fraction]:
-    """The numbers that cells publish, with the ends of their intervals."""
+    """The published numbers of cells, and the ends of their intervals."""
     texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
     return [Fraction(text) for text in texts if text]
 
 
 def tick_text(number: Fraction) -> str:
-    """A round number in few characters: a thousand is 1k, a million 1M, and so on."""
+    """A number in few characters: 1k for a thousand, 1M for a million, and so on."""
     size = abs(number)
     text = exact_or_up(number)
     if size >= 10**4:
@@ -103,7 +103,7 @@ def tick_text(number: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A number and the ends of its interval on a scale, `at` a place on the other axis."""
+    """Positions of a number and its interval on a scale; `at` is the position on the other axis."""
 
     at: float
     value: float
@@ -115,10 +115,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The numbers of the bins of a column, in runs that suppressed ones interrupt.
+    """The numbers of the bins of a column, in runs between suppressed numbers.
 
-    They are drawn as `bars`, or as a line over the band of their intervals, perhaps `dotted`.
-    Names below the axis have a place and the side of them that is there.
+    They are drawn as `bars`, or as a line over a band of intervals, with dots if `dotted`. A name
+    below the axis has a position, a text anchor and a text.
     """
 
     title: str
@@ -132,34 +132,34 @@ class Chart:
 
 
 def chart_over_bins(cells: Sequence[PublishedCell], key: Key, scale: Scale, percent: str) -> Chart:
-    """The numbers of the bins of a column: bars, or a line for dates and for many bins."""
+    """A chart of the bins of a column: bars, or a line for dates and for many bins."""
     column = key.column
     assert isinstance(column, NumericColumn)
-    as_line = column.kind == "date" or len(key) > MOST_BARS
+    as_line = column.kind == "date" or len(key) > MAX_BARS
     low, high = map(column.text, column.limits)
     interval = "the band" if as_line else "the line on each bar"
-    known = any(not cell.exact for cell in cells)
+    has_intervals = any(not cell.exact for cell in cells)
     return Chart(
         title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}",
         described=f"From {low} to {high}. The table below holds every number"
-        + (f"; {interval} is the {percent} interval." if known else "."),
+        + (f"; {interval} is the {percent} interval." if has_intervals else "."),
         caption=", ".join([column.name, *cells[0].labels[:-1]])
         + (_widths_note(key, column) if as_line else ""),
         scale=scale,
         names=tuple(_names(column, key, as_line=as_line)),
         bars=0 if as_line else len(cells),
         runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
-        dotted=len(cells) <= MOST_BARS,
+        dotted=len(cells) <= MAX_BARS,
     )
 
 
 def _middles(key: Key, column: NumericColumn, *, as_line: bool) -> list[float]:
-    """Where numbers stand: in the middle of their bins, or of as many equal parts for bars."""
+    """Positions of the numbers: the middles of bins, which are drawn equally wide as bars."""
     if not as_line:
         return [(place + 0.5) / len(key) for place in range(len(key))]
     edges = [*key.starts, column.upper + 1]
-    whole = 2 * (edges[-1] - edges[0])
-    return [(start + end - 2 * edges[0]) / whole for start, end in pairwise(edges)]
+    width = 2 * (edges[-1] - edges[0])
+    return [(start + end - 2 * edges[0]) / width for start, end in pairwise(edges)]
 
 
 def _runs(
@@ -172,7 +172,7 @@ def _runs(
 
 
 def _widths_note(key: Key, column: NumericColumn) -> str:
-    """What a reader of a line must know of bins that are not equally wide; else empty."""
+    """A note for a line whose bins are not equally wide; else empty."""
     *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
     if len({*widths}) > 1:
         return "; bins differ in width"
@@ -180,28 +180,28 @@ def _widths_note(key: Key, column: NumericColumn) -> str:
 
 
 def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[tuple[float, str, str]]:
-    """What some places of the axis stand for: bins, or where these begin and end.
+    """The names below the axis: of bins, or of the edges between them.
 
-    Short names of closed ranges stand below the middle of their bars; otherwise edges are
-    named where they lie, the last one at the upper bound.
+    Short names of closed ranges are placed below the middle of their bars. Otherwise the edges
+    have names, up to the upper bound.
     """
     count = len(key)
     labels = key.labels if column.whole and not as_line else ()
-    if labels and max(map(len, labels)) <= LONGEST_NAME:
+    if labels and max(map(len, labels)) <= MAX_NAME_LENGTH:
         names, places = labels, [(place + 0.5) / count for place in range(count)]
     else:
         edges = [*key.starts, column.upper]
-        whole = max(column.upper - edges[0], 1)
+        width = max(column.upper - edges[0], 1)
         names = tuple(map(column.text, edges))
         places = [place / count for place in range(count + 1)]
         if as_line:
-            places = [(edge - edges[0]) / whole for edge in edges]
+            places = [(edge - edges[0]) / width for edge in edges]
     last, longest = len(names) - 1, max(map(len, names))
-    most = MOST_NAMES if longest <= 6 else 3 if longest <= LONGEST_NAME else 2
+    most = MAX_NAMES if longest <= 6 else 3 if longest <= MAX_NAME_LENGTH else 2
     stride = max(1, -(-last // (most - 1)) if most > 2 else last)
     for place in dict.fromkeys([*range(0, last - stride // 2, stride), last]):
         x, anchor = places[place], "middle"
-        if place in (0, last) and not (labels and names is labels and count <= MOST_NAMES):
-            # The names at both ends stay within the drawing.
+        if place in (0, last) and not (labels and names is labels and count <= MAX_NAMES):
+            # The names at both ends must not leave the drawing.
             x, anchor = (0.0, "start") if not place else (1.0, "end")
         yield x, anchor, names[place]

@@ -1,6 +1,6 @@
 """A report as data: its facts, its published numbers, and both as JSON.
 
-Every other output is a function of this alone, so that it can be made from a stored report.
+All other outputs are made from it alone, so a stored report is enough to make them again.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ ENDS = ("value", "lower", "upper")
 """A number and the ends of its interval."""
 
 SLICE = 1 << 14
-"""Numbers that are written at a time: less memory than all at once."""
+"""Numbers that are written or read at a time, to bound the memory."""
 
 BETWEEN = ",\n        "
-"""What stands between two numbers of a statistic."""
+"""The text between two numbers of a statistic."""
 
 FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
-"""What stands before and after the numbers of a statistic, and within no text of JSON."""
+"""The text before and after the numbers of a statistic; no JSON string contains it."""
 
 FORM = (
     r"(?<named>\{.*)"
     + "".join(f',"{end}":(?<{end}>[^,]*)' for end in ENDS)
     + r',"flag":(?<flag>[^}]*)\},?$'
 )
-"""A number as a line: what no text of JSON can end with stands at its end."""
+"""The form of a line with a number; no JSON string can end like that."""
 
 _CELLS = "\u0000cells"
 _PLACE = '"\\u0000cells"'
-"""Stands for the numbers of a statistic, which no text can be, and how JSON has it."""
+"""The placeholder for the numbers of a statistic, which no spec can contain, and its JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What is stated about a release or collection, and the numbers that it publishes.
 
-    `content` is all of it as JSON. In `facts` numbers are their digits, as texts; the published
-    numbers of each statistic stand apart.
+    `content` is the JSON of all. In `facts`, numbers are strings of digits, and statistics lack
+    their published numbers: `numbers` has those of each statistic.
     """
 
     content: bytes
@@ -58,44 +58,49 @@ class Report:
 
     @property
     def percent(self) -> str:
-        """How often an interval contains the noise-free number."""
+        """The confidence of intervals, in percent."""
         return f"{exact_or_up(Fraction(self.facts['confidence']) * 100)}%"
 
     @classmethod
     def compose(
         cls, facts: dict[str, Fact], numbers: Sequence[tuple[PublishedNumbers, ...]] = ()
     ) -> Self:
-        """The report of a release whose statistics publish these numbers."""
+        """The report with these facts, whose statistics publish these numbers."""
         statistics = facts.get("statistics")
         if isinstance(statistics, list):
-            facts = facts | {"statistics": [{**one, "cells": _CELLS} for one in statistics]}
+            facts = facts | {
+                "statistics": [{**statistic, "cells": _CELLS} for statistic in statistics]
+            }
         text, content = json_text(facts), io.BytesIO()
         *before, last = text.split(_PLACE)
         for part, named in zip(before, numbers, strict=True):
             content.write(part.encode())
             _write(named, content)
         content.write(last.encode())
-        plain = _parsed(text)
-        for one in plain.get("statistics", ()):
-            del one["cells"]
-        return cls(content.getvalue(), plain, tuple(numbers))
+        parsed = _parsed(text)
+        for statistic in parsed.get("statistics", ()):
+            del statistic["cells"]
+        return cls(content.getvalue(), parsed, tuple(numbers))
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
-        """The report that was written as this JSON; KeyError if an earlier version wrote it."""
-        text, blocks = _taken_apart(content)
+        """The report that was written as this JSON.
+
+        Raises KeyError if an earlier version wrote it and a needed fact is absent.
+        """
+        text, blocks = _split_numbers(content)
         facts = _parsed(text)
-        numbers = (tuple(_numbers(one, blocks)) for one in facts.get("statistics", ()))
+        numbers = (tuple(_numbers(statistic, blocks)) for statistic in facts.get("statistics", ()))
         return cls(content, facts, tuple(numbers))
 
 
 def without_numbers(content: bytes) -> bytes:
-    """The JSON of a report without the numbers that it publishes, which may be very many."""
-    return _taken_apart(content)[0]
+    """The JSON of a report without its published numbers, of which there may be millions."""
+    return _split_numbers(content)[0]
 
 
-def _taken_apart(content: bytes) -> tuple[bytes, list[bytes]]:
-    """The JSON of a report with places in a list for the numbers, and that list."""
+def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
+    """The JSON of a report with indices instead of numbers, and the list of numbers."""
     parts, blocks, place = [b""], [b""], 0
     while 0 <= (start := content.find(FIRST, place)) < (end := content.find(LAST, start)):
         parts += [content[place:start], b'"cells": %d' % len(blocks)]
@@ -105,7 +110,7 @@ def _taken_apart(content: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def loss_of(stated: Mapping[str, str | None]) -> Loss:
-    """A loss as a report states it."""
+    """The loss that a report states."""
     epsilon, delta, rho = (stated[name] for name in ("epsilon", "delta", "rho"))
     return Loss(
         Fraction(epsilon or 0), Fraction(delta or 0), None if rho is None else Fraction(rho)
@@ -113,20 +118,20 @@ def loss_of(stated: Mapping[str, str | None]) -> Loss:
 
 
 def _parsed(text: str | bytes) -> Any:
-    """JSON whose numbers are their digits."""
+    """Parsed JSON, with numbers as strings of digits."""
     return json.loads(text, parse_float=str, parse_int=str)
 
 
 def _write(named: Sequence[PublishedNumbers], content: io.BytesIO) -> None:
-    """The numbers of a statistic as JSON, one on each line."""
+    """Write the numbers of a statistic as JSON, one on each line."""
     if not any(numbers.frame.height for numbers in named):
         content.write(b"[]")
         return
     content.write(b"[\n        ")
     for numbers in named:
         line = _line(numbers)
-        for some in numbers.frame.iter_slices(SLICE):
-            some.select(line).write_csv(
+        for part in numbers.frame.iter_slices(SLICE):
+            part.select(line).write_csv(
                 content, include_header=False, quote_style="never", line_terminator=BETWEEN
             )
     # No comma after the last one.
@@ -136,7 +141,7 @@ def _write(named: Sequence[PublishedNumbers], content: io.BytesIO) -> None:
 
 
 def _line(numbers: PublishedNumbers) -> pl.Expr:
-    """A number as an object of JSON."""
+    """A number as a JSON object."""
     import polars as pl
 
     def or_null(text: pl.Expr, name: str) -> pl.Expr:
@@ -153,24 +158,26 @@ def _line(numbers: PublishedNumbers) -> pl.Expr:
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
-def _numbers(one: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[PublishedNumbers]:
-    """The numbers of a statistic, in the block that its facts name; raw ones after the others."""
+def _numbers(statistic: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[PublishedNumbers]:
+    """The numbers of a statistic from the block that its facts name; raw numbers come last."""
     import polars as pl
 
-    keys, block = tuple(one["by"]), one.pop("cells") or "0"
+    keys, block = tuple(statistic["by"]), statistic.pop("cells") or "0"
     if not isinstance(block, str):
         raise KeyError("cells")
     lines = pl.read_lines(blocks[int(block)], name="line")
-    some = [_read(part, keys) for part in lines.iter_slices(SLICE)]
-    frame = pl.concat([_read(lines.clear(), keys), *some])
+    parts = [_read(part, keys) for part in lines.iter_slices(SLICE)]
+    frame = pl.concat([_read(lines.clear(), keys), *parts])
     for mark, is_raw in (("", False), (RAW, True)):
-        found = frame.filter(pl.col("raw") == is_raw).drop("raw")
-        if one["raw"] or not is_raw:
-            yield PublishedNumbers(one["name"] + mark, keys, found, one["layout"]["chosen"])
+        selected = frame.filter(pl.col("raw") == is_raw).drop("raw")
+        if statistic["raw"] or not is_raw:
+            yield PublishedNumbers(
+                statistic["name"] + mark, keys, selected, statistic["layout"]["chosen"]
+            )
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Numbers from lines as they are written; their digits are no numbers on the way."""
+    """The numbers of lines that were written; digits stay strings."""
     import polars as pl
 
     places = [f"key{at}" for at in range(len(keys))]

@@ -1,7 +1,4 @@
-"""What is stated of each answer as data: query, mechanism, loss and numbers.
-
-The quality check is an answer too; its noisy counts are also a table for people.
-"""
+"""What a report states about a statistic, a response, or the quality check."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
-    """One entry: what is asked, and how it is answered."""
+    """One statistic: what is requested, and how it is answered and protected."""
     entry, first = planned.entry, planned.queries[0]
     request, rule = entry.request, first.partition_selection
     margins = (key.column for key in request.margins)
@@ -74,13 +71,13 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
     }
 
 
-MOST_BINS = 5_000
-"""Bins that still make a shape on a screen."""
+MAX_CHART_BINS = 5_000
+"""Above this number of bins no chart is drawn."""
 
 
-def layout_facts(released: PublishedStatistic, table: str, columns: list[str]) -> Fact:
-    """How the numbers of an entry are laid out: in which wide `table`, and drawn on which axis."""
-    entry = released.planned.entry
+def layout_facts(published: PublishedStatistic, table: str, columns: list[str]) -> Fact:
+    """The layout of the numbers of a statistic: its wide `table`, its scale and its axis."""
+    entry = published.planned.entry
     statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
     if statistic.chooses and isinstance(entry.request.column, NumericColumn):
         scale = "bounds"
@@ -90,17 +87,17 @@ def layout_facts(released: PublishedStatistic, table: str, columns: list[str]) -
         "chosen": statistic.chooses_labels,
         "measure": statistic.measure,
         "scale": scale,
-        "axis": _axis(released),
+        "axis": _axis(published),
     }
 
 
-def _axis(released: PublishedStatistic) -> Fact:
-    """The bins that order the numbers of a group: of a histogram, or of the last key."""
-    entry = released.planned.entry
+def _axis(published: PublishedStatistic) -> Fact:
+    """The bins along which a chart is drawn: of a histogram, or of the last key; None without."""
+    entry = published.planned.entry
     request, key = entry.request, entry.request.bins
-    if key is None and request.by and released.groups is None:
+    if key is None and request.by and published.groups is None:
         key = request.by[-1] if entry.statistic.item_count(request) == 1 else None
-    if key is None or not isinstance(key.column, NumericColumn) or len(key) > MOST_BINS:
+    if key is None or not isinstance(key.column, NumericColumn) or len(key) > MAX_CHART_BINS:
         return None
     column = key.column
     return {
@@ -113,7 +110,7 @@ def _axis(released: PublishedStatistic) -> Fact:
 
 
 def _part(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> Fact:
-    """One query of a statistic; shares of a joint answer mean something only in sum."""
+    """One query of a statistic; if it is `joint`, only the sum of the losses has a meaning."""
     return {
         "role": planned_query.weighted.role,
         "joint": joint,
@@ -128,33 +125,33 @@ def _part(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> 
     }
 
 
-CHECK = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "parts")
-"""What is stated of the quality check as of any statistic."""
+QUALITY_KEYS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "parts")
+"""Keys that the quality check has in common with statistics."""
 
 
-def quality_facts(plan: Plan, checked: QualityResult | None = None) -> Facts | None:
-    """The check as data; with its noisy counts once it was made. None without a check."""
+def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | None:
+    """The quality check, with its noisy counts after it was made; None without a check."""
     quality = plan.spec.quality
     if plan.quality is None or quality is None:
         return None
-    asked = statistic_facts(plan.quality, plan.spec)
+    check = statistic_facts(plan.quality, plan.spec)
     facts: Facts = {
-        **{key: asked[key] for key in CHECK},
+        **{key: check[key] for key in QUALITY_KEYS},
         "min_rows": quality.min_rows,
         "min_readable": quality.min_readable,
         "false_stop": FALSE_STOP,
         "rule": list(check_rule(plan)),
         "counted": counted_rows_note(plan) or None,
     }
-    if checked is None:
+    if result is None:
         return facts
-    rows, *columns = map(_estimate, checked.estimates)
+    rows, *columns = map(_estimate, result.estimates)
     return facts | {
-        "passed": not checked.missed,
-        "missed": list(checked.missed.values()),
+        "passed": not result.missed,
+        "missed": list(result.missed.values()),
         "rows": rows,
         "readable": dict(zip(quality.min_readable, columns, strict=True)),
-        "table": list(_quality_rows(plan, checked)),
+        "table": list(_quality_rows(plan, result)),
     }
 
 
@@ -168,14 +165,14 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
 
 
 QUALITY_COLUMNS = ("what", "about", "lower", "upper", "minimum", "verdict")
-"""The columns of the table of noisy counts."""
+"""The columns of the table of the quality check."""
 
 
-def _quality_rows(plan: Plan, checked: QualityResult) -> Iterator[tuple[str, ...]]:
-    """The noisy counts as a table: rows, then the readable share of each column."""
+def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
+    """The noisy number of rows, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
-    estimates = list(checked.estimates)
+    estimates = list(result.estimates)
     count = max(estimates[0].value or Fraction(0), Fraction(1))
     for column, estimate in zip((None, *quality.min_readable), estimates, strict=True):
         whole = None if column is None else count
@@ -183,26 +180,26 @@ def _quality_rows(plan: Plan, checked: QualityResult) -> Iterator[tuple[str, ...
         numbers, verdict = _numbers(estimate), "met"
         if least is None:
             verdict = "not checked"
-        elif column in checked.missed:
+        elif column in result.missed:
             verdict = "missed"
         elif numbers[0] < least:
             verdict = "below, within the noise"
         yield (
             plan.spec.rows_are if column is None else f"readable: {column}",
-            *(_shown(number, whole) for number in numbers),
-            "" if least is None else _shown(Fraction(least), whole),
+            *(_count_or_share(number, whole) for number in numbers),
+            "" if least is None else _count_or_share(Fraction(least), whole),
             verdict,
         )
 
 
-def _shown(value: Fraction, whole: Fraction | None) -> str:
+def _count_or_share(value: Fraction, whole: Fraction | None) -> str:
     if whole is None:
         return f"{max(0, round(value)):,}"
     return percent_text(min(max(value / whole, Fraction(0)), Fraction(1)))
 
 
 def _mechanism(planned_query: PlannedQuery) -> Fact:
-    """The noise of a part, in the answer's own unit."""
+    """The noise of a query, in the unit of the answer."""
     return {
         "kind": planned_query.mechanism_kind,
         "scale": planned_query.scale,
@@ -211,7 +208,7 @@ def _mechanism(planned_query: PlannedQuery) -> Fact:
 
 
 def _sensitivity(planned_query: PlannedQuery) -> Fact:
-    """How far one unit can move the answer, in the answer's own unit."""
+    """The sensitivities of a query, in the unit of the answer."""
     return {
         "l0": planned_query.sensitivity.l0,
         "l1": planned_query.l1,
@@ -223,12 +220,12 @@ def _sensitivity(planned_query: PlannedQuery) -> Fact:
 OPTIONS = (
     "quantiles", "utility", "label", "k", "ways", "method", "ridge", "rows", "candidates",
 )  # fmt: skip
-"""What else an entry may say of its question."""
+"""Keys of the optional fields of a statistic."""
 
 
 def statistic_options(request: Request) -> Facts:
-    """What else an entry says of its question; nothing where it says nothing."""
-    said = (
+    """The optional fields that a statistic has."""
+    values = (
         request.quantiles or None,
         request.utility or None,
         request.label.name if request.label else None,
@@ -239,8 +236,8 @@ def statistic_options(request: Request) -> Facts:
         request.rows or None,
         len(request.candidates) or None,
     )
-    found: Facts = dict(zip(OPTIONS, said, strict=True))
-    return {key: fact for key, fact in found.items() if fact is not None}
+    facts: Facts = dict(zip(OPTIONS, values, strict=True))
+    return {key: fact for key, fact in facts.items() if fact is not None}
 
 
 def _bounds(request: Request) -> Fact:
@@ -252,7 +249,7 @@ def _bounds(request: Request) -> Fact:
 
 
 def condition_text(condition: Condition) -> str:
-    """A filter in plain words, such as `income from 100000 to 200000`."""
+    """A condition in words, such as `income from 100000 to 200000`."""
     column, ranges = condition.column, condition.ranges
     if isinstance(column, CategoryColumn):
         labels = [label for low, high in ranges for label in column.labels[low : high + 1]]
@@ -265,7 +262,7 @@ def condition_text(condition: Condition) -> str:
 
 
 def response_facts(response: Response, records: int | None = None) -> Facts:
-    """How records respond for one column; with `records`, the expected error too."""
+    """How records respond for one column; with `records`, also the expected error."""
     randomizer = response.randomizer
     facts: Facts = {
         "column": response.column.name,

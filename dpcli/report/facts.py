@@ -1,7 +1,7 @@
-"""Plans, reports and differences of plans as plain data, for programs.
+"""Plans, reports and comparisons of plans as data with stable JSON keys.
 
-A report is a function of the spec, the released values, the version, and the release's name and
-date, under stable keys. No row counts, no digests of the data, no timings.
+A report depends on the spec, the released numbers, the version, the ledger entry, and the name and
+date of the release. It has no exact row count, no digest of the data and no timing.
 """
 
 from __future__ import annotations
@@ -42,52 +42,52 @@ STEWARDS = {
     "Purpose": "intended_use",
     "Region": "region",
 }
-"""Who answers for a release, and under which key of `declarations` a spec says so."""
+"""Who is responsible for a release: titles, and the keys of `declarations` that state it."""
 
 TIMES = ("asked", "fits", "needed", "most", "exact")
-"""What is stated of many runs."""
+"""Keys of what is stated about repeated releases."""
 
 
 def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Report:
     """The report of a release; `simulation` is what it states about a simulation of the plan."""
     plan = release.plan
     tables = wide_layout(plan)
-    answered: Facts = {
+    contents: Facts = {
         "quality": quality_facts(plan, release.quality),
         "statistics": [
-            statistic_facts(one.planned, plan.spec)
-            | {"layout": layout_facts(one, *tables[one.planned.name])}
-            for one in release.statistics
+            statistic_facts(published.planned, plan.spec)
+            | {"layout": layout_facts(published, *tables[published.planned.name])}
+            for published in release.statistics
         ],
         **_notes(plan),
         **({"simulation": simulation} if simulation else {}),
     }
     return Report.compose(
-        _report(release, answered), [published_numbers(one) for one in release.statistics]
+        _report(release, contents), list(map(published_numbers, release.statistics))
     )
 
 
 def collection_report(collection: RandomizedCollection) -> Report:
-    """Everything that the report of a local collection states."""
+    """The report of a local collection."""
     plan = collection.plan
-    collected: Facts = {
-        "responses": [response_facts(one) for one in plan.spec.responses],
+    contents: Facts = {
+        "responses": [response_facts(response) for response in plan.spec.responses],
         "shuffled": collection.shuffled,
         "responses_sha256": collection.digest,
         "unprotected": list(notes.exact_notes(plan)),
         "limits": notes.limitations(plan, shuffled=collection.shuffled),
     }
-    return Report.compose(_report(collection, collected))
+    return Report.compose(_report(collection, contents))
 
 
-def _report(source: NoisyRelease | RandomizedCollection, answered: Facts) -> Facts:
+def _report(source: NoisyRelease | RandomizedCollection, contents: Facts) -> Facts:
     plan, receipt = source.plan, source.receipt
     return {
         **_version(plan),
         "release_id": source.release_id,
         "created": source.created,
         **_guarantee(plan, receipt.before, receipt.balance),
-        **answered,
+        **contents,
         **_stewardship(plan, receipt.terms.window),
         "ledger": {
             "name": receipt.ledger,
@@ -105,9 +105,9 @@ def _version(plan: Plan) -> Facts:
 
 
 def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
-    """The spec, what it asks for, and what that costs and means.
+    """The spec, its guarantee, and what the guarantee costs and means.
 
-    What is spent `before` and `after`, and what is left then, are stated if they are known.
+    The losses `before` and `after`, and what remains, are stated if they are known.
     """
     spec, privacy, unit = plan.spec, plan.spec.privacy, plan.spec.privacy.unit
     return {
@@ -115,7 +115,7 @@ def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
             "dataset": spec.dataset,
             "digest": spec.digest,
             "rows_are": spec.rows_are,
-            "columns": [{"name": one.name, "type": one.kind} for one in spec.columns],
+            "columns": [{"name": column.name, "type": column.kind} for column in spec.columns],
             "text": spec.text,
         },
         "privacy": {
@@ -145,11 +145,11 @@ def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
 
 
 def _window(receipt: Receipt) -> Facts:
-    """What a window protects and what not, with the loss of each span of time; empty without."""
+    """What a window protects, and the loss of each span of time; empty without a window."""
     days = receipt.terms.window
     if days is None:
         return {}
-    # A number of windows cover a year.
+    # This number of windows covers a year.
     windows, budget = -(-DAYS_A_YEAR // days), receipt.terms.budget
     window: Facts = {
         "periods": days,
@@ -184,21 +184,21 @@ def _notes(plan: Plan) -> Facts:
 
 
 def _stewardship(plan: Plan, window: int | None) -> Facts:
-    """What is found of each risk, and what the data owner declares; None if nothing is."""
+    """The findings on risks, and what the data owner declares; None without declarations."""
     declared = plan.spec.declarations
     population = {} if declared.population is None else {"population": declared.population}
     return {
         "hazards": [
             {
-                "hazard": one.risk,
-                "question": one.question,
-                "verdict": one.verdict.value,
-                "found": one.words,
-                "warning": one.warning or None,
-                "answer": one.declared or None,
-                "declared_as": one.asks or None,
+                "hazard": finding.risk,
+                "question": finding.question,
+                "verdict": finding.verdict.value,
+                "found": finding.words,
+                "warning": finding.warning or None,
+                "answer": finding.declared or None,
+                "declared_as": finding.asks or None,
             }
-            for one in risks(plan, window)
+            for finding in risks(plan, window)
         ],
         "declarations": {**population, **dict(declared.answers)} or None,
     }
@@ -212,22 +212,21 @@ def plan_json(
     records: int | None = None,
     amplified: ShuffledGuarantee | None = None,
 ) -> str:
-    """What is known of a release or collection before any row is read, and of its account.
+    """The JSON of a plan and its account, known before any row is read.
 
-    If `compared`, also what it would cost under every composition. In the local model,
-    `records` give the expected errors, and `amplified` is the central guarantee of responses
-    in random order.
+    With `compared`, it has the cost under every composition. In the local model, `records` gives
+    expected errors, and `amplified` is the central guarantee of responses in random order.
     """
-    asked: Facts
+    contents: Facts
     if plan.is_local:
-        asked = {
+        contents = {
             "records": records,
-            "responses": [response_facts(one, records) for one in plan.spec.responses],
+            "responses": [response_facts(response, records) for response in plan.spec.responses],
             "unprotected": list(notes.exact_notes(plan)),
             "limits": notes.limitations(plan, shuffled=amplified is not None),
         }
     else:
-        asked = {
+        contents = {
             "quality": quality_facts(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
@@ -235,7 +234,7 @@ def plan_json(
     facts: Facts = {
         **_version(plan),
         **_outlook(plan, found),
-        **asked,
+        **contents,
         **_stewardship(plan, found.window),
     }
     if amplified is not None:
@@ -266,7 +265,7 @@ def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
             "ledger_exists": found.exists,
             "opened": found.terms is not None,
             "window": found.window,
-            "refused": [{"code": one.code, "message": one.message} for one in refused],
+            "refused": [{"code": problem.code, "message": problem.message} for problem in refused],
             "shares_files_with": list(found.shared),
         },
         "times": None if times is None else {key: getattr(times, key) for key in TIMES},
@@ -274,6 +273,6 @@ def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
 
 
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
-    """What a change of the spec does to each statistic and in all, and why it is weaker."""
+    """The JSON of a change from one plan to another, with the reasons why it is weaker."""
     statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]
     return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

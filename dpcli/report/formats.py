@@ -1,4 +1,4 @@
-"""What a release leaves behind: tables and reports as bytes, made of one report."""
+"""The outputs of a release: tables and reports as bytes, made of one report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = "table.csv"
 """The name of the long table."""
 
 WIDE = "wide/"
-"""Wide tables are named by this and the keys of the table."""
+"""The name of a wide table begins with this, and ends with the keys of the table."""
 
 LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 """The same tables as Parquet."""
@@ -25,10 +25,7 @@ LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form of reports, of releases and of local collections.
-
-    It is chosen by the ending of the file that is requested, or by its name.
-    """
+    """A format of reports, chosen by the ending of the requested file or by its name."""
 
     name: str
     endings: tuple[str, ...]
@@ -36,12 +33,12 @@ class Format:
 
     @property
     def output(self) -> str:
-        """The name under which the ledger keeps it."""
+        """The name under which the ledger stores the report in this format."""
         return f"report{self.endings[0]}"
 
 
 def _page(form: str, report: Report) -> bytes:
-    # Templates load when a page is asked for: start-up time.
+    # Templates load only when a page is rendered, to keep the start fast.
     from dpcli.report.render import render_page
 
     return render_page(form, report)
@@ -53,30 +50,30 @@ FORMATS: tuple[Format, ...] = (
     Format("html", (".html", ".htm"), partial(_page, "html")),
     Format("registry", (".yaml", ".yml"), partial(_page, "yaml")),
 )
-"""Every format: facts for programs, two for people, and a draft for the public registry."""
+"""Every format: JSON for programs, two for people, and a draft for the public registry."""
 
 FACTS = FORMATS[0].output
-"""The report that is always stored, because every other output can be made of it."""
+"""The JSON report. It is always stored, because every other output can be made from it."""
 
 
 def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
-    """The outputs that a ledger stores: those that are wanted, and the facts.
+    """The outputs that a ledger stores: those that are wanted, and the JSON report.
 
-    Of a release that its quality check stopped, reports and the reasons alone.
+    If the quality check stopped the release, only reports and the reasons are stored.
     """
     check, names = report.facts.get("quality"), dict.fromkeys((FACTS, *wanted))
     if not check or check["passed"]:
         return {name: render_output(report, name) for name in names}
-    reports = [one.output for one in FORMATS if one.output in names]
+    reports = [each.output for each in FORMATS if each.output in names]
     reasons = json.dumps(check["missed"], ensure_ascii=False).encode()
     return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
 
 def render_output(report: Report, name: str) -> bytes:
-    """An output by the name under which the ledger keeps it."""
-    for one in FORMATS:
-        if one.output == name:
-            return one.render(report)
+    """An output by its name in the ledger."""
+    for each in FORMATS:
+        if each.output == name:
+            return each.render(report)
     if name in (LONG, LONG_PARQUET):
         table = published_table(report)
     else:
@@ -86,31 +83,33 @@ def render_output(report: Report, name: str) -> bytes:
 
 def published_table(report: Report) -> Table:
     """The long table of all numbers that a report publishes."""
-    return long_table([numbers for each in report.numbers for numbers in each])
+    return long_table([numbers for published in report.numbers for numbers in published])
 
 
 def _wide(report: Report, name: str) -> Table:
     statistics = zip(report.facts["statistics"], report.numbers, strict=True)
-    members = [(one, each) for one, each in statistics if one["layout"]["table"] == name]
+    members = [pair for pair in statistics if pair[0]["layout"]["table"] == name]
     heading = members[0][0]["layout"]["columns"]
-    return wide_table([numbers for _, each in members for numbers in each], heading)
+    return wide_table([numbers for _, published in members for numbers in published], heading)
 
 
 def output_name(path: Path, named: str | None = None) -> str:
-    """The output that a report file asks for, by its ending unless a format is named.
+    """The output for a report file, by the ending of the file unless a format is named.
 
-    UsageError for an unknown ending or name, and for a name that the ending contradicts.
+    Raises UsageError for an unknown ending or name, and if the two contradict each other.
     """
-    known = next((one for one in FORMATS if path.name.lower().endswith(one.endings)), None)
-    wanted = next((one for one in FORMATS if one.name == named), None) if named else known
-    if wanted is not None and known in (None, wanted):
+    by_ending = next((each for each in FORMATS if path.name.lower().endswith(each.endings)), None)
+    wanted = next((each for each in FORMATS if each.name == named), None) if named else by_ending
+    if wanted is not None and by_ending in (None, wanted):
         return wanted.output
-    if wanted is not None and known is not None:
-        raise UsageError.about("report-format.ending", path=path, named=named, ending=known.name)
+    if wanted is not None and by_ending is not None:
+        raise UsageError.about(
+            "report-format.ending", path=path, named=named, ending=by_ending.name
+        )
     if named:
-        names = [one.name for one in FORMATS]
+        names = [each.name for each in FORMATS]
         raise UsageError.about("report-format.named", named=named, formats=names)
-    endings = [one.endings[0] for one in FORMATS]
+    endings = [each.endings[0] for each in FORMATS]
     raise UsageError.about("report-format", path=path, endings=endings)
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a statistic as people see them: tables and charts, with flags."""
+"""The numbers of a statistic on a page: tables and charts, with flags."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of
 
-MOST_LINES = 1_000
-"""Lines of a statistic that a page shows; the table and the JSON report have all."""
+MAX_LINES = 1_000
+"""Lines of a statistic that a page shows; the CSV table and the JSON report have all."""
 
-MOST_CHARTS = 12
-"""Charts of one statistic that are drawn side by side."""
+MAX_CHARTS = 12
+"""Above this number of charts a statistic has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumbersTable:
-    """A table of the first `cells` of some numbers, and how many `more` there are.
+    """A table of the first published `cells`, and how many `more` there are.
 
-    It says whether some have `ranges` or `flags`, and where they are `drawn`: on one scale, or
-    on one each.
+    It states whether cells have `ranges` or `flags`, and whether they are `drawn`: on one common
+    `scale`, or each on its own if that is None.
     """
 
     title: str
@@ -38,12 +38,12 @@ class NumbersTable:
     scale: Scale | None
 
     def scale_of(self, cell: PublishedCell) -> Scale:
-        """The scale on which a number is drawn."""
+        """The scale on which a cell is drawn."""
         return self.scale or Scale.covering(interval_ends([cell]), zero=True)
 
 
 class StatisticView:
-    """The published numbers of a statistic: as tables, and over their bins as charts."""
+    """What a page shows of a statistic: its tables, and charts over its bins."""
 
     def __init__(self, report: Report, place: int) -> None:
         self.facts, self._numbers = report.facts["statistics"][place], report.numbers[place]
@@ -53,42 +53,44 @@ class StatisticView:
 
     @property
     def title(self) -> str:
-        """What it counts, or what its values are taken over: `counts visits`, `over visits`."""
+        """What the statistic counts or takes values over: `counts visits`, `over visits`."""
         verb = "counts" if self._layout["measure"] == "counts" else "over"
         return f"{verb} {self.facts['counts']}"
 
     @property
     def requested(self) -> str:
-        """What was asked for, in a sentence."""
-        one = self.facts
-        others = [name for name in one["columns"] if name != one["column"]]
-        words = [one["statistic"]]
-        words += [f"of {one['column']}"] if one["column"] else []
-        words += [f"{'on' if one['column'] else 'of'} {', '.join(others)}"] if others else []
+        """The request of the statistic in a sentence."""
+        facts = self.facts
+        others = [name for name in facts["columns"] if name != facts["column"]]
+        words = [facts["statistic"]]
+        words += [f"of {facts['column']}"] if facts["column"] else []
+        words += [f"{'on' if facts['column'] else 'of'} {', '.join(others)}"] if others else []
         for name in OPTIONS:
-            if name in one:
-                said = one[name]
-                words.append(f"with {name} {', '.join(said) if isinstance(said, list) else said}")
-        words += [f"by {', '.join(one['by'])}"] if one["by"] else []
-        words += [f"where {' and '.join(one['where'])}"] if one["where"] else []
+            if name in facts:
+                value = facts[name]
+                words.append(
+                    f"with {name} {', '.join(value) if isinstance(value, list) else value}"
+                )
+        words += [f"by {', '.join(facts['by'])}"] if facts["by"] else []
+        words += [f"where {' and '.join(facts['where'])}"] if facts["where"] else []
         return f"Requested: {' '.join(words)}."
 
     @property
     def exact(self) -> bool:
-        """Whether its numbers are the same for all neighbors, and published exactly."""
+        """Whether its numbers are published without noise."""
         return all(part["mechanism"]["kind"] == "exact" for part in self.facts["parts"])
 
     @property
     def headings(self) -> list[str]:
-        """What the labels of a line are."""
+        """The headings of the labels of a line."""
         columns = list(self._layout["columns"])
         return [*self.facts["by"], "chosen"] if self._layout["chosen"] else columns
 
     @cached_property
     def charts(self) -> list[Chart]:
-        """Charts over the bins of a number, one for each group if these are few."""
+        """Charts over the bins of a column, one for each group if there are few groups."""
         key = self._axis
-        if key is None or not self._drawn or not len(key) <= self.count <= MOST_CHARTS * len(key):
+        if key is None or not self._drawn or not len(key) <= self.count <= MAX_CHARTS * len(key):
             return []
         cells = self._numbers[0].cells()
         scale = Scale.covering(interval_ends(cells), zero=self.bars)
@@ -100,7 +102,7 @@ class StatisticView:
         return not self._layout["chosen"] and self._any("value")
 
     def _any(self, part: str) -> bool:
-        """Whether some number has that part."""
+        """Whether that column of the numbers has text."""
         return any((numbers.frame[part] != "").any() for numbers in self._numbers)
 
     @property
@@ -110,26 +112,26 @@ class StatisticView:
             return None
         kind, step = axis["type"], Fraction(axis["step"])
 
-        def steps(text: str) -> int:
+        def in_steps(text: str) -> int:
             if kind == "date":
                 return (datetime.date.fromisoformat(text) - EPOCH).days
             return int(Fraction(text) / step)
 
-        starts = tuple(map(steps, axis["starts"]))
-        bounds = (starts[0], steps(axis["end"]))
+        starts = tuple(map(in_steps, axis["starts"]))
+        bounds = (starts[0], in_steps(axis["end"]))
         return Key(NumericColumn(axis["column"], kind, step, bounds), starts)
 
     @cached_property
     def tables(self) -> list[NumbersTable]:
-        """The numbers, then those before post-processing; each is drawn if no chart shows it."""
+        """The numbers, then those before post-processing; drawn as bars if no chart shows them."""
         return list(map(self._lines, self._numbers))
 
     def _lines(self, numbers: PublishedNumbers) -> NumbersTable:
-        own, cells, frame = numbers is self._numbers[0], numbers.cells(MOST_LINES), numbers.frame
+        own, cells, frame = numbers is self._numbers[0], numbers.cells(MAX_LINES), numbers.frame
         drawn, scale = self._drawn and not (own and self.charts), None
         if drawn and self._layout["scale"] != "each":
-            among = self.facts["bounds"] if self._layout["scale"] == "bounds" else ()
-            scale = Scale.covering([*map(Fraction, among), *interval_ends(cells)], zero=self.bars)
+            bounds = self.facts["bounds"] if self._layout["scale"] == "bounds" else ()
+            scale = Scale.covering([*map(Fraction, bounds), *interval_ends(cells)], zero=self.bars)
         return NumbersTable(
             "" if own else numbers.name,
             cells,
@@ -142,7 +144,7 @@ class StatisticView:
 
     @property
     def notes(self) -> Iterator[str]:
-        """What intervals and flags mean."""
+        """Sentences about intervals and flags."""
         if not self.count:
             yield "No group was shown."
         elif not self._any("lower"):

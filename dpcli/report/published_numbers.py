@@ -1,4 +1,4 @@
-"""The published numbers of an entry as texts, number by number, with their flags."""
+"""The published numbers of a statistic as text, with their flags."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from dpcli.releasing import PublishedStatistic
 
 RAW = ".raw"
-"""What is added to the name of a statistic for its raw noisy numbers."""
+"""The ending of the name of the numbers before post-processing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedCell:
-    """One published number as text: its place, its interval, and what readers must know."""
+    """One published number as text, with its group, item, interval and flag."""
 
     statistic: str
     keys: dict[str, str]
@@ -34,22 +34,22 @@ class PublishedCell:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The group and the item, where they have names."""
+        """The labels of the group, and the item if it has a name."""
         return (*self.keys.values(), *([self.item] if self.item else []))
 
     @property
     def exact(self) -> bool:
-        """Whether there is no interval around it."""
+        """Whether it has no interval."""
         return self.lower == self.upper
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedNumbers:
-    """Published numbers of one entry under one name, as a frame of texts.
+    """Published numbers of one statistic under one name.
 
-    `keys` are the names of the keys, in columns called key0, key1 and so on. The other columns
-    are item, value, lower, upper and flag; what is blank is empty. If labels were `chosen`, they
-    are the items, and the values their ranks.
+    All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item,
+    value, lower, upper and flag. Blank cells are empty strings. If labels were `chosen`, they are
+    the items, and the values are their ranks.
     """
 
     name: str
@@ -58,7 +58,7 @@ class PublishedNumbers:
     chosen: bool = False
 
     def cells(self, most: int | None = None) -> tuple[PublishedCell, ...]:
-        """The numbers one by one, or the first of them."""
+        """The numbers one by one; with `most`, only the first of them."""
         shown = self.frame if most is None else self.frame.head(most)
         return tuple(
             PublishedCell(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
@@ -67,27 +67,27 @@ class PublishedNumbers:
         )
 
 
-def published_numbers(released: PublishedStatistic) -> tuple[PublishedNumbers, ...]:
-    """The published numbers of an entry, in the order of the spec.
+def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, ...]:
+    """The published numbers of a statistic, in the order of the spec.
 
-    Numbers before post-processing have a name of their own, if they are published as well.
+    If numbers before post-processing are published too, they follow under a name of their own.
     """
-    entry, places = released.planned.entry, _places(released)
+    entry, places = published.planned.entry, _places(published)
     keys = tuple(key.column.name for key in entry.request.by)
-    named = {released.planned.name: released.estimates}
-    if released.raw is not None:
-        named[released.planned.name + RAW] = released.raw
+    named = {published.planned.name: published.estimates}
+    if published.raw is not None:
+        named[published.planned.name + RAW] = published.raw
     return tuple(
         PublishedNumbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
         for name, estimates in named.items()
     )
 
 
-def _places(released: PublishedStatistic) -> pl.DataFrame:
-    """The group and the item of every number of an entry, the items fastest."""
+def _places(published: PublishedStatistic) -> pl.DataFrame:
+    """The group and the item of every number; items change fastest."""
     import polars as pl
 
-    entry, groups = released.planned.entry, released.groups
+    entry, groups = published.planned.entry, published.groups
     labels: list[Sequence[str]] = []
     if groups is None:
         labels = [key.labels for key in entry.request.by]
@@ -120,17 +120,17 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
 
 
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
-    """Numbers as texts, each with its decimals."""
+    """Numbers of the estimates, counted in steps, as a String series with their decimals."""
     import polars as pl
 
     from dpcli.engine.pieces import decimal_texts
 
-    found = estimates.rounded(numbers)
-    texts = pl.concat(map(decimal_texts, found, estimates.places))
-    return texts.gather(np.arange(len(texts)).reshape(len(found), -1).T.ravel())
+    rounded = estimates.rounded(numbers)
+    texts = pl.concat(map(decimal_texts, rounded, estimates.places))
+    return texts.gather(np.arange(len(texts)).reshape(len(rounded), -1).T.ravel())
 
 
 def flags_of(every: Iterable[PublishedNumbers]) -> list[Flag]:
-    """The flags that some of these numbers have."""
+    """The flags that occur in these numbers, in a fixed order."""
     flags = {flag for numbers in every for flag in numbers.frame["flag"].unique()}
     return [flag for flag in Flag if flag and flag in flags]

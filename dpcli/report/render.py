@@ -1,7 +1,7 @@
-"""From a report to text by templates: Markdown, HTML and the registry record.
+"""Reports rendered by templates: HTML, Markdown and the registry record in YAML.
 
-HTML is escaped by the templates' autoescape, charts included; Markdown and YAML by their own
-filters, which the templates name at every place.
+Jinja escapes all HTML, charts included. Markdown and YAML are escaped by filters, which their
+templates apply to every text.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from dpcli.report.facts import STEWARDS
 from dpcli.report.page import StatisticView
 
 LONGEST_WORD = 24
-"""Letters of a word that a column of a table can hold on a narrow page."""
+"""The longest word that fits into a column of a table on a narrow page."""
 
 LONGEST_SUMMARY = 300
-"""Characters of a declared text in the summary of a page; all of it stands below."""
+"""Characters of a declared text in the summary; the page has the full text below."""
 
-TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that show what is around them in another order."""
+BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the order in which the text around them is shown."""
 
-FILTERED = ("md", "yaml")
-"""Forms whose templates escape by filters; any other form is escaped as HTML."""
+FILTER_ESCAPED = ("md", "yaml")
+"""Formats whose templates escape by filters; other formats are escaped as HTML."""
 
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-\d+)?")
@@ -55,9 +55,9 @@ _BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
 def render_page(form: str, report: Report) -> bytes:
-    """A report by the template of a form: `html`, `md` or `yaml`.
+    """A report rendered by the template of a format: `html`, `md` or `yaml`.
 
-    KeyError if it does not state what the page does, because an earlier version wrote it.
+    Raises KeyError if an earlier version wrote the report and a needed fact is absent.
     """
     facts = report.facts
     local = facts.get("model") == "local"
@@ -82,22 +82,22 @@ def _finding(stated: Mapping[str, str | None]) -> Finding:
     return Finding(risk, question, Verdict(verdict), *words)
 
 
-def _of_digits(text_of: Callable[..., str]) -> Callable[..., str]:
-    """A filter for the digits of a number; empty where there is none."""
+def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:
+    """A filter for a string of digits; its result is empty for None."""
     return lambda digits, *more: "" if digits is None else text_of(Fraction(digits), *more)
 
 
 @cache
 def environment(form: str) -> Environment:
-    """The templates of a form and their filters; compiled ones are kept where modules are."""
+    """The templates of a format with their filters; compiled templates go to `__pycache__`."""
     package = Path(__file__).parent
     compiled = package / "__pycache__"
     keeps = not sys.dont_write_bytecode and os.access(compiled, os.W_OK)
-    found = Environment(
+    templates = Environment(
         loader=FileSystemLoader(package / "templates"),
-        # What several forms include is compiled for each, with the escaping of that form.
+        # A template that several formats include is compiled for each, with its escaping.
         bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}.pyc") if keeps else None,
-        autoescape=form not in FILTERED,  # noqa: S701 - the templates of these have filters
+        autoescape=form not in FILTER_ESCAPED,  # noqa: S701 - the templates of these have filters
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
@@ -105,7 +105,7 @@ def environment(form: str) -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    found.filters |= {
+    templates.filters |= {
         "md": markdown_text,
         "md_block": markdown_block,
         "yaml": yaml_scalar,
@@ -114,9 +114,9 @@ def environment(form: str) -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "brief": _of_digits(exact_or_rounded),
-        "exact": _of_digits(exact_or_up),
-        "short": _of_digits(rounded_text),
+        "brief": _digits_filter(exact_or_rounded),
+        "exact": _digits_filter(exact_or_up),
+        "short": _digits_filter(rounded_text),
         "loss": lambda stated: loss_text(loss_of(stated)),
         "tick": tick_text,
         "many": notes.count_text,
@@ -124,13 +124,13 @@ def environment(form: str) -> Environment:
         "sentence": lambda text: f"{notes.capitalized(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
-    found.globals |= {"note": note, "stewards": STEWARDS, "quality_columns": QUALITY_COLUMNS}
-    return found
+    templates.globals |= {"note": note, "stewards": STEWARDS, "quality_columns": QUALITY_COLUMNS}
+    return templates
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is, on one line, without links and in its own direction."""
-    text = TURNING.sub("\ufffd", text.replace("&", "&amp;"))
+    """Text escaped for Markdown: on one line, without links and changes of direction."""
+    text = BIDI_CONTROLS.sub("\ufffd", text.replace("&", "&amp;"))
     for character in "\\`*_[]<>|#~@":
         text = text.replace(character, "\\" + character)
     for start in ("://", "www."):
@@ -140,47 +140,47 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_block(text: str) -> str:
-    """The same at the beginning of a line, where it is no list, heading or ruler."""
+    """Text escaped for the beginning of a line, where it must not start a list or heading."""
     return _BLOCK.sub(r"\1\\\2", markdown_text(text).lstrip())
 
 
 def grouped(text: str) -> str:
-    """A plain decimal with a comma between thousands; any other text as it is."""
-    found = _DECIMAL.fullmatch(text)
-    return text if found is None else f"{found[1]}{int(found[2]):,}{found[3] or ''}"
+    """A plain decimal with commas between thousands; any other text unchanged."""
+    match = _DECIMAL.fullmatch(text)
+    return text if match is None else f"{match[1]}{int(match[2]):,}{match[3] or ''}"
 
 
 def prose(text: str) -> Markup:
-    """A sentence for a page: keys as code, and numbers on one line with what they count."""
+    """A sentence as HTML: keys as code, and no line break between a number and its unit."""
     joined = str(escape(_UNIT.sub("\u00a0", text)))
     return Markup(_CODE.sub(r"<code>\1</code>", joined))  # noqa: S704 - escaped before
 
 
 def shortened(text: str) -> str:
-    """The beginning of a long text."""
+    """A long text cut to its beginning."""
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\u2026"
 
 
 def kind_of(text: str) -> str:
-    """How a text of a table is laid out: its words are broken only where no line holds them."""
+    """The CSS class of a table cell: only `long` breaks words."""
     if _NUMBER.fullmatch(text):
         return "digits"
     return "words" if max(map(len, text.split()), default=0) <= LONGEST_WORD else "long"
 
 
 def listed(sentences: Iterable[str]) -> str:
-    """Sentences as a Markdown list, for that is how the registry shows texts."""
+    """Sentences as a Markdown list, because the registry shows texts as Markdown."""
     lines = [line for line in sentences if line]
     return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
 
 
 def yaml_scalar(value: str, depth: int = 0) -> str:
-    """A text as YAML: a block of lines `depth` deep, or in quotes.
+    """A text as YAML: a block of lines indented by `depth`, or in quotes.
 
-    In characters that every reader of YAML takes.
+    It uses only characters that every YAML parser accepts.
     """
     lines = value.split("\n")
-    if len(lines) > 1 and all(one.isprintable() and one.strip() == one != "" for one in lines):
+    if len(lines) > 1 and all(line.isprintable() and line.strip() == line != "" for line in lines):
         return "\n".join(["|-", *(f"{'  ' * depth}{line}" for line in lines)])
     return "".join(
         character if character.isprintable() else rf"\U{ord(character):08x}"

@@ -1,4 +1,4 @@
-"""What a simulation found: facts for programs, tables for people; no release."""
+"""Reports of a simulation: data for programs, tables for people; no release."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from dpcli.simulation.trials import SelectedGroups, SimulationResult
 
 HEADING = "simulation: synthetic data made from the spec, no release"
-"""What stands above everything that a simulation states."""
+"""The title of the report of a simulation."""
 
 DIGITS = 6
-"""Significant digits of what was observed."""
+"""Significant digits of observed numbers."""
 
 ANSWERS = {
     "role": "question", "mechanism": "mechanism", "compared": "answers",
@@ -39,34 +39,34 @@ PUBLISHED = {
     "observed95": "observed {}%", "held": "held", "bias": "bias",
     "bias_standard_error": "std error", "limits": "limits", "suppressed": "suppressed",
 }  # fmt: skip
-"""The columns of both tables: which fact each shows, and how it is headed."""
+"""The columns of both tables: keys of facts, and their headings."""
 
 SHARES = frozenset({"within", "best", "held", "suppressed"})
 """Facts that tables show as percentages."""
 
 MOST_BYTES = 1 << 24
-"""A simulation of a thousand statistics is far smaller; what is longer is cut, and unreadable."""
+"""The report of a thousand statistics is far smaller; a larger file cannot be read."""
 
 LARGEST = 10**15
-"""No simulation has as many rows, people or runs."""
+"""A simulation has fewer rows, people and runs than this."""
 
 DECIMAL = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
-"""Those of a simulation have a few digits."""
+"""The form of a decimal in the report of a simulation."""
 
 PEOPLE = ("people", "people_above_max_rows")
-"""Numbers that a simulation has together or not at all."""
+"""Keys of numbers that are present together or not at all."""
 
 MALFORMED = (ValueError, KeyError, TypeError, RecursionError)
-"""What reading a file raises that holds no findings."""
+"""Errors of reading a file that is not the report of a simulation."""
 
 TextTable = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """What is stated about a simulation: for programs, and for people.
+    """The report of a simulation: `facts` for programs, the other fields for people.
 
-    These read what was done, tables by their titles, and what the tables mean.
+    `what` states what was done; `tables` are by their titles, and `notes` explain them.
     """
 
     facts: Facts
@@ -76,7 +76,7 @@ class SimulationReport:
 
 
 def simulation_report(findings: SimulationResult) -> SimulationReport:
-    """What is stated about a simulation."""
+    """The report of a simulation."""
     plan, entries = findings.plan, findings.statistics
     answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
     numbers = [[item.observed for item in entry.published] for entry in entries]
@@ -135,7 +135,7 @@ def _group_facts(found: SelectedGroups | None) -> Fact:
 
 
 def _facts(row: Observed) -> Facts:
-    """What was predicted, exactly; what was observed, to a few digits."""
+    """Predicted numbers exactly, observed numbers with a few digits."""
     exact = {key: value for key, value in row.items() if key == "predicted95"}
     return {key: _fact(value) for key, value in row.items()} | exact
 
@@ -147,7 +147,7 @@ def _fact(value: int | str | Fraction | None) -> Fact:
 def _table(
     columns: Mapping[str, str], findings: SimulationResult, rows: Sequence[Sequence[Observed]]
 ) -> TextTable:
-    """The rows of all entries, each named once, without the columns that are empty."""
+    """The rows of all statistics without empty columns; each name is shown once."""
     percent = exact_or_up(findings.plan.spec.confidence * 100)
     lines = [
         {
@@ -167,7 +167,7 @@ def _cell(key: str, row: Observed) -> str:
         return str(value or "not judged")
     if value is None or (key == "suppressed" and not value):
         return ""
-    # The error of a choice is never below zero: its mean is no bias.
+    # The error of a choice is never negative, so its mean is no bias.
     if key.startswith("bias") and row.get("best") is not None:
         return ""
     if isinstance(value, Fraction):
@@ -176,7 +176,7 @@ def _cell(key: str, row: Observed) -> str:
 
 
 def _notes(findings: SimulationResult) -> Iterator[str]:
-    """What the findings mean, and what not."""
+    """What the findings mean, and what they do not mean."""
     plan = findings.plan
     unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.statistics]
     yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
@@ -213,9 +213,9 @@ def violation_problems(findings: SimulationResult) -> list[Problem]:
 
 
 def read_simulation(path: Path, plan: Plan) -> Facts:
-    """What a report states about the findings in a file.
+    """What a privacy report states about the simulation in a file.
 
-    UsageError unless they are about the spec of the plan.
+    Raises UsageError unless the file is the report of a simulation of the same spec.
     """
     try:
         digest, found, shifts = _findings(path)
@@ -247,7 +247,7 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
 
 
 def is_simulation(path: Path) -> bool:
-    """Whether a file holds findings, which newer ones may replace."""
+    """Whether a file is the report of a simulation, which a newer one may replace."""
     try:
         _findings(path)
     except (OSError, *MALFORMED):
@@ -256,9 +256,9 @@ def is_simulation(path: Path) -> bool:
 
 
 def _findings(path: Path) -> tuple[str, dict[str, int | None], dict[tuple[str, str], Fraction]]:
-    """The digest of the spec, the invented rows, and the change of each number by the limits.
+    """The digest of the spec, the synthetic rows, and the change of each number by the limits.
 
-    OSError, or an error that is MALFORMED, if the file holds no findings.
+    Raises OSError, or one of MALFORMED, if the file is not the report of a simulation.
     """
     with path.open("rb") as file:
         found = json.loads(file.read(MOST_BYTES), parse_float=_decimal, parse_int=_decimal)

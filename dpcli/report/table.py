@@ -1,4 +1,4 @@
-"""The published tables: a line per number, or a line per group for spreadsheets."""
+"""The published tables: long by number, or wide by group."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
 
 ENDS = ("", "_lower", "_upper")
-"""What is added to the name of a statistic for its columns in a wide table."""
+"""The endings of the columns of a statistic in a wide table."""
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
@@ -34,7 +34,7 @@ _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A published table as texts, and which of its columns hold numbers."""
+    """A published table, all columns String, and the names of its columns with numbers."""
 
     frame: pl.DataFrame
     numbers: frozenset[str]
@@ -52,9 +52,9 @@ class Table:
 
     @property
     def parquet(self) -> bytes:
-        """The table as Parquet: texts as texts, numbers as 64-bit floats, blank cells as null.
+        """The table as Parquet: texts as String, numbers as Float64, blank cells as null.
 
-        A number that has more digits than a float holds is rounded; the CSV has them all.
+        A number with more digits than a float has is rounded; the CSV has all digits.
         """
         written = io.BytesIO()
         self.typed.write_parquet(written, compression="zstd", statistics=False)
@@ -62,7 +62,7 @@ class Table:
 
     @property
     def typed(self) -> pl.DataFrame:
-        """The table with numbers as 64-bit floats, and null for blank cells."""
+        """The table with numbers as Float64, and null for blank cells."""
         import polars as pl
 
         numbers = (pl.col(name).cast(pl.Float64) for name in self.numbers)
@@ -78,8 +78,8 @@ def _blank_as_null() -> pl.Expr:
 def long_table(every: Sequence[PublishedNumbers]) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper, flag.
 
-    Keys stand in the order in which they are first used. Next to a key that is called `flag`,
-    the last column is `flag_2`.
+    Keys are in the order of their first use. If a key has the name `flag`, the last column is
+    `flag_2`.
     """
     import polars as pl
 
@@ -96,10 +96,10 @@ def long_table(every: Sequence[PublishedNumbers]) -> Table:
 
 
 def wide_table(every: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
-    """One line per group: the value and the ends of its interval of each statistic.
+    """One line per group: the value and interval of each statistic.
 
-    Items are a key of their table: the bins of a histogram under the name of its column. A
-    chosen label stands for its rank.
+    Items are a key of the table, such as the bins of a histogram under the name of its column. A
+    statistic that chooses labels has the label as its value, and one line per rank.
     """
     import polars as pl
 
@@ -117,10 +117,10 @@ def wide_table(every: Sequence[PublishedNumbers], heading: Sequence[str]) -> Tab
 
 
 def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
-    """For each entry of a plan, its wide table by a short name, and the columns of its lines.
+    """For each statistic of a plan, the name of its wide table and the key columns of that.
 
-    Known before any row is read. Two entries share a table if they have the same lines: the
-    same keys have others where other groups were selected.
+    It is known before any row is read. Two statistics share a table if they have the same lines;
+    with private keys, that depends also on the statistic that selects the groups.
     """
     tables: dict[object, tuple[list[str], list[str]]] = {}
     for entry in (planned.entry for planned in plan.statistics):
@@ -135,19 +135,19 @@ def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
 
 
 def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
-    """Names as they are; one that is there already gets a number."""
-    found: list[str] = []
+    """The names; a repeated one gets a number."""
+    names: list[str] = []
     for word in words:
         name, number = word, 1
-        while name in found:
+        while name in names:
             number += 1
             name = f"{word}{mark}{number}"
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
-    """Lines as RFC 4180 text in UTF-8, ending in LF."""
+    """Lines as CSV (RFC 4180) in UTF-8, with LF at line ends."""
     text = io.StringIO()
     safe = ([_harmless(cell) for cell in line] for line in lines)
     csv.writer(text, lineterminator="\n").writerows(safe)
@@ -163,20 +163,20 @@ def _harmless_text(name: str) -> pl.Expr:
 
 
 def _harmless(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula (OWASP ASVS 5.0, 1.2.10).
+    """A cell that no spreadsheet reads as a formula (OWASP ASVS 5.0, 1.2.10).
 
-    What is declared does not begin so, unless it is a number; keys that are found in the
-    data get an apostrophe before them.
+    Declared texts begin like a formula only if they are numbers. Private keys from the data get an
+    apostrophe in front if they begin like a formula.
     """
     return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(cell) else cell
 
 
-BEYOND = 3
-"""Digits that are printed beyond the first one of the standard error."""
+EXTRA_DIGITS = 3
+"""Digits that are printed after the first digit of the standard error."""
 
 
 def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
-    """Estimates as a table with numbers."""
+    """Estimates as a table, with numbers as Float64."""
     import polars as pl
 
     header, *lines = estimate_lines(rows)
@@ -199,6 +199,6 @@ def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
     named += [group.get(key, "") for key in keys]
     if row.value is None:
         return [*named, row.item, "0", "", "", "", ""]
-    places = max(0, BEYOND - ceil(log10(row.error))) if row.error > 0 else 6
+    places = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
     numbers = (row.value, Fraction(row.error), row.lower, row.upper)
     return [*named, row.item, str(row.records), *(decimal_text(one, places) for one in numbers)]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dpcli.planning.planner import make_plan
-from dpcli.report.page import MOST_LINES
+from dpcli.report.page import MAX_LINES
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, UNRELIABLE
@@ -82,7 +82,7 @@ def test_flags_and_lengths() -> None:
 
     assert all(f"`{flag}`" in text for flag in FLAGS if flag)
     assert f"is more than {float(UNRELIABLE)} of the value" in text
-    assert f"the first {MOST_LINES:,} lines" in text
+    assert f"the first {MAX_LINES:,} lines" in text
 
 
 def test_exit_statuses() -> None:
