@@ -122,7 +122,7 @@ def _made_of_the_facts(*, wide: list[Path], local: bool) -> None:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_every_number_is_as_it_was(name: str, released: Callable[[str], dict[str, str]]) -> None:
+def test_every_number_is_unchanged(name: str, released: Callable[[str], dict[str, str]]) -> None:
     """Table, plan, report and ledger entries hold the same values under the same keys."""
     for kind, text in released(name).items():
         path = FROZEN / name / kind
@@ -136,7 +136,7 @@ def test_every_number_is_as_it_was(name: str, released: Callable[[str], dict[str
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_words_change_only_on_purpose(name: str, released: Callable[[str], dict[str, str]]) -> None:
+def test_texts_are_unchanged(name: str, released: Callable[[str], dict[str, str]]) -> None:
     """Texts are those that were reviewed last."""
     for kind in sorted(WORDS):
         assert released(name)[kind] == (FROZEN / name / kind).read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ def _expected(name: str) -> Any:
     return json.loads((LEDGERS / name).read_text("utf-8"))
 
 
-def test_it_verifies(ledger: Path, dpcli: Command) -> None:
+def test_an_old_ledger_verifies(ledger: Path, dpcli: Command) -> None:
     """Every link, seal and stored output is intact."""
     done = dpcli("ledger", "verify")
     assert done.status == 0, done.err
@@ -42,7 +42,9 @@ def test_it_verifies(ledger: Path, dpcli: Command) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "history"])
-def test_it_prices_every_charge_as_before(ledger: Path, dpcli: Command, command: str) -> None:
+def test_an_old_ledger_gives_every_charge_the_same_loss(
+    ledger: Path, dpcli: Command, command: str
+) -> None:
     """Balances of every composition, and the cost of every release, are equal digit by digit."""
     done = dpcli("ledger", command, "--json")
     name = {"show": "balances.json", "history": "history.json"}[command]
@@ -50,7 +52,7 @@ def test_it_prices_every_charge_as_before(ledger: Path, dpcli: Command, command:
 
 
 @pytest.mark.parametrize("release", sorted(OUTPUTS))
-def test_its_releases_are_exported_byte_for_byte(
+def test_releases_of_an_old_ledger_are_exported_byte_for_byte(
     ledger: Path, dpcli: Command, release: str
 ) -> None:
     """Tables and reports come out as they were stored."""
@@ -64,7 +66,7 @@ def test_its_releases_are_exported_byte_for_byte(
         assert hashlib.sha256(Path(file).read_bytes()).hexdigest() == stored[output], output
 
 
-def test_it_takes_charges(ledger: Path, dpcli: Command) -> None:
+def test_an_old_ledger_takes_charges(ledger: Path, dpcli: Command) -> None:
     """A release from an old account is charged on top, and an old id costs nothing."""
     shutil.copy(FROZEN / "people.csv", "people.csv")
     shutil.copy(FROZEN / "minimal" / "spec.yaml", "spec.yaml")

@@ -33,7 +33,7 @@ LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "local-sur
         for path in SAMPLES
     ],
 )
-def test_nothing_overlaps_is_cut_is_pale_or_is_empty(spec: Path, tmp_path: Path) -> None:
+def test_no_element_overlaps_is_cut_off_is_pale_or_is_empty(spec: Path, tmp_path: Path) -> None:
     """On a phone by day and a desk by night every text can be read, every drawing shows something.
 
     The contrast of text is 4.5 at least, after WCAG 2.2.
@@ -45,7 +45,7 @@ def test_nothing_overlaps_is_cut_is_pale_or_is_empty(spec: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("width", "scheme"), MORE)
-def test_it_holds_at_other_sizes_too(
+def test_the_layout_holds_at_other_sizes(
     width: int, scheme: Literal["light", "dark"], tmp_path: Path
 ) -> None:
     """The same of one report on narrow phones, on a tablet and on a desk."""
@@ -69,7 +69,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_the_look_finds_what_is_wrong(fault: str) -> None:
+def test_the_layout_check_finds_each_fault(fault: str) -> None:
     """A page with a fault does not pass."""
     found = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
 
@@ -99,7 +99,7 @@ def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> N
     } == {}
 
 
-def test_the_look_at_the_first_screen_can_fail() -> None:
+def test_the_check_of_the_first_screen_can_fail() -> None:
     """What is missing or lies too far down is found."""
     page = '<!DOCTYPE html><body><p style="margin-top:900px">low</p></body>'
 

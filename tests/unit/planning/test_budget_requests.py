@@ -1,4 +1,4 @@
-"""Prices that are solved: errors are reached, shares use the budget up, and no more."""
+"""Budget requests: target errors are reached, and weights use up the budget."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SINGLE = [
 @each_rule
 @pytest.mark.parametrize("question", SINGLE)
 def test_an_error_is_reached_at_nearly_the_least_loss(question: str, rule: str) -> None:
-    """The half-width is within the error, and with a little less loss it would not be."""
+    """The half-width is within the target error; with a little less loss it is not."""
     error = Fraction(200_000) if "sum" in question else Fraction(25)
     plan = planned(f"  - {{name: a, {question}, error: {error}, mechanism: auto}}\n", rule)
     (entry,) = plan.statistics
@@ -65,8 +65,8 @@ def test_an_error_is_reached_at_nearly_the_least_loss(question: str, rule: str) 
 
 
 @each_rule
-def test_shares_use_the_budget_up(rule: str) -> None:
-    """Two shares for one entry, next to an entry with a given loss; nearly nothing is left."""
+def test_weights_use_up_the_budget(rule: str) -> None:
+    """With two weights and a stated loss, nearly nothing of the budget is left."""
     plan = planned(
         "  - {name: a, statistic: count, share: 2}\n"
         "  - {name: b, statistic: mean, column: age, share: 1}\n"
@@ -86,7 +86,7 @@ def test_shares_use_the_budget_up(rule: str) -> None:
         assert plan.cost.epsilon == 2
 
 
-def test_shares_divide_exactly() -> None:
+def test_weights_divide_epsilon_exactly() -> None:
     """Thirds of a budget are thirds, and add up to all of it."""
     entries = "".join(f"  - {{name: s{i}, statistic: count, share: 1}}\n" for i in range(3))
     plan = planned(entries, budget="epsilon: 1")
@@ -94,8 +94,8 @@ def test_shares_divide_exactly() -> None:
     assert plan.cost.epsilon == 1
 
 
-def test_shares_divide_what_is_left_of_delta() -> None:
-    """Gaussian entries without a delta of their own share what others leave."""
+def test_weights_divide_what_is_left_of_delta() -> None:
+    """Gaussian statistics without a delta of their own divide what others leave."""
     plan = planned(
         "  - {name: a, statistic: count, mechanism: gaussian, share: 1}\n"
         "  - {name: b, statistic: count, mechanism: gaussian, share: 3}\n"
@@ -106,8 +106,8 @@ def test_shares_divide_what_is_left_of_delta() -> None:
 
 
 @each_rule
-def test_a_budget_that_is_used_up_cannot_be_shared(rule: str) -> None:
-    """It is refused in plain words."""
+def test_weights_are_refused_if_nothing_is_left(rule: str) -> None:
+    """The message states that the other losses leave nothing."""
     with pytest.raises(SpecError, match="leave nothing of the budget to share"):
         planned(
             "  - {name: a, statistic: count, share: 1}\n"
@@ -116,20 +116,20 @@ def test_a_budget_that_is_used_up_cannot_be_shared(rule: str) -> None:
         )
 
 
-def test_errors_of_several_questions_are_refused() -> None:
-    """A mean's error depends on its values: nothing can be promised beforehand."""
+def test_a_target_error_of_several_answers_is_refused() -> None:
+    """The error of a mean depends on its values, so no error can be promised in advance."""
     with pytest.raises(SpecError, match="not known before it is answered"):
         planned("  - {name: a, statistic: mean, column: age, error: 2}\n")
 
 
-def test_errors_that_would_protect_no_one_are_refused() -> None:
-    """Above the greatest epsilon an entry may have, there is no answer."""
+def test_a_target_error_out_of_reach_is_refused() -> None:
+    """Beyond the greatest epsilon of a statistic there is no answer."""
     with pytest.raises(SpecError, match="no epsilon that protects anyone"):
         planned("  - {name: a, statistic: sum, column: income, error: 1}\n")
 
 
-def test_auto_takes_what_is_more_accurate() -> None:
-    """Gaussian noise for many cells with a delta, Laplace for one; never a delta for nothing."""
+def test_auto_takes_the_more_accurate_mechanism() -> None:
+    """It takes Gaussian noise for many cells with a delta, Laplace for one, and no unused delta."""
     many = "statistic: marginals, columns: [sex, {column: age, bins: {width: 1}}], ways: 1"
     plan = planned(
         f"  - {{name: a, {many}, epsilon: 0.1, delta: 1e-7, mechanism: auto}}\n"
@@ -144,19 +144,19 @@ def test_auto_takes_what_is_more_accurate() -> None:
         for other in ("laplace", "gaussian"):
             delta = ", delta: 1e-7" if other == "gaussian" else ""
             question = many if entry is plan.statistics[0] else "statistic: count"
-            rival = planned(
+            other_plan = planned(
                 f"  - {{name: a, {question}, epsilon: 0.1{delta}, mechanism: {other}}}\n"
             )
             confidence = plan.spec.confidence
             mine, theirs = (
-                sum(part.error(confidence) for part in one.queries)
-                for one in (entry, rival.statistics[0])
+                sum(query.error(confidence) for query in statistic.queries)
+                for statistic in (entry, other_plan.statistics[0])
             )
             assert mine <= theirs
 
 
-def test_in_rho_auto_takes_what_costs_least() -> None:
-    """Counted in rho, Gaussian noise and the exponential mechanism need less of it."""
+def test_in_rho_auto_takes_the_cheapest_mechanism() -> None:
+    """Gaussian noise and the exponential mechanism need the least rho."""
     plan = planned(
         "  - {name: a, statistic: count, error: 25, mechanism: auto}\n"
         "  - {name: b, statistic: median, column: age, error: 25, mechanism: auto}\n"
@@ -170,8 +170,8 @@ def test_in_rho_auto_takes_what_costs_least() -> None:
     assert names == ["gaussian", "exponential", "exponential"]
 
 
-def test_rho_is_kept_to() -> None:
-    """What the mechanism states is at most the rho that was asked, and hardly less."""
+def test_the_requested_rho_is_used_and_not_exceeded() -> None:
+    """The cost is at most the requested rho, and hardly less."""
     for mechanism in ("laplace", "gaussian", "geometric"):
         for rho in ("0.5", "0.02", "1e-6"):
             entry = f"  - {{name: a, statistic: mean, column: age, rho: {rho}, "
@@ -182,7 +182,7 @@ def test_rho_is_kept_to() -> None:
 
 
 def test_a_budget_in_rho_bounds_rho() -> None:
-    """Four quarters fit exactly; anything more is refused, and says by how much."""
+    """Four quarters of the budget fit exactly, and a fifth does not."""
     quarter = "  - {{name: s{}, statistic: count, mechanism: gaussian, rho: 0.02}}\n"
     entries = "".join(quarter.format(i) for i in range(4))
     assert planned(entries, "zcdp", "rho: 0.08, delta: 1e-6").fits
@@ -190,7 +190,7 @@ def test_a_budget_in_rho_bounds_rho() -> None:
 
 
 def test_private_keys_take_their_delta_first() -> None:
-    """Keys spend their own delta, and rho is converted at the rest of it."""
+    """Partition selection spends its own delta, and rho is converted at what is left of it."""
     entry = "statistic: count, by: [place], keys: private, rho: 0.05, delta: 4e-7"
     text = (
         "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, "
@@ -218,8 +218,8 @@ def test_private_keys_take_their_delta_first() -> None:
     assert many.cost.epsilon == zcdp_epsilon(many.cost.rho, Fraction("6e-7"))
 
 
-def test_shares_of_disjoint_rows_have_the_whole_budget_each() -> None:
-    """What is counted once is divided once, exactly."""
+def test_weights_of_disjoint_rows_each_divide_the_full_budget() -> None:
+    """A loss that parallel composition counts once is divided once, exactly."""
     plan = planned(
         "  - {name: a, statistic: count, where: {sex: f}, share: 1}\n"
         "  - {name: b, statistic: count, where: {sex: m}, share: 1}\n"
@@ -230,16 +230,16 @@ def test_shares_of_disjoint_rows_have_the_whole_budget_each() -> None:
 
 
 @each_rule
-def test_no_share_is_more_than_could_be_asked(rule: str) -> None:
-    """Of a huge budget an entry gets what it could be given, and the rest is left."""
+def test_no_weight_gives_more_than_a_spec_could(rule: str) -> None:
+    """Of a huge budget, a statistic gets at most the greatest epsilon of a spec."""
     plan = planned("  - {name: a, statistic: count, share: 1}\n", rule, "epsilon: 900, delta: 1e-6")
     (entry,) = plan.statistics
     assert entry.target.epsilon <= 21 and plan.fits
 
 
 @each_rule
-def test_free_entries_may_have_shares(rule: str) -> None:
-    """A count of all rows under change-one is public: it costs nothing, and ends."""
+def test_statistics_without_a_cost_may_have_weights(rule: str) -> None:
+    """Under change-one a count of all rows is public: it costs nothing, and planning ends."""
     text = (
         "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: change-one, "
         f"budget: {{epsilon: 1, delta: 1e-6}}, composition: {rule}}}{COLUMNS}statistics:\n"
@@ -252,8 +252,8 @@ def test_free_entries_may_have_shares(rule: str) -> None:
     assert rule != "sequential" or plan.statistics[1].target.epsilon == 1
 
 
-def test_shares_find_what_plain_sums_leave() -> None:
-    """Where one large pure loss means an immense rho, the plain sum still has something left."""
+def test_weights_use_what_a_plain_sum_leaves() -> None:
+    """If one large pure loss implies an immense rho, the plain sum still leaves something."""
     plan = planned(
         "  - {name: a, statistic: count, epsilon: 1.9}\n"
         "  - {name: b, statistic: count, share: 1}\n",
@@ -263,8 +263,8 @@ def test_shares_find_what_plain_sums_leave() -> None:
 
 
 @pytest.mark.parametrize("rule", ["zcdp", "pld"])
-def test_auto_looks_at_the_total(rule: str) -> None:
-    """For a single count, Laplace noise is better than what costs less in rho."""
+def test_auto_considers_the_total_loss(rule: str) -> None:
+    """For a single count, Laplace noise is better than the mechanism with the least rho."""
     entry = "  - {name: a, statistic: count, mechanism: auto, "
     (shared,) = planned(f"{entry}share: 1}}\n", rule, "epsilon: 1, delta: 1e-6").statistics
     assert shared.mechanism.name == "laplace"
@@ -275,8 +275,8 @@ def test_auto_looks_at_the_total(rule: str) -> None:
     assert tight.statistics[0].mechanism.name == "laplace" and tight.fits
 
 
-def test_without_a_delta_no_gaussian_share_is_answered() -> None:
-    """Of one question or several: refused, with what to do."""
+def test_a_gaussian_weight_without_a_delta_is_refused() -> None:
+    """It is refused for one query and for several, with a hint."""
     for question in ("statistic: count", "statistic: mean, column: age"):
         with pytest.raises(SpecError, match="needs a delta above zero"):
             planned(

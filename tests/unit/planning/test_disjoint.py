@@ -1,4 +1,4 @@
-"""Disjoint rows: what is recognised, and that no row can lose more than the plan says."""
+"""Disjoint rows: what counts as disjoint, and that no row loses more than planned."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def entry(name: str, where: str, epsilon: str = "1", rest: str = "statistic: cou
     return f"  - {{name: {name}, {rest}, where: {{{where}}}, epsilon: {epsilon}}}\n"
 
 
-def test_labels_and_ranges_are_told_apart() -> None:
-    """Different labels are disjoint, and ranges that do not meet."""
+def test_different_labels_and_ranges_are_disjoint() -> None:
+    """Different labels are disjoint, and so are ranges that do not meet."""
     plan = planned(entry("a", "sex: f", "1") + entry("b", "sex: [m, x]", "0.5"))
     assert disjoint_branches(plan.spec) == {"a": ("sex", 0), "b": ("sex", 1)}
     assert plan.cost.epsilon == 1
@@ -50,8 +50,8 @@ def test_labels_and_ranges_are_told_apart() -> None:
     assert plan.cost.epsilon == 2
 
 
-def test_what_overlaps_is_added_up() -> None:
-    """Ranges that share a value, labels that occur twice, other columns, no filter."""
+def test_losses_of_overlapping_statistics_are_added_up() -> None:
+    """Common values, repeated labels, different columns and no filter are no disjoint rows."""
     for entries in (
         entry("a", "age: {max: 4}") + entry("b", "age: {min: 4}"),
         entry("a", "sex: [f, m]") + entry("b", "sex: [m, x]"),
@@ -61,7 +61,7 @@ def test_what_overlaps_is_added_up() -> None:
         assert planned(entries).cost.epsilon == 2
 
 
-def test_a_chain_of_overlaps_is_one_part() -> None:
+def test_a_chain_of_overlaps_is_one_branch() -> None:
     """Ranges that each overlap the next do not separate rows."""
     plan = planned(
         entry("a", "age: {max: 2}")
@@ -72,14 +72,14 @@ def test_a_chain_of_overlaps_is_one_part() -> None:
     assert plan.cost.epsilon == 3
 
 
-def test_under_change_one_the_two_worst_count() -> None:
-    """A row can leave one part and enter another."""
+def test_under_change_one_the_two_worst_branches_count() -> None:
+    """A row can leave one branch and enter another."""
     entries = entry("a", "sex: f", "1") + entry("b", "sex: m", "0.5") + entry("c", "sex: x", "0.25")
     assert planned(entries, neighbors="change-one").cost.epsilon == Fraction(3, 2)
 
 
-def test_people_count_only_if_they_have_a_single_row() -> None:
-    """With two rows a person can be in two parts; totals are of all rows anyway."""
+def test_branches_of_people_need_a_single_row_for_each_person() -> None:
+    """With two rows a person can be in two branches; totals are over all rows anyway."""
     entries = entry("a", "sex: f") + entry("b", "sex: m")
     assert planned(entries, "{column: who, max_rows: 1}").cost.epsilon == 1
     assert planned(entries, "{column: who, max_rows: 2}").cost.epsilon == 2
@@ -91,7 +91,7 @@ def test_people_count_only_if_they_have_a_single_row() -> None:
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
 @pytest.mark.parametrize("seed", range(12))
 def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None:
-    """Over all neighbours of small files, changes over scales add up to epsilon at most."""
+    """For all neighbors of small files, the changes over the scales sum to at most epsilon."""
     random = Random(seed)
     entries = ""
     for number in range(random.randint(2, 6)):

@@ -1,4 +1,4 @@
-"""The rule of the quality check keeps its stated probabilities, and notices what it says."""
+"""The quality check keeps its stated probabilities, and detects what it states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.permits import free_permit
 from tests.support.streams import Stream
 
 RUNS = 2_000
-"""Runs at a threshold; the streams are fixed, so no test can flake."""
+"""Runs at a threshold. Their random streams are fixed, so the tests are deterministic."""
 
 ROWS = 100_000
 
@@ -46,7 +46,7 @@ QUALITIES = {
 
 
 def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> Plan:
-    """A plan with that check."""
+    """A plan with this quality check."""
     return make_plan(
         parse_central_spec(
             "dpcli: 1\ndataset: d\n"
@@ -79,7 +79,7 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
 
 
 def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
-    """Whether each of many runs on such a file is stopped."""
+    """Whether the check stops each of many runs on such a file."""
     for _ in range(RUNS):
         checked = check_quality(plan, exact_counts(plan, rows, shares), free_permit())
         assert checked is not None
@@ -93,7 +93,7 @@ def thresholds(plan: Plan) -> list[Fraction]:
 
 
 def most(probability: float, runs: int = RUNS) -> float:
-    """How often an event of that probability may occur, five standard errors included."""
+    """The most occurrences of an event with this probability, plus five standard errors."""
     return runs * probability + 5 * sqrt(runs * probability * (1 - probability))
 
 
@@ -102,7 +102,7 @@ def most(probability: float, runs: int = RUNS) -> float:
 def test_a_file_at_every_minimum_is_rarely_stopped(
     unit: str, quality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the threshold of all minimums, at most the stated share of runs is stopped."""
+    """A file exactly at all minimums is stopped in at most the stated share of runs."""
     monkeypatch.setattr(entropy, "source", Stream(f"{unit}/{quality}"))
     plan = plan_of(QUALITIES[quality], *UNITS[unit])
 
@@ -116,7 +116,7 @@ def test_a_file_at_every_minimum_is_rarely_stopped(
 def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     unit: str, quality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that misses one minimum by just over twice its margin passes as rarely as stated."""
+    """A file that misses a minimum by just over twice its margin passes as rarely as stated."""
     monkeypatch.setattr(entropy, "source", Stream(f"missed {unit}/{quality}"))
     plan = plan_of(QUALITIES[quality], *UNITS[unit])
     column = next(one for one in required_minimums(plan) if one.column is not None)
@@ -130,7 +130,7 @@ def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     assert passed <= most(float(FALSE_STOP))
 
 
-def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_margin_is_not_larger_than_necessary(monkeypatch: pytest.MonkeyPatch) -> None:
     """With four fifths of each margin, files at the minimums are stopped too often."""
     monkeypatch.setattr(entropy, "source", Stream("power"))
     plan = plan_of(QUALITIES["laplace"])
@@ -159,10 +159,10 @@ def thresholds_by_name(plan: Plan) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(40), Fraction(700)])
-def test_tails_bound_the_noise_that_is_drawn(
+def test_tails_bound_the_sampled_noise(
     kind: str, scale: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Draws exceed the one-sided width and the blended margin as often as stated, at most."""
+    """Samples exceed the one-sided width and the blended margin at most as often as stated."""
     monkeypatch.setattr(entropy, "source", Stream(f"tails {kind} {scale}"))
     plan = plan_of(QUALITIES[kind])
     assert plan.quality is not None
@@ -177,12 +177,12 @@ def test_tails_bound_the_noise_that_is_drawn(
         blend = [Fraction(3 * a + 5 * b, 10) for a, b in zip(one, other, strict=True)]
         assert sum(a > width for a in one) <= most(outside, draws)
         assert sum(b > margin for b in blend) <= most(outside, draws)
-        # No smaller width would do, and the margin is at most a tenth too wide.
+        # A smaller width is not enough, and the margin is at most a tenth too wide.
         assert noise.approximate_tail(width) > outside
         assert sum(b > margin * Fraction(9, 10) - 1 for b in blend) > draws * outside / 2
 
 
-def test_the_check_is_priced_like_any_answer() -> None:
+def test_the_check_is_charged_like_any_statistic() -> None:
     """Its loss is part of the total, and it is what a failed release costs."""
     plan = plan_of(QUALITIES["laplace"])
 
@@ -191,8 +191,8 @@ def test_the_check_is_priced_like_any_answer() -> None:
     assert plan.quality_check_only.statistics == ()
 
 
-def test_shares_leave_room_for_the_check() -> None:
-    """Entries that share the budget get what the quality check leaves."""
+def test_weights_leave_the_loss_of_the_check() -> None:
+    """Statistics with weights get what the quality check leaves."""
     text = plan_of("{epsilon: 0.5, min_rows: 10}").spec.text
     plan = make_plan(parse_central_spec(text.replace("count, epsilon: 1", "count, share: 1"), "s"))
 
@@ -200,8 +200,8 @@ def test_shares_leave_room_for_the_check() -> None:
     assert plan.fits
 
 
-def test_noise_free_counts_are_judged_exactly() -> None:
-    """Where the number of rows is public, one row too few is noticed."""
+def test_counts_without_noise_are_compared_exactly() -> None:
+    """If the number of rows is public, one row too few is detected."""
     plan = plan_of("{epsilon: 0.1, min_rows: 1000}", *UNITS["rows, public size"])
     assert plan.quality is not None
     (part,) = plan.quality.queries

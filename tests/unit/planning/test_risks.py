@@ -1,4 +1,4 @@
-"""Laws that hold for every risk, and what some of them say of chosen specs."""
+"""Laws that hold for every risk, and the verdicts on chosen specs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ statistics:
 """
 
 
-def found(text: str, folder: Path | None = None) -> dict[str, Finding]:
-    """What is found of each risk in a spec."""
+def findings(text: str, folder: Path | None = None) -> dict[str, Finding]:
+    """The finding on each risk of a spec."""
     return {one.risk: one for one in risks(make_plan(parse_spec(text, "spec", folder)))}
 
 
@@ -50,9 +50,9 @@ def small(**words: str) -> str:
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_every_risk_is_judged_in_words(path: Path) -> None:
-    """Each verdict of each sample spec has a question, a reason, and a way to answer it."""
-    for one in found(path.read_text(encoding="utf-8"), path.parent).values():
+def test_every_finding_has_a_question_and_a_reason(path: Path) -> None:
+    """Each finding of each sample spec has a question, a reason, and a key that answers it."""
+    for one in findings(path.read_text(encoding="utf-8"), path.parent).values():
         assert one.question.endswith("?")
         assert len(one.words) > 20
         assert one.words.endswith(".")
@@ -60,11 +60,11 @@ def test_every_risk_is_judged_in_words(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_answers_settle_what_only_people_know_and_nothing_else(path: Path) -> None:
-    """Declarations turn open questions into met ones; warnings stay what they are."""
+def test_declarations_close_open_questions_and_change_no_warning(path: Path) -> None:
+    """A declaration turns an open question into a met one; warnings stay."""
     text = path.read_text(encoding="utf-8")
-    before = found(text, path.parent)
-    after = found(f"{text}\n{ANSWERED}", path.parent)
+    before = findings(text, path.parent)
+    after = findings(f"{text}\n{ANSWERED}", path.parent)
 
     assert list(before) == list(after)
     for name, one in after.items():
@@ -78,7 +78,7 @@ def test_answers_settle_what_only_people_know_and_nothing_else(path: Path) -> No
 
 
 def test_every_declaration_is_asked_for() -> None:
-    """The keys of `declarations` are those that risks ask for, and descriptions."""
+    """The keys of `declarations` are those that risks name, and descriptions."""
     assert set(DeclarationsModel.model_fields) == set(ASKED) | DESCRIPTIVE
 
 
@@ -86,9 +86,9 @@ def test_every_declaration_is_asked_for() -> None:
     ("epsilon", "verdict"),
     [("0.5", Verdict.MET), ("1", Verdict.MET), ("1.01", Verdict.WARNED), ("50", Verdict.WARNED)],
 )
-def test_a_large_budget_is_warned_of(epsilon: str, verdict: Verdict) -> None:
-    """The budget counts, for it bounds what all releases reveal."""
-    assert found(small(EPSILON=epsilon))["epsilon"].verdict is verdict
+def test_a_large_budget_is_a_warning(epsilon: str, verdict: Verdict) -> None:
+    """The budget decides, because it bounds what all releases reveal."""
+    assert findings(small(EPSILON=epsilon))["epsilon"].verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_large_budget_is_warned_of(epsilon: str, verdict: Verdict) -> None:
         ("1e-3", "5", Verdict.MET),
     ],
 )
-def test_delta_is_held_against_the_population(
+def test_delta_is_compared_with_the_population(
     delta: str, population: str, verdict: Verdict
 ) -> None:
     """Delta times the number of people is at most one hundredth, compared exactly."""
@@ -109,13 +109,13 @@ def test_delta_is_held_against_the_population(
     if population:
         text += f"declarations: {{population: {population}}}\n"
 
-    assert found(text)["delta"].verdict is verdict
+    assert findings(text)["delta"].verdict is verdict
 
 
-def test_a_row_counts_as_a_person_only_if_the_steward_says_so() -> None:
-    """Event-level protection is met only by an answer or by a column of ids."""
-    person = found(small(UNIT="{column: id, max_rows: 2}"))
-    row = found(small())
+def test_row_protection_is_met_only_by_an_answer() -> None:
+    """A row as the privacy unit is an open question; a column of ids is not."""
+    person = findings(small(UNIT="{column: id, max_rows: 2}"))
+    row = findings(small())
 
     assert row["unit"].verdict is Verdict.OPEN
     assert "identity" not in row
@@ -124,23 +124,23 @@ def test_a_row_counts_as_a_person_only_if_the_steward_says_so() -> None:
     assert person["limits"].verdict is Verdict.WARNED
 
 
-def test_post_processing_is_warned_of() -> None:
-    """A count that is cut at zero is too large on average, and that is said."""
-    assert found(small())["bias"].verdict is Verdict.MET
-    assert found(small(POST=", post: [nonnegative]"))["bias"].verdict is Verdict.WARNED
+def test_post_processing_is_a_warning() -> None:
+    """A count that is cut at zero is too large on average, which is a warning."""
+    assert findings(small())["bias"].verdict is Verdict.MET
+    assert findings(small(POST=", post: [nonnegative]"))["bias"].verdict is Verdict.WARNED
 
 
 def test_change_one_does_not_hide_presence() -> None:
-    """The public number of rows is warned of."""
-    assert found(small())["neighbors"].verdict is Verdict.MET
-    assert found(small(NEIGHBORS="change-one"))["neighbors"].verdict is Verdict.WARNED
+    """A public number of rows is a warning."""
+    assert findings(small())["neighbors"].verdict is Verdict.MET
+    assert findings(small(NEIGHBORS="change-one"))["neighbors"].verdict is Verdict.WARNED
 
 
-def test_the_plan_prints_them_all(dpcli: Command) -> None:
+def test_the_plan_prints_every_risk(dpcli: Command) -> None:
     """`dpcli plan --risks` has every question, and counts the verdicts."""
     printed = dpcli("plan", SPECS[0], "--risks")
 
     assert printed.status == 0
-    for one in found(SPECS[0].read_text(encoding="utf-8")).values():
+    for one in findings(SPECS[0].read_text(encoding="utf-8")).values():
         assert f"{one.verdict.value}: {one.risk}. {one.question}" in printed.out
     assert "NIST SP 800-226" in printed.out

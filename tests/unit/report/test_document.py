@@ -41,7 +41,7 @@ def statistic(name: str, keys: int = 2, *, raw: bool = False) -> Facts:
 
 
 @pytest.mark.parametrize("slice_", [1, 7, 1 << 14])
-def test_a_report_that_is_read_is_the_one_that_was_written(
+def test_a_parsed_report_equals_the_one_that_was_written(
     slice_: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
@@ -72,7 +72,7 @@ def test_a_report_that_is_read_is_the_one_that_was_written(
         assert all(x.frame.equals(y.frame) for x, y in zip(one, other, strict=True))
 
 
-def test_numbers_stand_one_to_a_line() -> None:
+def test_each_number_has_a_line_of_its_own() -> None:
     """A program that reads line by line finds each number whole, with all its digits."""
     made = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
     lines = [line.strip().rstrip(",") for line in made.content.decode().split("\n")]
@@ -82,7 +82,7 @@ def test_numbers_stand_one_to_a_line() -> None:
     assert {one["value"] for one in found} >= {"0.50", "-0.0", None}
 
 
-def test_numbers_of_an_earlier_version_are_not_read() -> None:
+def test_numbers_of_an_earlier_version_are_refused() -> None:
     """They stood in several lines each; whatever that version made of them, it stored."""
     made = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
     earlier = json.dumps(json.loads(made.content), indent=2).encode()
@@ -91,7 +91,7 @@ def test_numbers_of_an_earlier_version_are_not_read() -> None:
         Report.parse(earlier)
 
 
-def test_a_report_is_taken_apart_whatever_it_is() -> None:
+def test_any_bytes_are_split_without_an_error() -> None:
     """The facts stay JSON without the numbers; bytes that are no report stay as they are."""
     made = Report.compose({"statistics": [statistic("a"), statistic("b")], "end": True},
                      [(numbers("a", 20),), (numbers("b", 0),)])  # fmt: skip

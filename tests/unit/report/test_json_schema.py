@@ -19,8 +19,8 @@ def schema() -> dict[str, Any]:
     """The schema that the package ships."""
     from dpcli.report.formats import report_schema
 
-    told: dict[str, Any] = json.loads(report_schema())
-    return told
+    stated: dict[str, Any] = json.loads(report_schema())
+    return stated
 
 
 def objects(node: Any) -> Iterator[dict[str, Any]]:
@@ -35,22 +35,24 @@ def objects(node: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-def test_every_report_keeps_to_the_schema(reports: Reports, schema: dict[str, Any]) -> None:
+def test_every_report_matches_the_schema(reports: Reports, schema: dict[str, Any]) -> None:
     """What is published validates."""
     assert Draft202012Validator(schema).is_valid(json.loads(reports.text(".json")))
 
 
-def test_the_schema_allows_no_key_that_it_does_not_name(schema: dict[str, Any]) -> None:
+def test_the_schema_allows_no_unknown_key(schema: dict[str, Any]) -> None:
     """A report is an allow-list: nothing new gets into it unseen."""
     Draft202012Validator.check_schema(schema)
     for one in objects(schema):
         assert one["additionalProperties"] is False
 
 
-def test_another_key_or_a_missing_one_is_refused(reports: Reports, schema: dict[str, Any]) -> None:
+def test_an_unknown_key_and_a_missing_key_are_refused(
+    reports: Reports, schema: dict[str, Any]
+) -> None:
     """The schema says no to a row count, and to a report without its hazards."""
-    told = json.loads(reports.text(".json"))
-    more, less, deep = (copy.deepcopy(told) for _ in range(3))
+    stated = json.loads(reports.text(".json"))
+    more, less, deep = (copy.deepcopy(stated) for _ in range(3))
     more["rows"] = 4000
     del less["hazards"]
     deep["privacy"]["rows"] = 4000
@@ -61,6 +63,6 @@ def test_another_key_or_a_missing_one_is_refused(reports: Reports, schema: dict[
     assert not validator.is_valid(deep)
 
 
-def test_the_command_prints_it(dpcli: Command, schema: dict[str, Any]) -> None:
+def test_the_command_prints_the_schema(dpcli: Command, schema: dict[str, Any]) -> None:
     """`dpcli schema report` is what the package ships."""
     assert json.loads(dpcli("schema", "report").out) == schema

@@ -104,7 +104,7 @@ def test_no_text_becomes_markup(hostile: str) -> None:
     assert any("onerror" in text for text in page.texts)
 
 
-def test_a_page_asks_for_nothing_from_elsewhere(reports: Reports, hostile: str) -> None:
+def test_a_page_loads_nothing_from_elsewhere(reports: Reports, hostile: str) -> None:
     """Links lead to places on the page alone, and the policy forbids to load anything."""
     for text in (reports.text(".html"), hostile):
         page = Page(text)
@@ -119,7 +119,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(reports: Reports, hostile: str) 
         assert "@import" not in text
 
 
-def test_grey_numbers_can_be_read() -> None:
+def test_gray_numbers_have_enough_contrast() -> None:
     """The color of flagged numbers has a contrast of 4.5 with the paper: light, dark, printed."""
     style = (ROOT / "dpcli" / "report" / "templates" / "report.css").read_text(encoding="utf-8")
 
@@ -166,15 +166,15 @@ def test_the_page_has_every_published_number(reports: Reports) -> None:
 
 def test_all_formats_state_the_same(reports: Reports) -> None:
     """Every sentence of the JSON report is in the page and in Markdown."""
-    told = json.loads(reports.text(".json"))
+    stated = json.loads(reports.text(".json"))
     page = " ".join("".join(Page(reports.text(".html")).texts).split()).lower()
     markdown = re.sub(r"\\(.)", r"\1", reports.text(".md")).replace("&amp;", "&").lower()
     notes = ("bounding", "composition", "selections", "post_processing", "unprotected", "limits")
-    sentences = [note for key in notes for note in told.get(key, ())]
-    sentences += told["privacy"]["meaning"] + [told["privacy"]["promise"]]
-    sentences += [one["found"] for one in told["hazards"]]
-    sentences += [one["question"] for one in told["hazards"]]
-    statistics = told.get("statistics", ())
+    sentences = [note for key in notes for note in stated.get(key, ())]
+    sentences += stated["privacy"]["meaning"] + [stated["privacy"]["promise"]]
+    sentences += [one["found"] for one in stated["hazards"]]
+    sentences += [one["question"] for one in stated["hazards"]]
+    statistics = stated.get("statistics", ())
     sentences += [one["left_out"] for one in statistics if one["left_out"]]
     sentences += [one["counts"] for one in statistics]
 
@@ -230,7 +230,7 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
 @pytest.mark.parametrize(
     ("starts", "note"), [(range(0, 100, 4), ""), (range(0, 100, 3), "; the last bin is narrower")]
 )
-def test_a_line_says_which_bins_are_narrower(starts: range, note: str) -> None:
+def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> None:
     """A narrow last bin holds less, and the line falls: the caption says why."""
     key = Key(AGES, starts)
     cells = [
@@ -262,7 +262,7 @@ def test_a_suppressed_number_interrupts_a_line() -> None:
         ("12345 to 9", "12345 to 9"),
     ],
 )
-def test_thousands_are_separated_in_numbers_alone(text: str, shown: str) -> None:
+def test_thousands_are_separated_in_numbers_only(text: str, shown: str) -> None:
     """Plain decimals get commas; dates, words and short numbers stay as they are."""
     assert grouped(text) == shown
 
@@ -273,7 +273,7 @@ def test_a_number_stays_with_its_unit() -> None:
 
 
 @pytest.mark.parametrize("text", ["- x", "+ x", "1. x", "2) x", "---", "===", "> x", "# x", "|x"])
-def test_no_text_begins_a_block(text: str) -> None:
+def test_no_text_starts_a_markdown_block(text: str) -> None:
     """A paragraph that begins like a list, heading, quotation, ruler or table is none of them."""
     assert re.match(r"\d*\\[-+=.)>#|]", markdown_block(f"  {text}"))
 
@@ -293,7 +293,7 @@ def test_no_text_becomes_markdown(text: str) -> None:
     assert "://" not in shown
 
 
-def test_what_was_spent_before_is_that_of_the_window(dpcli: Command, tmp_path: Path) -> None:
+def test_the_loss_before_a_release_is_that_of_its_window(dpcli: Command, tmp_path: Path) -> None:
     """The budget before and after is that of the worst window around the day, in each report."""
     from tests.support.cli import DATA, SPEC
 
@@ -315,17 +315,17 @@ def test_what_was_spent_before_is_that_of_the_window(dpcli: Command, tmp_path: P
             "--ledger", book, "--period", day,
         )  # fmt: skip
         assert done.status == 0, done.err
-        told = json.loads(report.read_text(encoding="utf-8"))["privacy"]
-        before.append(told["before"]["epsilon"])
+        stated = json.loads(report.read_text(encoding="utf-8"))["privacy"]
+        before.append(stated["before"]["epsilon"])
         assert (
-            told["before"]["epsilon"] + told["spent"]["epsilon"]
-            == 20 - told["remaining"]["epsilon"]
+            stated["before"]["epsilon"] + stated["spent"]["epsilon"]
+            == 20 - stated["remaining"]["epsilon"]
         )
 
     assert before == [0, 0, 6, 0]
 
 
-def test_the_summary_says_who_answers_and_what_is_not_stated(
+def test_the_summary_states_who_is_responsible_and_what_is_missing(
     dpcli: Command, tmp_path: Path
 ) -> None:
     """Publisher and contact are quoted; a purpose that is not declared is visibly missing."""
@@ -344,7 +344,7 @@ def test_the_summary_says_who_answers_and_what_is_not_stated(
     assert "| Purpose | not stated |" in text
 
 
-def test_a_report_never_takes_the_place_of_a_table(dpcli: Command, tmp_path: Path) -> None:
+def test_a_report_never_replaces_a_table(dpcli: Command, tmp_path: Path) -> None:
     """Two outputs of one name are refused before anything is charged."""
     from tests.support.cli import DATA, SPEC
 
@@ -400,7 +400,7 @@ statistics:
 """
 
 
-def test_pages_show_the_first_lines_and_say_how_many_more_there_are(
+def test_pages_show_the_first_lines_and_the_number_of_the_others(
     dpcli: Command, tmp_path: Path
 ) -> None:
     """Of 6,000 numbers a page has 1,000; the table and the JSON report have all."""

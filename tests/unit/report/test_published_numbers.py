@@ -19,7 +19,7 @@ SIZES = (1, 10, 10**6, SAFE_INTEGER // 2, SAFE_INTEGER, 10**30)
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("places", [0, 1, 2, 9, 30])
-def test_columns_of_texts_are_the_texts_of_each_number(step: Fraction, places: int) -> None:
+def test_a_column_of_texts_equals_the_text_of_each_number(step: Fraction, places: int) -> None:
     """Halves, negative, tiny and immense numbers have the digits that one of them alone has."""
     random = Random(places)
     for size in SIZES:
@@ -37,7 +37,7 @@ def test_items_keep_their_own_decimals() -> None:
     assert number_texts(estimates, estimates.value).to_list() == ["2", "1.50", "-2", "-1.50"]
 
 
-def test_whole_numbers_never_overflow() -> None:
+def test_integers_never_overflow() -> None:
     """What machine words cannot hold safely becomes Python integers, and small ones go back."""
     for number in (SAFE_INTEGER - 1, 1 - SAFE_INTEGER, SAFE_INTEGER, -SAFE_INTEGER, 1 << 64):
         found = integer_array(np.array([number], object))

@@ -42,8 +42,8 @@ declarations:
 
 def record(reports: Reports) -> dict[str, Any]:
     """A record as the register reads it."""
-    told: dict[str, Any] = yaml.safe_load(reports.text(".yaml"))
-    return told
+    stated: dict[str, Any] = yaml.safe_load(reports.text(".yaml"))
+    return stated
 
 
 def test_a_draft_has_the_form_of_the_register(reports: Reports) -> None:
@@ -53,25 +53,25 @@ def test_a_draft_has_the_form_of_the_register(reports: Reports) -> None:
 
 def test_a_draft_states_what_the_report_states(reports: Reports) -> None:
     """Parameters and unit are those of the JSON report."""
-    told, made = json.loads(reports.text(".json")), record(reports)["deployment"]
+    stated, made = json.loads(reports.text(".json")), record(reports)["deployment"]
     parameters = made["privacy_loss"]["privacy_parameters"]
-    spent = told["privacy"]["spent"]
+    spent = stated["privacy"]["spent"]
 
     assert parameters["epsilon"] == spent["epsilon"]
     assert parameters.get("delta", 0) == spent["delta"]
     assert made["dp_variant"]["variant_name"] == ("Approximate DP" if spent["delta"] else "Pure DP")
-    person = "Person-level" if told["privacy"]["unit"] != "row" else "Row-level (one record)"
+    person = "Person-level" if stated["privacy"]["unit"] != "row" else "Row-level (one record)"
     assert made["privacy_loss"]["privacy_unit"] == person
     assert made["deployment_model"]["model_name"] == (
-        "Local" if told.get("model") == "local" else "Central"
+        "Local" if stated.get("model") == "local" else "Central"
     )
-    for statistic in told.get("statistics", ()):
+    for statistic in stated.get("statistics", ()):
         assert f"{statistic['name']}, " in made["implementation"]["mechanisms"]
-    for note in told["unprotected"]:
+    for note in stated["unprotected"]:
         assert note in made["dp_variant"]["unprotected_quantities"]
 
 
-def test_what_only_people_know_is_marked(reports: Reports) -> None:
+def test_what_only_people_know_is_marked_in_the_draft(reports: Reports) -> None:
     """Every choice that must be checked says so where it stands."""
     text = reports.text(".yaml")
 
@@ -108,12 +108,12 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_text_survives_the_yaml(text: str) -> None:
+def test_every_text_survives_a_round_trip_through_yaml(text: str) -> None:
     """What is written is what is read."""
     assert yaml.safe_load(f"key: {yaml_scalar(text, 1)}\n") == {"key": text}
 
 
-def test_the_check_of_the_form_can_fail(reports: Reports) -> None:
+def test_the_check_against_the_registry_schema_can_fail(reports: Reports) -> None:
     """A record with another key, or another choice, is refused."""
     one, other = record(reports), record(reports)
     one["deployment"]["rows"] = 1

@@ -63,7 +63,7 @@ def towns(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("spec", SAMPLES, ids=lambda path: path.stem)
-def test_wide_tables_open_alike_everywhere(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+def test_wide_tables_are_equal_in_every_reader(dpcli: Command, spec: Path, tmp_path: Path) -> None:
     """A plain reader and polars find the same header, lines and cells, none of them a formula."""
     tables = wide(dpcli, spec, tmp_path, ".csv")
 
@@ -89,7 +89,7 @@ def _opens_alike(table: Path) -> list[list[str]]:
     return plain
 
 
-def test_keys_from_the_data_are_no_formulas(
+def test_keys_from_the_data_are_not_read_as_formulas(
     dpcli: Command, towns: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Names that begin like a formula get an apostrophe, in both layouts and for all readers."""
@@ -137,7 +137,7 @@ def test_parquet_holds_keys_as_they_are(
     assert set(pl.read_parquet(table)["town"]) == set(TOWNS)
 
 
-def test_formats_that_were_not_asked_for_are_made_later(dpcli: Command, tmp_path: Path) -> None:
+def test_formats_that_were_not_requested_are_exported_later(dpcli: Command, tmp_path: Path) -> None:
     """The ledger stores what was asked for and the facts; of these it makes everything else."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
@@ -166,7 +166,7 @@ def test_formats_that_were_not_asked_for_are_made_later(dpcli: Command, tmp_path
     assert texts.cast(typed.schema).equals(typed)
 
 
-def test_a_page_that_older_facts_do_not_give_is_refused(
+def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page whose facts are missing is an error; a table has all it needs."""
