@@ -89,7 +89,7 @@ class Query:
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The columns whose values the query computes with, besides axes and conditions."""
+        """The columns whose values the query computes with, other than axes and conditions."""
         return ()
 
     @cached_property

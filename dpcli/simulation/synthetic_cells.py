@@ -92,8 +92,8 @@ def fraction_of(fractions: Words, limit: int) -> Positions:
     one, other = high * lower, low * upper
     carried = (one & _LOW) + (other & _LOW) + (low * lower >> _HALF)
     whole = high * upper + (one >> _HALF) + (other >> _HALF) + (carried >> _HALF)
-    found: Positions = whole.astype(np.int64)
-    return found
+    result: Positions = whole.astype(np.int64)
+    return result
 
 
 def column_cells(

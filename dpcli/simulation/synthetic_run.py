@@ -75,11 +75,12 @@ class SyntheticRun:
             for planned, parts in zip(self._plan.statistics, own, strict=True)
             if planned.entry.selects_partitions
         }
-        found = []
+        answers = []
         for planned, parts in zip(self._plan.statistics, own, strict=True):
-            shown = groups[planned.entry.selected_by] if planned.entry.selected_by else None
-            found.append(ExactAnswers(tuple(self._values(one, shown) for one in parts), shown))
-        return tuple(found)
+            names = groups[planned.entry.selected_by] if planned.entry.selected_by else None
+            values = tuple(self._values(part, names) for part in parts)
+            answers.append(ExactAnswers(values, names))
+        return tuple(answers)
 
     def _groups(self, sealed: SealedAnswer) -> Groups:
         return self._dataset.exact(cast("Confidential[Groups]", sealed))

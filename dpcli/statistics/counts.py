@@ -260,14 +260,14 @@ class Mean(Statistic):
         low, high = (limit - middle * column.step for limit in limits)
         means = FiducialInterval(answers, _ratio, confidence, count=1)
         places = decimal_places(column.step) + 2
-        found = means.estimates([column.step], [places], [(low, high)]).shifted(
+        estimates = means.estimates([column.step], [places], [(low, high)]).shifted(
             middle * column.step
         )
         rows = clip_exact(count.values, 1, None)
         sums = add_exact(total.values, multiply_exact(rows, middle))
-        exact = divide_exact(sums, rows, int(column.step / found.step))
-        ends = [int(limit / found.step) for limit in limits]
-        return replace(found, value=clip_exact(exact, *ends), raw=exact)
+        exact = divide_exact(sums, rows, int(column.step / estimates.step))
+        ends = [int(limit / estimates.step) for limit in limits]
+        return replace(estimates, value=clip_exact(exact, *ends), raw=exact)
 
 
 def _ratio(answers: Floats) -> Floats:
