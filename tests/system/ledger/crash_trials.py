@@ -176,9 +176,7 @@ def kill_after(folder: Path, release_id: str, seconds: float, number: int) -> bo
     status = exit_status(child)
     assert status in {0, -number, 128 + number}
     if status == 0:
-        assert visible_tables(folder, release_id), (
-            "a release that was stopped claims to have exit_status"
-        )
+        assert visible_tables(folder, release_id), "a release that was stopped claims to have ended"
     check_retry(folder, release_id, visible_tables(folder, release_id))
     return status != 0
 

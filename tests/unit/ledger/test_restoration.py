@@ -1,4 +1,4 @@
-"""A lost or restore ledger is charged for what published reports prove, and never for less."""
+"""A lost or restored ledger is charged for what published reports prove, and never for less."""
 
 from __future__ import annotations
 
