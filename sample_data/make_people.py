@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 SEED = 20_211_231
 VISITS = 3000
-"""Nobody new comes once there have been so many visits."""
+"""After this number of visits, no new person comes."""
 ODD_SHARE = 0.03
 """How many cells of a column are missing or odd."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from functools import cache
 from pathlib import Path
 
@@ -48,3 +49,12 @@ def test_names_in_the_guide_for_contributors_are_in_the_code() -> None:
 
     assert len(named) > 10
     assert [one for one in named if not re.search(rf"\b{one}\b", sources())] == []
+
+
+def test_the_generated_pages_are_current() -> None:
+    """`docs/make_reference.py` would write the reference and the errors as they are."""
+    generate = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["reference_pages"]
+
+    for name, text in generate().items():
+        page = ROOT / "docs" / name
+        assert page.read_text("utf-8") == text, f"run `python docs/make_reference.py`: {name}"
