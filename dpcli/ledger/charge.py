@@ -13,6 +13,7 @@ from typing import final
 from dpcli.ledger.balance import Balance, RecordedCost, from_events_json, recorded_cost
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload, terms_from_spec
+from dpcli.planning.disjoint import require_disjoint
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -87,7 +88,11 @@ def charge_for(
     files: tuple[str, ...] = (),
     may_open: bool = True,
 ) -> Charge:
-    """The charge for a release of a plan that is made now."""
+    """The charge for a release of a plan that is made now.
+
+    Raises ValueError if parallel composition does not apply where the plan says that it does.
+    """
+    require_disjoint(plan.all_statistics, plan.spec.privacy.unit)
     terms, events = terms_from_spec(plan.spec), charged_events(plan)
     return Charge(terms, release_id, plan.spec.digest, now(), period, events, files, may_open)
 

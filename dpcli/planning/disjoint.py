@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import LinearQuery
 from dpcli.specification.axes import Ranges
-from dpcli.specification.model import Spec
+from dpcli.specification.model import Spec, ValuedColumn
 
 
 def disjoint_branches(spec: Spec) -> dict[str, Branch]:
@@ -41,6 +42,35 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
             for place, names in enumerate(groups):
                 branches |= dict.fromkeys(names, (column, place))
     return branches
+
+
+def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None:
+    """Raise ValueError unless the queries of different branches are about disjoint rows.
+
+    A plan can be copied with other branches. So the branches are not believed: the conditions of
+    the queries that will be answered must show them, as in `disjoint_branches`.
+    """
+    columns: dict[str, ValuedColumn] = {}
+    ranges_by_branch: dict[str, dict[str, Ranges]] = {}
+    for planned in statistics:
+        if planned.branch is None:
+            continue
+        name, place = planned.branch
+        branches = ranges_by_branch.setdefault(name, {})
+        for planned_query in planned.queries:
+            query = planned_query.weighted.query
+            condition = next((one for one in query.where if one.column.name == name), None)
+            if (
+                condition is None
+                or columns.setdefault(name, condition.column) != condition.column
+                or (isinstance(query, LinearQuery) and query.user_clamp is not None)
+                or (isinstance(unit, PersonUnit) and unit.max_rows > 1)
+            ):
+                raise ValueError("a statistic is not about the rows of its branch")
+            branches[str(place)] = branches.get(str(place), ()) + condition.ranges
+    for branches in ranges_by_branch.values():
+        if len(_overlapping(branches)) != len(branches):
+            raise ValueError("two branches have rows in common")
 
 
 def _overlapping(ranges_by_name: Mapping[str, Ranges]) -> list[list[str]]:

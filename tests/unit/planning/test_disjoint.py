@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -9,9 +10,11 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.planning.disjoint import disjoint_branches
+from dpcli.ledger.charge import charge_for
+from dpcli.planning.disjoint import disjoint_branches, require_disjoint
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
+from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -137,3 +140,40 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
         )
         worst = max(worst, lost)
     assert worst <= plan.cost.epsilon
+
+
+def test_branches_that_a_plan_claims_wrongly_are_not_charged() -> None:
+    """A copied plan cannot make two statistics about the same rows cost as much as one."""
+    clamped = "statistic: sum, column: age, bound: sum, unit_bounds: [0, 9]"
+    every = "  - {name: a, statistic: count, epsilon: 1}\n"
+    plans = {
+        "no condition": planned(every + every.replace("a,", "b,")),
+        "common rows": planned(entry("a", "age: {max: 4}") + entry("b", "age: {min: 4}")),
+        "another column": planned(entry("a", "sex: f") + entry("b", "sex: m")),
+        "clamped totals": planned(
+            entry("a", "sex: f", rest=clamped) + entry("b", "sex: m"), "{column: who, max_rows: 1}"
+        ),
+    }
+    for name, plan in plans.items():
+        column = "age" if name == "another column" else ("sex", "age")[name == "common rows"]
+        branches = ((column, 0), (column, 1))
+        forged = replace(
+            plan,
+            statistics=tuple(
+                replace(statistic, branch=branch)
+                for statistic, branch in zip(plan.statistics, branches, strict=True)
+            ),
+        )
+        with pytest.raises(ValueError, match="branch"):
+            charge_for(forged, "id", None)
+        charge_for(plan, "id", None)
+
+
+def test_branches_need_units_with_one_row() -> None:
+    """The same branches are refused for people who may be in several of them."""
+    plan = planned(entry("a", "sex: f") + entry("b", "sex: m"), "{column: who, max_rows: 1}")
+    unit = plan.spec.privacy.unit
+    assert isinstance(unit, PersonUnit)
+    require_disjoint(plan.statistics, unit)
+    with pytest.raises(ValueError, match="branch"):
+        require_disjoint(plan.statistics, replace(unit, max_rows=2))
