@@ -1,17 +1,16 @@
 """dpcli: differentially private releases of CSV files.
 
-A spec says what is wanted. A plan says what will be asked, how it will be answered
-and what that reveals; it is complete before a row is read. The engine turns rows
-into confidential integers. Only a mechanism can turn something confidential into
-something noisy. The ledger records the noisy answers and charges for them in one
-transaction. Files are copies of what the ledger holds. Everything after the
-mechanism is post-processing, and free.
+A spec says what to publish. A plan lists the queries, their sensitivities, the mechanisms and the
+privacy cost; it is complete before any row is read. The engine turns rows into confidential
+integers. Only a calibrated mechanism turns confidential values into noisy ones. The ledger charges
+for them and stores the outputs in one transaction. Published files are copies of what the ledger
+holds. Everything after the mechanism is post-processing, at no privacy cost.
 
 From Python, a release takes three calls; `docs/python.md` shows them:
 
     from dpcli import load_spec, plan, release
 
-    made = release(plan(load_spec("survey.yaml")), "people.csv", release_id="first")
+    result = release(plan(load_spec("survey.yaml")), "people.csv", release_id="first")
 """
 
 import os

@@ -155,8 +155,8 @@ def release(
     >>> from tempfile import TemporaryDirectory
     >>> wanted = plan(load_spec("specs/minimal.yaml"))
     >>> with TemporaryDirectory() as folder, Ledger.create(f"{folder}/ledger.sqlite") as ledger:
-    ...     made = release(wanted, "sample_data/people.csv", ledger=ledger)
-    ...     print(made.charged, made.cost == wanted.cost, len(ledger.releases()))
+    ...     result = release(wanted, "sample_data/people.csv", ledger=ledger)
+    ...     print(result.charged, result.cost == wanted.cost, len(ledger.releases()))
     True True 1
     """
     require_plan(plan)
