@@ -16,8 +16,6 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from dpcli.engine.memory import MemoryTable
-from dpcli.engine.source import Input
 from dpcli.errors import DpcliError, internal_error
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import Ledger as OpenLedger
@@ -29,15 +27,17 @@ from dpcli.ledger.options import (
     checked_id,
     ledger_of,
     must_exist,
+    new_release_id,
 )
 from dpcli.messages import note, quoted_list
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 from dpcli.public_ledger import FileName, Ledger, opened_ledger
-from dpcli.releasing import new_release_id
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dpcli.engine.source import Input
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -87,6 +87,9 @@ def file_name(name: str, value: object) -> str:
 def inputs_of(data: Any) -> tuple[Input, ...]:
     """Files by their names, or a table in memory; TypeError for anything else."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
+        # The engine loads more than a command needs that reads no row.
+        from dpcli.engine.memory import MemoryTable  # noqa: PLC0415
+
         return (MemoryTable(data),)
     if isinstance(data, list | tuple) and data:
         return tuple(file_name("data", one) for one in data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,11 +79,6 @@ class NoisyRelease:
     statistics: tuple[PublishedStatistic, ...]
     receipt: Receipt
     quality: QualityResult | None = None
-
-
-def new_release_id() -> str:
-    """A random name for a release; it does not depend on the data."""
-    return secrets.token_hex(8)
 
 
 def run_release(

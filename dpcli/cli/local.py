@@ -16,12 +16,12 @@ from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, output_file
 from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
+from dpcli.ledger.options import new_release_id
 from dpcli.local.estimate import count_responses, estimate_groups
 from dpcli.local.randomize import RandomizedCollection, randomize_records
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout, require_writable
-from dpcli.releasing import new_release_id
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render_outputs
 from dpcli.report.table import csv_text, estimate_lines

@@ -21,16 +21,10 @@ from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.filesystem import is_absent
+from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.releasing import (
-    Engine,
-    NoisyRelease,
-    new_release_id,
-    require_data,
-    require_quality,
-    run_release,
-)
+from dpcli.releasing import Engine, NoisyRelease, require_data, require_quality, run_release
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import plan_json, release_report
 from dpcli.report.formats import FACTS, render_outputs

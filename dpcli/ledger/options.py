@@ -11,6 +11,7 @@ from dpcli.errors import LedgerError, UsageError
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.noise.entropy import random_bytes
 from dpcli.specification.model import Spec
 
 DEFAULT = "dpcli-ledger.sqlite"
@@ -61,3 +62,8 @@ def checked_id(release_id: str | None) -> str | None:
     if release_id is None or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", release_id):
         return release_id
     raise UsageError.about("bad-release-id")
+
+
+def new_release_id() -> str:
+    """A random name for a release; it does not depend on the data."""
+    return random_bytes(8).hex()
