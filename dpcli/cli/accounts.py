@@ -67,22 +67,22 @@ def forecast_balance(
     cost = RecordedCost(
         tuple(plan.guarantee_counts.items()), None if period is None else period_number(period)
     )
-    asked = terms_from_spec(plan.spec), cost, times
+    request = terms_from_spec(plan.spec), cost, times
     try:
         if named is None and is_absent(path):
             if not may_open:
                 raise LedgerError.about("ledger-must-exist", path=path)
             require_place(path)
             require_no_history(path)
-            found = Account(path, exists=False).forecast(*asked, may_open=may_open)
+            forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
         else:
             with existing_ledger(path) as ledger:
-                found = ledger.account(dataset).forecast(*asked, may_open=may_open)
-                found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
+                forecast = ledger.account(dataset).forecast(*request, may_open=may_open)
+                forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))
     except DpcliError as failure:
-        found = BalanceForecast(path, path.exists(), refused=failure)
-    warn(sharing_warnings(found.shared))
-    return found if over is None else replace(found, refused=over, after=None)
+        forecast = BalanceForecast(path, path.exists(), refused=failure)
+    warn(sharing_warnings(forecast.shared))
+    return forecast if over is None else replace(forecast, refused=over, after=None)
 
 
 def warn(texts: list[str]) -> list[str]:

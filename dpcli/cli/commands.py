@@ -207,13 +207,13 @@ def _load(name: str) -> Any:
     return command
 
 
-def _unknown_option(option: str, known: Sequence[Any], where: str) -> UsageError:
+def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageError:
     """The error for an unknown option: names the argument that is meant, or similar options."""
     facts = {"where": where, "word": option}
-    for param in known:
+    for param in params:
         if _is_argument(param) and option == f"--{param.name}":
             return UsageError.about("unknown-option.argument", **facts, name=_label(param))
-    names = [name for param in known if not _is_argument(param) for name in param.opts]
+    names = [name for param in params if not _is_argument(param) for name in param.opts]
     near = get_close_matches(option, names, n=2)
     code = "unknown-option.near" if near else "unknown-option"
     return UsageError.about(code, **facts, near=near)

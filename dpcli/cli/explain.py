@@ -71,19 +71,19 @@ MOST_RELATED = 5
 
 def _described_pages() -> Iterator[Page]:
     """Pages made from the models of fields and types that have no page in the reference."""
-    known = {(page.name, page.kind) for page in reference.word_pages()}
+    described = {(page.name, page.kind) for page in reference.word_pages()}
     owners = [(statistic.name, "statistic", statistic.fields) for statistic in STATISTICS]
     owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
     for owner, place, model in owners:
         fields = {key: field for key, field in model.model_fields.items() if key != "type"}
         lines = {key: example_line(key, field) for key, field in fields.items()}
-        if owner == place and (owner, "type") not in known:
+        if owner == place and (owner, "type") not in described:
             example = f"x: {{{', '.join([f'type: {owner}', *lines.values()])}}}"
             values = f"keys: {', '.join(fields)}"
             yield Page(owner, "type", _docstring(model), example, ("type",), values=values)
         for key, field in fields.items():
-            if (key, "key") not in known:
-                known.add((key, "key"))
+            if (key, "key") not in described:
+                described.add((key, "key"))
                 says, absent = field.description or "", ""
                 if field.is_required():
                     absent = f"`{owner}` is refused."
@@ -101,10 +101,10 @@ def pages() -> tuple[Page, ...]:
         ]
     for name, function in SCORE_FUNCTIONS.items():
         every_page.append(Page(name, "utility", _docstring(function), see=("utility",)))
-    known = {word for page in every_page for word in _names(page)}
+    words = {word for page in every_page for word in _names(page)}
     kinds = list(HEADINGS)
     linked = [
-        page if page.kind in reference.TITLES else replace(page, see=_related(page, known))
+        page if page.kind in reference.TITLES else replace(page, see=_related(page, words))
         for page in every_page
     ]
     linked += [Page(name, "command", help_prose(name)) for name in COMMANDS if name != "help"]
@@ -121,10 +121,10 @@ def _names(page: Page) -> tuple[str, ...]:
     return (page.name, *page.also)
 
 
-def _related(page: Page, known: set[str]) -> tuple[str, ...]:
+def _related(page: Page, words: set[str]) -> tuple[str, ...]:
     """Related words: those in backticks, or parts of the name."""
     quoted = WORD.findall(" ".join(QUOTED.findall(f"{page.meaning} {page.fix}")))
-    other = known - {page.name, "dpcli"}
+    other = words - {page.name, "dpcli"}
     related = [word for word in (*page.see, *quoted) if word in other]
     related = related or [word for word in page.name.split("-") if word in other]
     return tuple(dict.fromkeys(related))[:MOST_RELATED]

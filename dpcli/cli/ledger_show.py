@@ -32,8 +32,8 @@ from dpcli.planning.planner import make_plan
 from dpcli.specification.load import read_spec_file
 
 COUNTED = {
-    f"{what}_{measure}": (what, measure)
-    for what in ("spent", "remaining", "lifetime")
+    f"{amount}_{measure}": (amount, measure)
+    for amount in ("spent", "remaining", "lifetime")
     for measure in ("epsilon", "delta", "rho")
 }
 """The reported numbers of a balance: each of its losses in each measure."""
@@ -91,8 +91,8 @@ def show(
         if not terms:
             print(note("ledger.no_account", dataset=wanted.dataset))
         for account_terms in terms.values():
-            for word, kept, asked in account_terms.differences(wanted):
-                facts = {"word": word, "kept": kept, "asked": asked}
+            for word, kept, stated in account_terms.differences(wanted):
+                facts = {"word": word, "kept": kept, "asked": stated}
                 print(note("ledger.differs", dataset=wanted.dataset, **facts))
 
 
@@ -101,7 +101,10 @@ def _account(ledger: Ledger, terms: AccountTerms, day: int | None, plan: Plan | 
     account, more = ledger.account(terms.dataset), None
     try:
         losses = account.balance(terms, day)
-        sizes = {key: getattr(getattr(losses, what), one) for key, (what, one) in COUNTED.items()}
+        sizes = {
+            key: getattr(getattr(losses, amount), measure)
+            for key, (amount, measure) in COUNTED.items()
+        }
         texts = {key: None if size is None else plain_text(size) for key, size in sizes.items()}
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.

@@ -110,11 +110,13 @@ class Outputs:
         It is called before anything is spent. Files with the bytes of the `stored` release may
         exist; with `exist_ok`, all files may.
         """
-        known = self.contents(stored) if stored else {}
+        expected = self.contents(stored) if stored else {}
         is_published = stored is not None and self.is_published(stored)
         targets = [*({} if is_published else self.tables), *self.reports]
         twice = len(self.report or ()) > len(self.reports)
-        require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, expected=known)
+        require_writable(
+            targets, inputs, force=exist_ok or self.force, twice=twice, expected=expected
+        )
 
     def publish(self, stored: StoredRelease, again: str) -> None:
         """Write the files; an OutputError has `again` as its hint."""

@@ -1,4 +1,4 @@
-"""What a user says of a charge: which ledger pays, its name, and its day."""
+"""The options of a charge: the ledger that pays, the id of the release, and its period."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dpcli.noise.entropy import random_bytes
 from dpcli.specification.model import Spec
 
 DEFAULT = "dpcli-ledger.sqlite"
-"""The ledger next to a spec, made when it is first needed."""
+"""The name of the ledger next to a spec; the first release creates it."""
 
 NAMED = "DPCLI_LEDGER"
-"""The variable that names a ledger."""
+"""The environment variable with the path of a ledger."""
 
 MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
-"""The variable that demands a ledger, and an account in it, that exist already."""
+"""The environment variable that requires an existing ledger with an account for the dataset."""
 
 
 def must_exist(spec: Spec) -> bool:
-    """Whether the spec or the environment demands a ledger and an account that exist."""
+    """Whether the spec or the environment requires an existing ledger and account."""
     return spec.must_exist or os.environ.get(MUST_EXIST, "") not in {"", "0"}
 
 
@@ -39,7 +39,7 @@ def charged_ledger(
 ) -> closing[Ledger]:
     """The named ledger, which must exist, or the one in the folder of the spec.
 
-    The latter is `created` if it is absent, unless it `must_exist`.
+    The latter is created if it is absent. Raises LedgerError if it is absent and `must_exist`.
     """
     path = ledger_of(named, folder)
     if named is None and must_exist and is_absent(path):
