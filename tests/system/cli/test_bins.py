@@ -74,7 +74,7 @@ def test_a_plan_shows_the_first_and_the_last_bin(dpcli: Command, spec: Path) -> 
 def test_a_plan_lists_bins_in_json(dpcli: Command, spec: Path) -> None:
     """Each statistic has its bins in the plan; one without numbers to bin has none."""
     plan = json.loads(dpcli("plan", spec, "--json").out)
-    bins = {one["name"]: one["bins"] for one in plan["statistics"]}
+    bins = {statistic["name"]: statistic["bins"] for statistic in plan["statistics"]}
 
     assert bins["ages"] == [{"column": "age", "count": 12, "first": "0-9", "last": "110"}]
     assert bins["people"] == bins["ages"]
@@ -94,7 +94,10 @@ def test_a_bin_has_one_label_in_every_format(dpcli: Command, spec: Path, tmp_pat
         lines = list(csv.DictReader(file))
     typed = pl.read_parquet(tmp_path / "out.parquet").rows(named=True)
     report = json.loads((tmp_path / "csv.json").read_text(encoding="utf-8"))
-    items = {one["name"]: [cell["item"] for cell in one["cells"]] for one in report["statistics"]}
+    items = {
+        statistic["name"]: [cell["item"] for cell in statistic["cells"]]
+        for statistic in report["statistics"]
+    }
     page = (tmp_path / "csv.html").read_text(encoding="utf-8")
 
     for name, labels in BINS.items():

@@ -45,12 +45,12 @@ def offered(line: str, shell: str, cwd: Path) -> set[str]:
             _TYPER_COMPLETE_FISH_ACTION="get-args",
         )
     assert (done.returncode, done.stderr) == (0, "")
-    lines = [one for one in done.stdout.splitlines() if one]
+    lines = [line for line in done.stdout.splitlines() if line]
     if shell == "zsh":
         if lines == ["_files"]:
             return set()
-        return {one.split('"')[1] for one in lines}
-    return {one.split("\t")[0] for one in lines}
+        return {line.split('"')[1] for line in lines}
+    return {line.split("\t")[0] for line in lines}
 
 
 SHELLS = ("bash", "zsh", "fish")

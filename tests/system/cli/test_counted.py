@@ -45,7 +45,7 @@ def planned(dpcli: Command, folder: Path, rows: str, unit: str) -> dict[str, dic
     (folder / "data.csv").write_text(DATA, encoding="utf-8")
     done = dpcli("plan", spec, "--json")
     assert done.status == 0, done.err
-    return {one["name"]: one for one in json.loads(done.out)["statistics"]}
+    return {statistic["name"]: statistic for statistic in json.loads(done.out)["statistics"]}
 
 
 def test_each_statistic_names_what_it_counts(dpcli: Command, tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_rows_are_rows_by_default_and_no_limit_is_mentioned(dpcli: Command, tmp_
     """With rows as the privacy unit, nothing is left out."""
     facts = planned(dpcli, tmp_path, "", "row")
 
-    assert {one["counts"] for one in facts.values()} == {"rows", "different values of age"}
-    assert {one["left_out"] for one in facts.values()} == {None}
+    assert {fact["counts"] for fact in facts.values()} == {"rows", "different values of age"}
+    assert {fact["left_out"] for fact in facts.values()} == {None}
 
 
 @pytest.mark.parametrize("ending", ["md", "html"])

@@ -150,7 +150,7 @@ def test_a_row_more_changes_released_values_and_nothing_else(
         freeze()
         output = ["-o", results / "o.csv", "--report", results / "r.json", "--force"]
         outcome = dpcli("release", spec, *files, *output, "--release-id", "r")
-        written = {each: skeleton(each, content) for each, content in parts(results).items()}
+        written = {name: skeleton(name, content) for name, content in parts(results).items()}
         err = skeleton("err", outcome.err.encode())
         outcomes.append((outcome.status, outcome.out, err, written))
     assert outcomes[0][0] == 0

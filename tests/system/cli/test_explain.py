@@ -121,12 +121,12 @@ def test_an_unrelated_word_gives_no_suggestion(dpcli: Command) -> None:
 
 def headings(text: str) -> set[str]:
     """The headings of the aligned tables in a text: the first aligned line of each block."""
-    found: set[str] = set()
+    names: set[str] = set()
     for block in text.split("\n\n"):
         lines = (re.split(r" {2,}", line.strip()) for line in block.splitlines())
         first: list[str] = next((parts for parts in lines if len(parts) > 2), [])
-        found |= {re.sub(r" *[0-9.]+%| of [0-9,]+ records", "", part) for part in first}
-    return found
+        names |= {re.sub(r" *[0-9.]+%| of [0-9,]+ records", "", part) for part in first}
+    return names
 
 
 def test_words_in_tables_have_pages(

@@ -180,7 +180,7 @@ def test_an_answer_decides_before_anything_is_shown(
     """With --ask, a first line stays hidden until it is confirmed; else the names are asked for."""
     data.write_text(f"{CANARY},Smith,F\n", encoding="utf-8")
 
-    def asked(answers: str, *words: str) -> str:
+    def dialogue(answers: str, *words: str) -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers.encode())))
         outcome = dpcli("init", data, "--ask", *words)
         assert outcome.status == 0
@@ -188,13 +188,13 @@ def test_an_answer_decides_before_anything_is_shown(
 
     answers = "\nrow\n\n\ndone\nyes\n\n\n"
     names = 'first, "last, maiden"\nfirst, first, sex\nfirst, "last, maiden", sex\n'
-    for text in (asked(f"no\n{names}{answers}"), asked(names + answers, "--no-header")):
+    for text in (dialogue(f"no\n{names}{answers}"), dialogue(names + answers, "--no-header")):
         assert CANARY not in text and "Smith" not in text
         assert 'names: [first, "last, maiden", sex]' in text
         assert "these are 2 names, and the file has 3 columns" in text
         assert "occurs twice" in text
-    assert CANARY in asked(f"yes\n{answers}")
-    assert CANARY in asked(answers, "--header")
+    assert CANARY in dialogue(f"yes\n{answers}")
+    assert CANARY in dialogue(answers, "--header")
 
 
 def test_a_parquet_file_names_its_columns(tmp_path: Path, dpcli: Command) -> None:

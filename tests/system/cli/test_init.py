@@ -83,11 +83,11 @@ Ask = Callable[..., Outcome]
 def ask(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """`init --ask` with these answers piped in."""
 
-    def asked(answers: str, *words: str | Path) -> Outcome:
+    def run(answers: str, *words: str | Path) -> Outcome:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers.encode())))
         return dpcli("init", *words, "--ask")
 
-    return asked
+    return run
 
 
 def test_a_dialogue_ends_in_a_spec_that_is_ready(
@@ -108,7 +108,7 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     plan = dpcli("plan", spec)
     assert plan.status == 0 and "fits" in plan.out
     parsed = parse_central_spec(text, "spec.yaml")
-    assert sum(one.budget_request.epsilon or 0 for one in parsed.charged_entries) * 12 <= 2
+    assert sum(entry.budget_request.epsilon or 0 for entry in parsed.charged_entries) * 12 <= 2
 
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:

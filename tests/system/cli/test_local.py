@@ -116,7 +116,7 @@ def test_the_report_states_how_records_responded(dpcli: Command, spec: Path, dat
     assert done.status == 0, done.err
     report = json.loads((folder / "o.report.json").read_text(encoding="utf-8"))
     assert report["model"] == "local"
-    assert [one["column"] for one in report["responses"]] == [
+    assert [response["column"] for response in report["responses"]] == [
         "smoker", "color", "pet", "age", "income", "vote",
     ]  # fmt: skip
     assert report["responses"][0]["parameters"] == {"categories": 2, "truth": "3/4"}

@@ -63,10 +63,10 @@ def test_compare_lists_every_composition_and_the_cheapest(dpcli: Command, old: P
     }
     assert len(table) == 4
     facts = json.loads(dpcli("plan", old, "--compare", "--json").out)["compared"]
-    assert [one["composition"] for one in facts] == ["sequential", "advanced", "zcdp", "pld"]
-    totals = {one["composition"]: one["total"]["epsilon"] for one in facts}
-    (cheapest,) = [one["composition"] for one in facts if one["cheapest"]]
-    valid = [one["composition"] for one in facts if one["total"]["delta"] <= 1e-6]
+    assert [rule["composition"] for rule in facts] == ["sequential", "advanced", "zcdp", "pld"]
+    totals = {rule["composition"]: rule["total"]["epsilon"] for rule in facts}
+    (cheapest,) = [rule["composition"] for rule in facts if rule["cheapest"]]
+    valid = [rule["composition"] for rule in facts if rule["total"]["delta"] <= 1e-6]
     assert totals[cheapest] == min(totals[name] for name in valid)
     assert totals["pld"] <= totals["zcdp"] <= totals["sequential"]
 
@@ -100,7 +100,7 @@ def test_diff_lists_what_changed(dpcli: Command, old: Path) -> None:
     assert "changed" not in words["ages"]
     # The noise of each query of a mean is known, its error is not.
     facts = json.loads(dpcli("plan", new, "--diff", old, "--json").out)["statistics"]
-    (ages,) = [one for one in facts if one["name"] == "ages"]
+    (ages,) = [statistic for statistic in facts if statistic["name"] == "ages"]
     assert ages["error95"] == [None, None]
     assert {query: len(set(pair)) for query, pair in ages["errors"].items()} == {
         "centred sum": 1,

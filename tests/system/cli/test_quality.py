@@ -99,9 +99,9 @@ def readable(folder: Path, rows: int = ROWS) -> tuple[Path, Path]:
 def history(dpcli: Command, folder: Path) -> list[dict[str, object]]:
     """What the ledger of a folder was charged for."""
     outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    found = json.loads(outcome.out)
-    assert isinstance(found, list)
-    return found
+    entries = json.loads(outcome.out)
+    assert isinstance(entries, list)
+    return entries
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -257,9 +257,11 @@ def without_digits(text: str) -> str:
 def structure(value: object) -> object:
     """A report without its numbers."""
     if isinstance(value, dict):
-        return {key: structure(one) for key, one in value.items() if key not in ("head", "digest")}
+        return {
+            key: structure(item) for key, item in value.items() if key not in ("head", "digest")
+        }
     if isinstance(value, list):
-        return [structure(one) for one in value]
+        return [structure(item) for item in value]
     return without_digits(value) if isinstance(value, str) else type(value).__name__
 
 
@@ -293,7 +295,9 @@ def test_a_refusal_does_not_depend_on_the_check(
 
         monkeypatch.setattr("dpcli.releasing.check_quality", check)
         outcome = dpcli("release", spec, data, "--release-id", "r")
-        outcomes.append((outcome, drawn, [one["release_id"] for one in history(dpcli, tmp_path)]))
+        outcomes.append(
+            (outcome, drawn, [entry["release_id"] for entry in history(dpcli, tmp_path)])
+        )
     (passed, no, one), (stopped, yes, other) = outcomes
 
     assert (no, yes) == ([False], [True])
@@ -446,10 +450,10 @@ def test_a_stopped_release_leaves_the_ledger_usable(dpcli: Command, tmp_path: Pa
         spec.read_text(encoding="utf-8").replace("dataset: shop", "dataset: other"), "utf-8"
     )
     data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
-    for one in (spec, other):
-        assert dpcli("plan", one).status == 0
-        assert dpcli("check", one, data).status == 0
-        assert dpcli("release", one, data, "-q").status == 0
+    for path in (spec, other):
+        assert dpcli("plan", path).status == 0
+        assert dpcli("check", path, data).status == 0
+        assert dpcli("release", path, data, "-q").status == 0
 
 
 def test_check_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_wide_tables_have_three_columns_per_statistic(
     for table in tables.values():
         for line in table[1:]:
             named = dict(zip(table[0], line, strict=True))
-            for name in (one for one in named if f"{one}_lower" in named):
+            for name in (column for column in named if f"{column}_lower" in named):
                 lower, upper = Decimal(named[f"{name}_lower"]), Decimal(named[f"{name}_upper"])
                 assert lower <= Decimal(named[name]) <= upper
     ages = [line[0] for line in tables["out.age.csv"][1:]]

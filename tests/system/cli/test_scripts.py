@@ -72,7 +72,7 @@ def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) ->
     notices = [json.loads(line) for line in done.err.splitlines()]
 
     assert done.status == 0
-    assert all(set(one) == {"level", "message"} for one in notices)
+    assert all(set(notice) == {"level", "message"} for notice in notices)
     assert "created the ledger" in notices[0]["message"]
     copy = spec.with_name("other.yaml")
     copy.write_text(spec.read_text("utf-8").replace("dataset: town", "dataset: village"), "utf-8")
@@ -259,7 +259,7 @@ def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(
         stderr=subprocess.DEVNULL,
         check=False,
     )
-    statuses = [one["status"] for one in json.loads(done.stdout)["problems"]]
+    statuses = [problem["status"] for problem in json.loads(done.stdout)["problems"]]
 
     assert done.returncode == 5
     assert statuses == [5, *[4] * (len(statuses) - 1)] and len(statuses) > 1

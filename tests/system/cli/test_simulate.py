@@ -61,7 +61,7 @@ def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> No
     planned = json.loads(dpcli("plan", spec, "--json").out)
     for tried, entry in zip(facts["statistics"], planned["statistics"], strict=True):
         assert tried["name"] == entry["name"]
-        predicted = [asked["predicted95"] for asked in tried["answers"]]
+        predicted = [answer["predicted95"] for answer in tried["answers"]]
         assert predicted == [part["error95"] for part in entry["parts"]]
 
 
@@ -271,11 +271,12 @@ def test_nothing_but_the_spec_is_opened(name: str, tmp_path: Path) -> None:
 
 def test_predicted_errors_do_not_depend_on_rows(dpcli: Command, spec: Path) -> None:
     """They are those of the plan: more rows change the observed errors of means alone."""
-    found = []
+    errors = []
     for rows in (10, 2000):
         done = dpcli("simulate", spec, "--rows", rows, "--runs", 40, "--seed", 1, "--json")
-        (average,) = [one for one in json.loads(done.out)["statistics"] if one["name"] == "average"]
-        predicted = [asked["predicted95"] for asked in average["answers"]]
-        found.append((predicted, Fraction(average["published"][0]["observed95"])))
-    assert found[0][0] == found[1][0]
-    assert found[0][1] > 5 * found[1][1]
+        statistics = json.loads(done.out)["statistics"]
+        (average,) = [entry for entry in statistics if entry["name"] == "average"]
+        predicted = [answer["predicted95"] for answer in average["answers"]]
+        errors.append((predicted, Fraction(average["published"][0]["observed95"])))
+    assert errors[0][0] == errors[1][0]
+    assert errors[0][1] > 5 * errors[1][1]

@@ -65,23 +65,25 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, dpcli: Command) -> Place:
     """A folder with a simulation."""
-    made = Place(tmp_path, dpcli)
-    made.simulate()
-    return made
+    folder = Place(tmp_path, dpcli)
+    folder.simulate()
+    return folder
 
 
 def test_the_report_has_the_bias_that_the_simulation_found(place: Place) -> None:
     """It has every number that the limits changed, with the digits of the simulation."""
-    found = json.loads(place.found.read_text(encoding="utf-8"))
+    findings = json.loads(place.found.read_text(encoding="utf-8"))
     report = place.read_report()
 
     Draft202012Validator(json.loads(report_schema())).validate(report)
-    limits = {one["statistic"]: one["change"] for one in report["simulation"]["limits"]}
-    assert limits == {one["name"]: one["published"][0]["limits"] for one in found["statistics"]}
+    limits = {limit["statistic"]: limit["change"] for limit in report["simulation"]["limits"]}
+    assert limits == {
+        entry["name"]: entry["published"][0]["limits"] for entry in findings["statistics"]
+    }
     assert limits["people"] == 0
     assert limits["visits"] < 0
-    assert report["simulation"]["people"] == found["dummy"]["people"]
-    assert report["spec"]["digest"] == found["spec"]["digest"]
+    assert report["simulation"]["people"] == findings["dummy"]["people"]
+    assert report["spec"]["digest"] == findings["spec"]["digest"]
 
 
 @pytest.mark.parametrize("ending", ["md", "html"])
@@ -107,24 +109,24 @@ def test_a_simulation_of_another_text_of_the_spec_is_refused(place: Place) -> No
     assert not (place.spec.parent / "dpcli-ledger.sqlite").exists()
 
 
-def _without_people(found: dict[str, Any]) -> None:
-    del found["dummy"]["people"]
+def _without_people(findings: dict[str, Any]) -> None:
+    del findings["dummy"]["people"]
 
 
-def _formula(found: dict[str, Any]) -> None:
-    found["statistics"][0]["published"][0]["limits"] = "=1+1"
+def _formula(findings: dict[str, Any]) -> None:
+    findings["statistics"][0]["published"][0]["limits"] = "=1+1"
 
 
-def _exponent(found: dict[str, Any]) -> None:
-    found["dummy"]["rows"] = 1e300
+def _exponent(findings: dict[str, Any]) -> None:
+    findings["dummy"]["rows"] = 1e300
 
 
-def _other_name(found: dict[str, Any]) -> None:
-    found["statistics"][0]["name"] = "elsewhere"
+def _other_name(findings: dict[str, Any]) -> None:
+    findings["statistics"][0]["name"] = "elsewhere"
 
 
-def _a_list(found: dict[str, Any]) -> None:
-    found["dummy"] = [1, 2]
+def _a_list(findings: dict[str, Any]) -> None:
+    findings["dummy"] = [1, 2]
 
 
 @pytest.mark.parametrize("spoil", [_without_people, _formula, _exponent, _other_name, _a_list])
@@ -132,9 +134,9 @@ def test_a_file_that_is_not_a_simulation_is_refused(
     place: Place, spoil: Callable[[dict[str, Any]], None]
 ) -> None:
     """A public report contains only what a simulation could have written."""
-    found = json.loads(place.found.read_text(encoding="utf-8"))
-    spoil(found)
-    place.found.write_text(json.dumps(found), encoding="utf-8")
+    findings = json.loads(place.found.read_text(encoding="utf-8"))
+    spoil(findings)
+    place.found.write_text(json.dumps(findings), encoding="utf-8")
     status, err = place.release()
 
     assert status == 2

@@ -95,7 +95,7 @@ def test_every_statistic_answers_any_data(
     assert outcome.status == 0, outcome.err
     rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert sum(len(each["cells"]) for each in report["statistics"]) == len(rows)
+    assert sum(len(statistic["cells"]) for statistic in report["statistics"]) == len(rows)
     published = {row["statistic"] for row in rows}
     assert {"plain", "plain.raw", "s", "low", "high", "sole", "cut", "cr"} <= published
     if name == "people":
