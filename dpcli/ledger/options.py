@@ -1,4 +1,4 @@
-"""The options of a charge: the ledger that pays, the id of the release, and its period."""
+"""The options of a charge: the ledger, the id of the release, and its period."""
 
 from __future__ import annotations
 
