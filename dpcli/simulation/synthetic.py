@@ -36,7 +36,7 @@ ROWS_PER_CHUNK = 1 << 15
 """Rows that are generated and written together."""
 
 MIN_PEOPLE = 20
-"""A small file has at least this number of people: nobody has more than 1/20 of its rows."""
+"""A small file has at least this number of people: no one has more than 1/20 of its rows."""
 
 REPEAT_PERCENT = 75
 """Percent of cells of a person that have the same value as other cells of the person."""

@@ -123,7 +123,7 @@ class Estimates:
             )
 
     def refined(self, *numbers: Fraction | None) -> Estimates:
-        """The same numbers with a smaller step, of which all of `numbers` are multiples."""
+        """The same numbers with a smaller step, which divides all of `numbers`."""
         step = common_step(self.step, *(number for number in numbers if number is not None))
         factor = int(self.step / step)
         if factor == 1:
@@ -182,7 +182,7 @@ class Estimates:
 
 
 def common_step(*numbers: Fraction) -> Fraction:
-    """The greatest number of which all of `numbers` are multiples; one if all are zero."""
+    """The greatest number that divides all of `numbers`; one if all are zero."""
     step = Fraction(0)
     for number in numbers:
         above = gcd(step.numerator * number.denominator, number.numerator * step.denominator)

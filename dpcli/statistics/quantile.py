@@ -34,7 +34,7 @@ def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Key, 
     if not isinstance(points, range) or points.step == 1 or points[0] != column.lower:
         starts = {column.lower} | {end for point in points for end in (point, point + 1)}
         return _cut(column, sorted(starts - {column.upper + 1}), points)
-    # Regular candidates, of which there may be a million: a class at each, one after each.
+    # Regular candidates, possibly a million: a class at each, one after each.
     ends = tuple(chain.from_iterable((point, point + 1) for point in points))
     last = len(ends) - 1 if points[-1] == column.upper else len(ends)
     return Key(column, ends[:last]), range(0, 2 * len(points), 2)
