@@ -49,12 +49,14 @@ def show(runs: Mapping[str, Sequence[Run]], base: str) -> None:
     """Medians of each command, and the median of its ratio to `base`, pair by pair."""
     print(f"{'':24}{'wall s':>9}{'cpu s':>9}{'peak MB':>9}{'wall ratio':>12}{'min..max':>14}")
     for name, every in runs.items():
-        ratios = sorted(one.wall / other.wall for one, other in zip(every, runs[base], strict=True))
+        ratios = sorted(
+            process.wall / other.wall for process, other in zip(every, runs[base], strict=True)
+        )
         print(
             f"{name:24}"
-            f"{statistics.median(one.wall for one in every):9.3f}"
-            f"{statistics.median(one.cpu for one in every):9.3f}"
-            f"{max(one.megabytes for one in every):9.0f}"
+            f"{statistics.median(process.wall for process in every):9.3f}"
+            f"{statistics.median(process.cpu for process in every):9.3f}"
+            f"{max(process.megabytes for process in every):9.0f}"
             f"{statistics.median(ratios):12.2f}"
             f"{ratios[0]:8.2f}..{ratios[-1]:.2f}"
         )

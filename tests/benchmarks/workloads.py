@@ -81,8 +81,8 @@ WORKLOADS = {
         {
             "polars": """
 place = ((pl.col("age").clip(18, 98) - 18) // 10).clip(0, 7).alias("bin")
-found = table.group_by(place).agg(pl.len(), income.sum()).collect(engine="streaming")
-print(found, found.sum())
+totals = table.group_by(place).agg(pl.len(), income.sum()).collect(engine="streaming")
+print(totals, totals.sum())
 """
         },
     ),
@@ -149,7 +149,9 @@ def commands_of(name: str, folder: Path, data: Path) -> dict[str, list[str]]:
     path = f"PATH = {str(data)!r}\n"
     release = ["-m", "dpcli", "release", str(spec), str(data)]
     scripts = {query: ["-c", path + SCAN + text] for query, text in workload.queries.items()}
-    return {one: [sys.executable, *words] for one, words in {"dpcli": release, **scripts}.items()}
+    return {
+        label: [sys.executable, *words] for label, words in {"dpcli": release, **scripts}.items()
+    }
 
 
 if __name__ == "__main__":
@@ -160,7 +162,7 @@ if __name__ == "__main__":
         make_file(data, rows)
     print(f"{rows} rows, {data.stat().st_size / 1e6:.0f} MB")
     for name in sys.argv[3:] or WORKLOADS:
-        found = in_turn(commands_of(name, folder, data), ROUNDS)
+        timings = in_turn(commands_of(name, folder, data), ROUNDS)
         print(f"\n{name}")
         for query in WORKLOADS[name].queries:
-            show({one: found[one] for one in (query, "dpcli")}, query)
+            show({label: timings[label] for label in (query, "dpcli")}, query)

@@ -34,7 +34,7 @@ def test_the_docstring_shows_the_sensitivity(statistic: Statistic) -> None:
     assert failures == ""
 
 
-@pytest.mark.parametrize("mechanism", [*MECHANISMS, *LOCAL_MECHANISMS], ids=lambda one: one.name)
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, *LOCAL_MECHANISMS], ids=lambda kind: kind.name)
 def test_the_docstring_shows_the_loss(mechanism: Mechanism | LocalMechanism) -> None:
     """The docstring of a mechanism has an example of its loss, which is correct."""
     source, failures = run_examples(type(mechanism))

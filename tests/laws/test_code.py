@@ -29,7 +29,7 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_the_tools_are_content(check: str) -> None:
+def test_style_types_and_layers_pass(check: str) -> None:
     """Style, format, types and layers pass as configured."""
     done = subprocess.run(CHECKS[check], cwd=ROOT, capture_output=True, text=True, check=False)
 

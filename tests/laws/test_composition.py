@@ -36,8 +36,10 @@ SENSITIVITIES = [
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(5, 2), Fraction(7)]
 
-each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: str(one.name))
-each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda one: str(one.name))
+each_mechanism = pytest.mark.parametrize(
+    "mechanism", MECHANISMS, ids=lambda member: str(member.name)
+)
+each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda member: str(member.name))
 each_sensitivity = pytest.mark.parametrize("moved", SENSITIVITIES, ids=str)
 
 
@@ -77,7 +79,7 @@ def test_rho_bounds_every_renyi_divergence(mechanism: Mechanism, moved: Sensitiv
 @pytest.mark.parametrize("name", ["laplace", "geometric", "gaussian"])
 def test_a_smaller_rho_is_exceeded(name: str) -> None:
     """If one cell changes, a rho that is smaller by a thousandth is exceeded."""
-    (mechanism,) = (one for one in MECHANISMS if one.name == name)
+    (mechanism,) = (registered for registered in MECHANISMS if registered.name == name)
     for moved in SENSITIVITIES[:2]:
         for scale in SCALES:
             noise, guarantee = stated(mechanism, scale, moved)
@@ -88,7 +90,7 @@ def test_a_smaller_rho_is_exceeded(name: str) -> None:
 def test_permute_and_flip_is_not_of_bounded_range() -> None:
     """Its rho is above that of the exponential mechanism, so the smaller rho would be wrong."""
     moved, scale = Sensitivity(1, 3, 9, 3), Fraction(1)
-    by_name = {one.name: one for one in MECHANISMS}
+    by_name = {registered.name: registered for registered in MECHANISMS}
     flip, exponential = by_name["permute_and_flip"], by_name["exponential"]
     noise, guarantee = stated(exponential, scale, moved)
     worst = max(mean_loss(losses) for losses in outcomes(flip, noise, moved))
@@ -124,7 +126,7 @@ def test_no_total_is_below_the_truth(
 
 
 def some() -> dict[Guarantee, int]:
-    """Different answers, one of which selected groups."""
+    """Different answers; one of them selected groups."""
     found = {}
     for place, mechanism in enumerate(MECHANISMS):
         _, guarantee = stated(mechanism, Fraction(20 + place), SENSITIVITIES[place])
@@ -157,8 +159,13 @@ def test_more_answers_never_cost_less(rule: Composition) -> None:
         answered[guarantee] += times
         bound = rule.bound(answered, delta)
         assert before <= bound.loss.epsilon * (1 + Fraction(1, 1000))
-        plain = sum((one.loss.epsilon * n for one, n in answered.items()), start=Fraction(0))
-        if sum((one.loss.delta * n for one, n in answered.items()), start=Fraction(0)) <= delta:
+        plain = sum(
+            (guarantee.loss.epsilon * n for guarantee, n in answered.items()), start=Fraction(0)
+        )
+        if (
+            sum((guarantee.loss.delta * n for guarantee, n in answered.items()), start=Fraction(0))
+            <= delta
+        ):
             assert bound.loss.epsilon <= plain
         before = bound.loss.epsilon
 
@@ -180,7 +187,7 @@ def test_a_smaller_delta_never_costs_less(rule: Composition) -> None:
 @pytest.mark.parametrize("name", ["zcdp", "pld"])
 def test_failure_delta_is_part_of_delta(name: str) -> None:
     """Private keys leave less of delta; if nothing is left, only plain sums hold."""
-    (rule,) = (one for one in COMPOSITIONS if one.name == name)
+    (rule,) = (registered for registered in COMPOSITIONS if registered.name == name)
     _, one = stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])
     failure_delta = Fraction(1, 10**6)
     pure = replace(one, loss=Loss(one.loss.epsilon))

@@ -38,8 +38,8 @@ def groups(request: Request) -> Iterator[list[Row]]:
         row
         for row in every
         if all(
-            any(low <= number(one.column, row) <= high for low, high in one.ranges)
-            for one in request.where
+            any(low <= number(condition.column, row) <= high for low, high in condition.ranges)
+            for condition in request.where
         )
     ]
     keys = [key.column for key in request.by]
@@ -68,7 +68,7 @@ def numbers(column: object, rows: Sequence[Row]) -> list[int]:
 
 def cell_counts(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
     """The number of rows in each cell of a table, the last axis fastest."""
-    found = [0.0] * int(np.prod([len(axis) for axis in axes]))
+    cell_counts = [0.0] * int(np.prod([len(axis) for axis in axes]))
     for row in rows:
         place = 0
         for axis in axes:
@@ -76,14 +76,16 @@ def cell_counts(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
             place = place * len(axis) + (
                 bisect_right(axis.starts, here) - 1 if axis.starts else here
             )
-        found[place] += 1
-    return found
+        cell_counts[place] += 1
+    return cell_counts
 
 
 def moments(request: Request, rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
     """Means and covariances of several columns, over the n rows without missing values."""
-    kept = [row for row in rows if all(present(one, row) for one in request.columns)]
-    table = np.array([[number(one, row) for one in request.columns] for row in kept], dtype=float)
+    kept = [row for row in rows if all(present(column, row) for column in request.columns)]
+    table = np.array(
+        [[number(column, row) for column in request.columns] for row in kept], dtype=float
+    )
     return table.mean(axis=0), np.cov(table.T, bias=True)
 
 
@@ -237,7 +239,9 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
         for place, rows in enumerate(groups(request)):
             for item, estimate in enumerate(estimates[place * size : (place + 1) * size]):
                 score = score_of(statistic, request, item, rows)
-                every = sorted((score(each) for each in candidates(request)), reverse=True)
+                every = sorted(
+                    (score(candidate) for candidate in candidates(request)), reverse=True
+                )
                 assert score(chosen(estimate)) == every[item if statistic.name == "top_k" else 0]
     assert all_requests
 
@@ -247,7 +251,7 @@ def candidates(request: Request) -> list[Fraction | str]:
     if isinstance(request.column, CategoryColumn):
         return list(request.column.labels)
     assert isinstance(request.column, NumericColumn)
-    return [Fraction(one) for one in request.candidates]
+    return [Fraction(candidate) for candidate in request.candidates]
 
 
 def chosen(estimate: Estimate) -> Fraction | str:

@@ -172,7 +172,7 @@ def test_calibration_is_not_trusted(mechanism: Mechanism) -> None:
         """The same mechanism with half of the noise."""
 
         def calibrate(self, *asked: Any) -> list[Noise]:
-            return [replace(one, scale=one.scale / 2) for one in mechanism.calibrate(*asked)]
+            return [replace(noise, scale=noise.scale / 2) for noise in mechanism.calibrate(*asked)]
 
     with pytest.raises(CalibrationError, match="does not meet"):
         fitted(Lying(), SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
@@ -187,7 +187,7 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
         noises = mechanism.calibrate_and_verify(moved, target, shares)
         assert noises[1] == NO_NOISE
         del noises[1]
-        changed = [one for one in moved if one.l1]
+        changed = [sensitivity for sensitivity in moved if sensitivity.l1]
         assert mechanism.loss(noises, changed, target.epsilon).within(target)
         less = [replace(noise, scale=noise.scale * Fraction(9, 10)) for noise in noises]
         assert not mechanism.loss(less, changed, target.epsilon).within(target)

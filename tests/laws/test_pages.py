@@ -36,19 +36,19 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     """Each file or folder in backticks and each link leads to one."""
     if page.name == "CHANGELOG.md":
         return
-    named = [one for one in quoted(page) if PATH.fullmatch(one)]
+    named = [name for name in quoted(page) if PATH.fullmatch(name)]
     linked = LINK.findall(FENCE.sub("", page.read_text("utf-8")))
 
-    assert [one for one in named if not (ROOT / one).exists()] == []
-    assert [one for one in linked if not (page.parent / one).exists()] == []
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert [link for link in linked if not (page.parent / link).exists()] == []
 
 
 def test_names_in_the_guide_for_contributors_are_in_the_code() -> None:
     """Each class, registry and function that the guide names is in the code."""
-    named = [one for one in quoted(ROOT / "CONTRIBUTING.md") if NAME.fullmatch(one)]
+    named = [name for name in quoted(ROOT / "CONTRIBUTING.md") if NAME.fullmatch(name)]
 
     assert len(named) > 10
-    assert [one for one in named if not re.search(rf"\b{one}\b", sources())] == []
+    assert [name for name in named if not re.search(rf"\b{name}\b", sources())] == []
 
 
 def test_the_generated_pages_are_current() -> None:

@@ -111,12 +111,14 @@ def test_noise_hides_the_width_of_the_bounds(
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", [one.name for one in LOCAL_MECHANISMS if not one.numeric])
+@pytest.mark.parametrize(
+    "name", [registered.name for registered in LOCAL_MECHANISMS if not registered.numeric]
+)
 def test_responses_have_the_probabilities_of_the_table(
     name: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses to each input follow its row, by a chi-square test."""
-    mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
+    mechanism = next(registered for registered in LOCAL_MECHANISMS if registered.name == name)
     request = request_for(mechanism, Fraction(1, 2), 2 if name == "randomized_response" else 3)
     assert request is not None
     randomizer = mechanism.calibrate_and_verify(request)
@@ -126,12 +128,14 @@ def test_responses_have_the_probabilities_of_the_table(
     assert _p_value(randomizer, rows) > CUT
 
 
-@pytest.mark.parametrize("name", [one.name for one in LOCAL_MECHANISMS if not one.numeric])
+@pytest.mark.parametrize(
+    "name", [registered.name for registered in LOCAL_MECHANISMS if not registered.numeric]
+)
 def test_the_chi_square_test_rejects_a_slightly_different_table(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table that is wrong by one in fifty is rejected."""
-    mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
+    mechanism = next(registered for registered in LOCAL_MECHANISMS if registered.name == name)
     request = request_for(mechanism, Fraction(1, 2), 2 if name == "randomized_response" else 3)
     assert request is not None
     randomizer = mechanism.calibrate_and_verify(request)
@@ -233,10 +237,10 @@ def test_worst_ratio_agrees_with_all_pairs() -> None:
     """The worst ratio of a table is that of a search over all pairs of rows."""
     for name, randomizer, _ in randomizers(discrete=True):
         rows = table_of(randomizer)
-        found = worst_ratio(rows)
-        assert found.ratio == worst(rows), name
-        assert rows[found.likely][found.output] == found.most
-        assert rows[found.unlikely][found.output] == found.least
+        pair = worst_ratio(rows)
+        assert pair.ratio == worst(rows), name
+        assert rows[pair.likely][pair.output] == pair.most
+        assert rows[pair.unlikely][pair.output] == pair.least
 
 
 def test_an_output_that_one_input_never_gives_is_infinite() -> None:

@@ -25,7 +25,7 @@ ELSEWHERE = {"Rao 1961", "Sandelius 1962", "Tu 2013", "Wang, Blocki, Li and Jha 
 
 def entries() -> dict[str, str]:
     """What the list says of each source, by its key."""
-    return {one["key"]: one["rest"] for one in ENTRY.finditer(REFERENCES.read_text("utf-8"))}
+    return {entry["key"]: entry["rest"] for entry in ENTRY.finditer(REFERENCES.read_text("utf-8"))}
 
 
 def texts() -> dict[Path, str]:
@@ -47,12 +47,12 @@ def texts() -> dict[Path, str]:
 
 def citations() -> dict[str, set[str]]:
     """Where each source is cited."""
-    found: dict[str, set[str]] = defaultdict(set)
+    places: dict[str, set[str]] = defaultdict(set)
     for path, text in texts().items():
-        for one in CITED.finditer(text):
-            if not NOT_AUTHORS.match(one["who"]):
-                found[f"{one['who']} {one['year']}"].add(str(path.relative_to(ROOT)))
-    return found
+        for citation in CITED.finditer(text):
+            if not NOT_AUTHORS.match(citation["who"]):
+                places[f"{citation['who']} {citation['year']}"].add(str(path.relative_to(ROOT)))
+    return places
 
 
 def test_every_citation_is_in_the_list() -> None:

@@ -80,14 +80,14 @@ def test_the_table_for_rows_is_reached_and_never_exceeded(
     """No neighbor exceeds the table for rows, and some neighbor reaches it in each norm."""
     contribution = RowContribution(*low_high)
     claimed = sensitivity(contribution, neighbors, RowUnit(), cells)
-    found = worst(contribution, neighbors, RowUnit(), cells)
+    reached = worst(contribution, neighbors, RowUnit(), cells)
 
     assert (claimed.l1, claimed.l2_squared, claimed.linf) == (
-        found.l1,
-        found.l2_squared,
-        found.linf,
+        reached.l1,
+        reached.l2_squared,
+        reached.linf,
     )
-    assert claimed.l0 >= found.l0
+    assert claimed.l0 >= reached.l0
 
 
 LIMITS = [
@@ -127,14 +127,14 @@ def test_the_table_for_persons_is_reached_and_never_exceeded(
     unit = PersonUnit("id", per_cell, groups, rows)
     claimed = sensitivity(contribution, neighbors, unit, cells)
     enough = 2 * min(groups, rows)
-    found = worst(contribution, neighbors, unit, enough if cells is None else cells)
+    reached = worst(contribution, neighbors, unit, enough if cells is None else cells)
 
-    assert found.l0 <= claimed.l0
-    assert found.l1 <= claimed.l1
-    assert found.l2_squared <= claimed.l2_squared
-    assert found.linf <= claimed.linf
+    assert reached.l0 <= claimed.l0
+    assert reached.l1 <= claimed.l1
+    assert reached.l2_squared <= claimed.l2_squared
+    assert reached.linf <= claimed.linf
     if cells in (1, None) or neighbors is Neighbors.ADD_REMOVE or cells >= enough:
-        assert found == claimed
+        assert reached == claimed
 
 
 def test_textbook_salaries() -> None:

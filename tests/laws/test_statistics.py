@@ -82,8 +82,8 @@ def rows_of(request: Request) -> list[str]:
 def number_of(request: Request) -> NumericColumn | None:
     """The column `x` of a request, if it has it."""
     columns = (request.column, *request.columns, *(key.column for key in request.margins))
-    numbers = (one for one in columns if isinstance(one, NumericColumn))
-    return next((one for one in numbers if one.name == "x"), None)
+    numbers = (column for column in columns if isinstance(column, NumericColumn))
+    return next((column for column in numbers if column.name == "x"), None)
 
 
 def answers(queries: Sequence[Query], rows: Sequence[str]) -> list[list[int]]:

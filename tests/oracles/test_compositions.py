@@ -2,7 +2,7 @@
 
 No total is below the true value, and none is more than a thousandth above it.
 
-CKS: the code beside Canonne, Kamath and Steinke 2020 (github.com/IBM/
+CKS: the code published with Canonne, Kamath and Steinke 2020 (github.com/IBM/
 discrete-gaussian-differential-privacy, cdp2adp.py), run for these parameters. DPA: the tests
 of Google's dp_accounting (pld/accountant_test.py). DPL: the tests of IBM's diffprivlib
 (test_BudgetAccountant.py), whose value has fifty digits. BW: the formula of Balle and Wang 2018,

@@ -145,7 +145,7 @@ def test_errors_are_no_larger_than_opendp_s_at_equal_epsilon(tmp_path: Path) -> 
     ours: list[list[float]] = [[], [], []]
     for _ in range(RELEASES):
         for numbers, released in zip(ours, estimates_of(plan, sealed), strict=True):
-            numbers += [float(each.value or 0) for each in released.estimates]
+            numbers += [float(estimate.value or 0) for estimate in released.estimates]
     theirs = released_by_opendp(counts * RELEASES, sums * RELEASES, 11, 110)
     ratios = [
         error(own, exact) / error(other, exact)

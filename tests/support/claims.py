@@ -40,13 +40,15 @@ def l1(statistic: str, *, unit: str = "row", **columns: str) -> dict[str, list[i
         )
         (entry,) = make_plan(parse_central_spec(text, "docstring")).statistics
         changes = [part.l1 for part in entry.queries]
-        found[neighbors] = [int(one) if one.denominator == 1 else float(one) for one in changes]
+        found[neighbors] = [
+            int(change) if change.denominator == 1 else float(change) for change in changes
+        ]
     return found
 
 
 def noise(mechanism: str, change: int, epsilon: str, delta: str = "0") -> str:
     """The calibrated scale, and the recomputed loss, if one cell changes by `change` steps."""
-    kind = next(one for one in MECHANISMS if one.name == mechanism)
+    kind = next(registered for registered in MECHANISMS if registered.name == mechanism)
     sensitivity = Sensitivity(1, change, change**2, change)
     (made,) = kind.calibrate_and_verify([sensitivity], Loss(Fraction(epsilon), Fraction(delta)))
     loss = kind.loss([made], [sensitivity], Fraction(epsilon))
@@ -67,7 +69,7 @@ def response(
 
     The column has this number of labels or, for numbers, bounds of this width.
     """
-    kind = next(one for one in LOCAL_MECHANISMS if one.name == mechanism)
+    kind = next(registered for registered in LOCAL_MECHANISMS if registered.name == mechanism)
     names = tuple(f"l{i}" for i in range(labels))
     table = matrix and ProbabilityTable(
         names, names, tuple(tuple(map(Fraction, row)) for row in matrix)

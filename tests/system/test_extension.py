@@ -53,7 +53,7 @@ def run(folder: Path, *words: str, status: int = 0, stdin: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "told"),
+    ("right", "wrong", "problem"),
     [
         ("high_count", "high_cuont", "did you mean `high_count`?"),
         ("top: 500", "tpo: 500", "did you mean `top`?"),
@@ -67,15 +67,15 @@ def run(folder: Path, *words: str, status: int = 0, stdin: str = "") -> str:
         ("decimals: 1", "step: 1", "`step` is not a field of a `percentage` column"),
     ],
 )
-def test_their_fields_are_checked(folder: Path, right: str, wrong: str, told: str) -> None:
+def test_their_fields_are_checked(folder: Path, right: str, wrong: str, problem: str) -> None:
     """Every mistake in a field of either is reported with its place and a hint."""
     (folder / "wrong.yaml").write_text(SPEC.replace(right, wrong), encoding="utf-8")
 
-    found = run(folder, "check", "wrong.yaml", status=3)
+    output = run(folder, "check", "wrong.yaml", status=3)
 
-    assert told in found
-    assert "--> wrong.yaml:" in found
-    assert "hint: " in found
+    assert problem in output
+    assert "--> wrong.yaml:" in output
+    assert "hint: " in output
 
 
 def test_they_are_explained(folder: Path) -> None:
@@ -120,20 +120,20 @@ def test_they_are_planned_released_and_reported(folder: Path) -> None:
 
 def test_they_are_simulated_as_predicted(folder: Path) -> None:
     """A simulation draws cells of the type and finds the errors that the plan predicts."""
-    found = run(folder, "simulate", "spec.yaml", "--rows", "400", "--runs", "100")
+    output = run(folder, "simulate", "spec.yaml", "--rows", "400", "--runs", "100")
 
-    assert "as predicted" in found
-    assert "not as" not in found
+    assert "as predicted" in output
+    assert "not as" not in output
 
 
 def test_init_asks_for_the_fields_of_the_type(folder: Path) -> None:
     """`init --ask` offers the type and asks for its own field, with its example."""
     answers = "yes\ntown\nrow\nadd-remove\n1\nskip\npercentage\n9\n2\n" + "\n" * 20
-    found = run(folder, "init", "data.csv", "--ask", stdin=answers)
+    output = run(folder, "init", "data.csv", "--ask", stdin=answers)
 
-    assert "How many decimals percentages are rounded to. [1]: 9" in found
-    assert "expected a whole number from 1 to 3" in found
-    assert "score: {type: percentage, decimals: 2}" in found
+    assert "How many decimals percentages are rounded to. [1]: 9" in output
+    assert "expected a whole number from 1 to 3" in output
+    assert "score: {type: percentage, decimals: 2}" in output
 
 
 def test_the_laws_of_statistics_include_it() -> None:

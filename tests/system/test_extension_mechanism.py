@@ -61,7 +61,7 @@ def test_its_name_is_checked_and_explained(folder: Path) -> None:
 
 
 def test_the_schema_accepts_it(folder: Path) -> None:
-    """Editors learn of it from the schema, which still refuses other names."""
+    """The schema offers it to editors and still refuses other names."""
     schema = Draft202012Validator(json.loads(run(folder, "schema")))
     wrong = SPEC.replace("two_laplaces", "three_laplaces")
 
@@ -89,10 +89,10 @@ def test_it_is_planned_released_and_charged(folder: Path) -> None:
 
 def test_its_noise_is_simulated_as_predicted(folder: Path) -> None:
     """A simulation finds the errors that the plan predicts from its tail."""
-    found = run(folder, "simulate", "spec.yaml", "--rows", "400", "--runs", "200")
+    output = run(folder, "simulate", "spec.yaml", "--rows", "400", "--runs", "200")
 
-    assert "as predicted" in found
-    assert "not as" not in found
+    assert "as predicted" in output
+    assert "not as" not in output
 
 
 def test_the_laws_of_mechanisms_include_it() -> None:

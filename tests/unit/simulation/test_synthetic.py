@@ -51,7 +51,7 @@ def test_the_bytes_are_the_same_on_every_machine(dummy: Make, tmp_path: Path) ->
 
 
 def test_rows_use_no_entropy(plan: Plan, dummy: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What hides people is not touched to invent some."""
+    """Generating rows takes no randomness from the operating system."""
 
     def refuse(_: int) -> bytes:
         raise AssertionError
@@ -120,30 +120,31 @@ def test_labels_and_private_groups_have_a_long_tail(dummy: Make, tmp_path: Path)
 
 
 def test_conditions_have_rows_on_both_sides(plan: Plan, dummy: Make, tmp_path: Path) -> None:
-    """Even where a condition lets in a two hundredth of what is possible."""
+    """Also where a condition holds for one two-hundredth of the possible values."""
     columns = table(dummy(plan, MANY, 3), tmp_path)
     for planned in plan.statistics:
         for condition in planned.entry.request.where:
             cells = columns[condition.column.name]
             read = [value(condition.column, cell) for cell in cells]
             passed = sum(
-                isinstance(one, int) and any(low <= one <= high for low, high in condition.ranges)
-                for one in read
+                isinstance(number, int)
+                and any(low <= number <= high for low, high in condition.ranges)
+                for number in read
             )
             assert MANY * 0.03 < passed < MANY * 0.97
 
 
 def test_people_have_few_rows_and_too_many(dummy: Make, tmp_path: Path) -> None:
     """Some have fewer rows than the limit, some as many, about a quarter more."""
-    made = dummy(plan_of(PEOPLE), MANY, 4)
-    rows = Counter(cell for cell in table(made, tmp_path)["who"] if cell)
+    dataset = dummy(plan_of(PEOPLE), MANY, 4)
+    rows = Counter(cell for cell in table(dataset, tmp_path)["who"] if cell)
     sizes = Counter(rows.values())
     assert min(sizes[1], sizes[2], sizes[3], sizes[4]) > 20
     assert max(sizes) == 4
-    assert made.people is not None
-    assert made.people_above_limit is not None
-    assert made.people * 0.2 < made.people_above_limit < made.people * 0.3
-    assert len(rows) == pytest.approx(made.people, rel=0.02)
+    assert dataset.people is not None
+    assert dataset.people_above_limit is not None
+    assert dataset.people * 0.2 < dataset.people_above_limit < dataset.people * 0.3
+    assert len(rows) == pytest.approx(dataset.people, rel=0.02)
 
 
 def test_a_person_says_the_same_more_often_than_others(dummy: Make, tmp_path: Path) -> None:

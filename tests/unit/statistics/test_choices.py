@@ -79,7 +79,7 @@ def test_the_best_candidate_is_the_nearest_to_the_quantile(
     query = rank(Fraction(quantile), points)
     candidates = list(range(5)) if points is None else list(points)
     for values in combinations_with_replacement(range(5), 4):
-        found = scores(query, values)
+        scored = scores(query, values)
         wanted = Fraction(quantile) * 4
         missed = [
             max(
@@ -89,7 +89,7 @@ def test_the_best_candidate_is_the_nearest_to_the_quantile(
             )
             for point in candidates
         ]
-        assert [-Fraction(score, Fraction(quantile).denominator) for score in found] == missed
+        assert [-Fraction(score, Fraction(quantile).denominator) for score in scored] == missed
 
 
 def test_classes_cover_every_value_once() -> None:
@@ -110,9 +110,9 @@ def test_scores_do_not_overflow() -> None:
     utility = Rank(range(3), Fraction(999_999, 1_000_000))
     counts = np.array([[10**30, 1, 10**30]], dtype=object)
     wanted = 999_999 * (2 * 10**30 + 1)
-    found = utility.scores(counts)[0].tolist()
-    assert found[0] == -(wanted - 10**6 * 10**30)
-    assert found[2] == 0
+    scored = utility.scores(counts)[0].tolist()
+    assert scored[0] == -(wanted - 10**6 * 10**30)
+    assert scored[2] == 0
 
 
 def test_consistent_quantiles_increase() -> None:
@@ -127,9 +127,9 @@ def test_consistent_quantiles_increase() -> None:
     given = [NoisyAnswer(integer_array([one]), noise) for one in (1, 4, 2)]
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))
-    assert [one.value for one in crossed] == [1, 4, 2]
+    assert [chosen.value for chosen in crossed] == [1, 4, 2]
     put = statistic.make_consistent(request, given, crossed, Fraction(19, 20))
-    assert [one.value for one in put] == [4, 1, 2]
+    assert [chosen.value for chosen in put] == [4, 1, 2]
 
 
 def test_every_missing_interval_is_explained() -> None:

@@ -22,17 +22,17 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
     request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
     given = [NoisyAnswer(integer_array(sums), noise), NoisyAnswer(integer_array(rows), noise)]
-    found = Mean().estimate(request, given, Fraction(19, 20))
+    means = Mean().estimate(request, given, Fraction(19, 20))
     middle = 10**power // 2
 
-    for one, count, total in zip(found, rows, sums, strict=True):
+    for mean, count, total in zip(means, rows, sums, strict=True):
         exact = (Fraction(total, max(count, 1)) + middle) / 100
         exact = min(max(exact, Fraction(0)), Fraction(10**power, 100))
-        assert one.value is not None
-        assert abs(one.value - exact) <= Fraction(1, 10**10)
-        assert one.lower is not None and one.upper is not None
-        assert one.lower <= one.upper
-    assert len(flags(found)) == len(rows)
+        assert mean.value is not None
+        assert abs(mean.value - exact) <= Fraction(1, 10**10)
+        assert mean.lower is not None and mean.upper is not None
+        assert mean.lower <= mean.upper
+    assert len(flags(means)) == len(rows)
 
 
 @pytest.mark.parametrize("power", [6, 12, 18, 19, 30])
