@@ -60,7 +60,7 @@ class PublishedStatistic:
 
 @dataclass(frozen=True, slots=True)
 class QualityResult:
-    """The noisy numbers of the quality check, and a sentence by column on each missed minimum."""
+    """The noisy numbers of the quality check, and for each missed minimum a sentence, by column."""
 
     estimates: Estimates
     missed: Mapping[str | None, str]
@@ -91,10 +91,10 @@ def run_release(
 ) -> StoredRelease:
     """Read the data, add noise to every answer, charge for it, and return the bytes to publish.
 
-    A stored release of the same name and spec is returned as it is, and nothing is read. The budget
-    is checked before a data file is opened, and again at the charge. If the quality check fails,
-    only that is charged and rendered. With the engine `partials`, the data are sealed partials of
-    this spec. Raises BudgetError, DataError or LedgerError.
+    A stored release of the same name and spec is returned unchanged, without reading data. The
+    budget is checked before a data file is opened, and again at the charge. If the quality check
+    fails, only the check is charged and rendered. With the engine `partials`, the data are sealed
+    partials of this spec. Raises BudgetError, DataError or LedgerError.
     """
     assert not plan.is_local, "records of a local spec are randomized one by one"
     if open_charge.stored is not None:
@@ -109,8 +109,8 @@ def run_release(
     if quality is not None and quality.missed:
         plan = plan.quality_check_only
         open_charge.stop()
-    noisy = add_noise(plan, exact, permit)
-    statistics = tuple(estimate_statistic(each, plan.spec.confidence) for each in noisy)
+    noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
+    statistics = tuple(estimate_statistic(noisy, confidence) for noisy in noisy_statistics)
     name, created = open_charge.charge.release_id, open_charge.charge.created
     return open_charge.commit(
         lambda receipt: render(NoisyRelease(plan, name, created, statistics, receipt, quality))
@@ -148,7 +148,7 @@ def aggregate_data(
 ) -> Sequence[SealedAnswer]:
     """Read all data files once, and seal the exact answer to every query of the plan.
 
-    Raises DataError if the data do not fit the spec, and UsageError without the packages of Spark.
+    Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed.
     """
     queries_and_unit = plan.engine_queries, plan.spec.privacy.unit
     names = [name for name in data if isinstance(name, str)]
@@ -217,7 +217,7 @@ def add_noise(
 
     Statistics that select groups are answered first, because others are about those groups.
 
-    Privacy: noise is added by the calibrated mechanism of each query, which alone opens the answer.
+    Privacy: only the calibrated mechanism of each query opens the exact answer, to add noise.
     """
     sealed = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
     pairs_by_statistic = [

@@ -1,9 +1,9 @@
-"""Published reports: do they agree with a ledger, and what do they prove.
+"""Published reports: whether they agree with a ledger, and what they prove.
 
 The spec in a report is planned again. If that gives the figures of the report, its events are those
 of the lost entry. Otherwise a plan of another version made it, and the plain sum of all losses is
 charged: of the report or of the new plan, whichever is greater. A report was changed if its spec
-does not have the digest that it states, or if its losses do not add up.
+does not have the digest that the report states, or if its losses do not add up.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class PublishedReport:
 
 
 def _read(path: Path) -> PublishedReport:
-    """A report, with numbers as digits; raises UsageError if the file is no report."""
+    """A report, with numbers as digits; raises UsageError if the file is not a report."""
     with _require_report(path):
         content = path.read_bytes() if path.is_file() else b""
         facts = json.loads(
@@ -113,7 +113,7 @@ def _require_report(path: Path) -> Iterator[None]:
 def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
     """A sentence about each report that disagrees with the ledger.
 
-    Raises UsageError if a file is no report.
+    Raises UsageError if a file is not a report.
     """
     entries = {entry.number: entry for entry in ledger.entries()}
     for report in [_read(path) for path in paths]:
@@ -140,8 +140,8 @@ def _is_published(ledger: Ledger, entry: LedgerEntry, report: PublishedReport) -
 def report_proofs(paths: Sequence[Path]) -> list[Proof]:
     """What the reports prove about lost entries.
 
-    Raises UsageError if a file is no report, and LedgerError with every report that was changed or
-    cannot be used.
+    Raises UsageError if a file is not a report, and LedgerError with every report that was changed
+    or cannot be used.
     """
     proofs: list[Proof] = []
     problems: list[Problem] = []
@@ -183,7 +183,7 @@ def _proof(path: Path) -> Proof:
 
 
 def _loss(fact: ReportJson) -> Loss:
-    """A loss as a report writes it; raises ValueError if it is none."""
+    """A loss as a report writes it; raises ValueError if it is not one."""
     digits = [fact["epsilon"], fact["delta"]]
     if not all(isinstance(text, str) and DECIMAL.fullmatch(text) for text in digits):
         raise ValueError("a loss is a decimal of at least 0 that is not too long")

@@ -62,7 +62,7 @@ def compare_compositions(plan: Plan) -> tuple[CompositionComparison, ...]:
 
 
 SEARCH_TOLERANCE = Fraction(1, 1000)
-"""The part by which the losses of two plans of one spec can differ, because of the search."""
+"""The relative difference of losses that the search for a plan can cause by itself."""
 
 
 BeforeAfter = tuple[Fraction | None, Fraction | None]
@@ -133,7 +133,7 @@ def _figures(planned: PlannedStatistic | None, plan: Plan) -> _Figures:
 
 
 def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
-    """Each reason why the new spec protects less than the old one, or protects other people."""
+    """Each reason why the new spec protects less than the old one, or a different privacy unit."""
     before, after = old.spec.privacy, new.spec.privacy
     terms = [
         ("`dataset`", old.spec.dataset, new.spec.dataset),

@@ -13,13 +13,13 @@ from dpcli.specification.model import Spec, ValuedColumn
 
 
 def disjoint_branches(spec: Spec) -> dict[str, Branch]:
-    """The branch of each statistic that is about rows which another branch does not have.
+    """The branch of each statistic whose rows belong to no other branch.
 
     Every row has one value in a column. So two statistics are about disjoint rows if no value
     satisfies the conditions of both on that column; statistics whose conditions overlap share a
     branch.
 
-    Privacy: a unit is in one branch only if it is a row, or a person with a single row in all.
+    Privacy: a unit is in a single branch if it is a row, or a person with at most one row.
     Queries that clamp the totals of a person over all of their rows are left out.
     """
     unit = spec.privacy.unit

@@ -162,7 +162,7 @@ class PlannedStatistic:
     @property
     def rho(self) -> Fraction:
         """The sum of the rhos of its guarantees."""
-        return sum((one.rho for one in self.guarantees), start=Fraction(0))
+        return sum((guarantee.rho for guarantee in self.guarantees), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a single answer; None for several, whose error depends on values."""

@@ -63,7 +63,7 @@ class StatisticPlanner:
         return PlannedStatistic(entry, target, queries, alternative, branch)
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
-        """The statistic with the one of its mechanisms that adds the least noise.
+        """The statistic with the mechanism that adds the least noise.
 
         Raises SpecError if a mechanism cannot meet the loss.
         """
@@ -73,7 +73,9 @@ class StatisticPlanner:
 
     def _usable_mechanisms(self, entry: Entry, target: Loss) -> list[Mechanism]:
         has_delta = target.delta > 0 or target.rho is not None or len(entry.mechanisms) == 1
-        return [each for each in entry.mechanisms if has_delta or not each.needs_delta]
+        return [
+            mechanism for mechanism in entry.mechanisms if has_delta or not mechanism.needs_delta
+        ]
 
     def log_error(self, planned: PlannedStatistic) -> float:
         """The sum of the logarithms of the errors of all queries."""
@@ -97,7 +99,7 @@ class StatisticPlanner:
         return Loss(size, entry.budget_request.delta)
 
     def plan_unweighted(self, entry: Entry) -> PlannedStatistic:
-        """A statistic with a loss of its own, or with the least loss that reaches its error.
+        """A statistic with its own loss, or with the least loss that reaches its error.
 
         Raises SpecError if no loss in range reaches the error.
         """
@@ -106,7 +108,9 @@ class StatisticPlanner:
             epsilon = request.epsilon or Fraction(0)
             return self.most_accurate(entry, Loss(epsilon, request.delta, request.rho))
         mechanisms = self._usable_mechanisms(entry, self.target(Fraction(1), entry))
-        searches = (self._least_reaching(request.error, entry, each) for each in mechanisms)
+        searches = (
+            self._least_reaching(request.error, entry, mechanism) for mechanism in mechanisms
+        )
         planned = [statistic for statistic in searches if statistic is not None]
         if not planned:
             facts = {"name": entry.request.name, "word": self.measure}

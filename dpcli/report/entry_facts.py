@@ -175,7 +175,7 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]
     estimates = list(result.estimates)
     count = max(estimates[0].value or Fraction(0), Fraction(1))
     for column, estimate in zip((None, *quality.min_readable), estimates, strict=True):
-        whole = None if column is None else count
+        total = None if column is None else count
         least = quality.min_rows if column is None else quality.min_readable[column] * count
         numbers, verdict = _numbers(estimate), "met"
         if least is None:
@@ -186,16 +186,16 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]
             verdict = "below, within the noise"
         yield (
             plan.spec.rows_are if column is None else f"readable: {column}",
-            *(_count_or_share(number, whole) for number in numbers),
-            "" if least is None else _count_or_share(Fraction(least), whole),
+            *(_count_or_share(number, total) for number in numbers),
+            "" if least is None else _count_or_share(Fraction(least), total),
             verdict,
         )
 
 
-def _count_or_share(value: Fraction, whole: Fraction | None) -> str:
-    if whole is None:
+def _count_or_share(value: Fraction, total: Fraction | None) -> str:
+    if total is None:
         return f"{max(0, round(value)):,}"
-    return percent_text(min(max(value / whole, Fraction(0)), Fraction(1)))
+    return percent_text(min(max(value / total, Fraction(0)), Fraction(1)))
 
 
 def _mechanism(planned_query: PlannedQuery) -> Fact:

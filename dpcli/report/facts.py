@@ -206,7 +206,7 @@ def _stewardship(plan: Plan, window: int | None) -> Facts:
 
 def plan_json(
     plan: Plan,
-    found: BalanceForecast,
+    forecast: BalanceForecast,
     *,
     compared: bool = False,
     records: int | None = None,
@@ -233,9 +233,9 @@ def plan_json(
         }
     facts: Facts = {
         **_version(plan),
-        **_outlook(plan, found),
+        **_outlook(plan, forecast),
         **contents,
-        **_stewardship(plan, found.window),
+        **_stewardship(plan, forecast.window),
     }
     if amplified is not None:
         facts["shuffled"] = {
@@ -250,23 +250,23 @@ def plan_json(
     return json_text(facts)
 
 
-def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
+def _outlook(plan: Plan, forecast: BalanceForecast) -> Facts:
     """The guarantee, whether a release would be allowed, and what its account says.
 
-    What `remaining` is left is that after the release; nothing is known of it if it is refused.
+    The remaining budget is that after the release; it is null if the release is refused.
     """
-    before, times = found.before, found.runs
-    refused = found.refused.problems if found.refused else ()
+    before, times = forecast.before, forecast.runs
+    refused = forecast.refused.problems if forecast.refused else ()
     return {
-        **_guarantee(plan, before.spent if before else None, found.after),
-        "fits": found.refused is None,
+        **_guarantee(plan, before.spent if before else None, forecast.after),
+        "fits": forecast.refused is None,
         "account": {
-            "ledger": str(found.ledger),
-            "ledger_exists": found.exists,
-            "opened": found.terms is not None,
-            "window": found.window,
+            "ledger": str(forecast.ledger),
+            "ledger_exists": forecast.exists,
+            "opened": forecast.terms is not None,
+            "window": forecast.window,
             "refused": [{"code": problem.code, "message": problem.message} for problem in refused],
-            "shares_files_with": list(found.shared),
+            "shares_files_with": list(forecast.shared),
         },
         "times": None if times is None else {key: getattr(times, key) for key in TIMES},
     }

@@ -64,16 +64,16 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
     check, names = report.facts.get("quality"), dict.fromkeys((FACTS, *wanted))
     if not check or check["passed"]:
         return {name: render_output(report, name) for name in names}
-    reports = [each.output for each in FORMATS if each.output in names]
+    reports = [report_format.output for report_format in FORMATS if report_format.output in names]
     reasons = json.dumps(check["missed"], ensure_ascii=False).encode()
     return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
 
 def render_output(report: Report, name: str) -> bytes:
     """An output by its name in the ledger."""
-    for each in FORMATS:
-        if each.output == name:
-            return each.render(report)
+    for report_format in FORMATS:
+        if report_format.output == name:
+            return report_format.render(report)
     if name in (LONG, LONG_PARQUET):
         table = published_table(report)
     else:
@@ -96,10 +96,21 @@ def _wide(report: Report, name: str) -> Table:
 def output_name(path: Path, named: str | None = None) -> str:
     """The output for a report file, by the ending of the file unless a format is named.
 
-    Raises UsageError for an unknown ending or name, and if the two contradict each other.
+    Raises UsageError for an unknown ending or name, and if the two contradict report_format other.
     """
-    by_ending = next((each for each in FORMATS if path.name.lower().endswith(each.endings)), None)
-    wanted = next((each for each in FORMATS if each.name == named), None) if named else by_ending
+    by_ending = next(
+        (
+            report_format
+            for report_format in FORMATS
+            if path.name.lower().endswith(report_format.endings)
+        ),
+        None,
+    )
+    wanted = (
+        next((report_format for report_format in FORMATS if report_format.name == named), None)
+        if named
+        else by_ending
+    )
     if wanted is not None and by_ending in (None, wanted):
         return wanted.output
     if wanted is not None and by_ending is not None:
@@ -107,9 +118,9 @@ def output_name(path: Path, named: str | None = None) -> str:
             "report-format.ending", path=path, named=named, ending=by_ending.name
         )
     if named:
-        names = [each.name for each in FORMATS]
+        names = [report_format.name for report_format in FORMATS]
         raise UsageError.about("report-format.named", named=named, formats=names)
-    endings = [each.endings[0] for each in FORMATS]
+    endings = [report_format.endings[0] for report_format in FORMATS]
     raise UsageError.about("report-format", path=path, endings=endings)
 
 

@@ -124,9 +124,9 @@ class StatisticView:
     @cached_property
     def tables(self) -> list[NumbersTable]:
         """The numbers, then those before post-processing; drawn as bars if no chart shows them."""
-        return list(map(self._lines, self._numbers))
+        return list(map(self._table, self._numbers))
 
-    def _lines(self, numbers: PublishedNumbers) -> NumbersTable:
+    def _table(self, numbers: PublishedNumbers) -> NumbersTable:
         own, cells, frame = numbers is self._numbers[0], numbers.cells(MAX_LINES), numbers.frame
         drawn, scale = self._drawn and not (own and self.charts), None
         if drawn and self._layout["scale"] != "each":
@@ -149,7 +149,7 @@ class StatisticView:
             yield "No group was shown."
         elif not self._any("lower"):
             yield "A choice among candidates has no interval."
-        elif not any(lines.ranges for lines in self.tables):
+        elif not any(table.ranges for table in self.tables):
             yield "The numbers are exact."
         else:
             yield f"The interval contains the noise-free number in {self.percent} of cases."

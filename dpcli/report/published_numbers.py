@@ -70,7 +70,7 @@ class PublishedNumbers:
 def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, ...]:
     """The published numbers of a statistic, in the order of the spec.
 
-    If numbers before post-processing are published too, they follow under a name of their own.
+    If numbers before post-processing are published too, they follow under their own name.
     """
     entry, places = published.planned.entry, _places(published)
     keys = tuple(key.column.name for key in entry.request.by)
@@ -97,7 +97,7 @@ def _places(published: PublishedStatistic) -> pl.DataFrame:
     if groups is not None:
         count = len(entry.request.by)
         labels, places = [[group[at] for group in groups] for at in range(count)], places * count
-    columns = {f"key{at}": each for at, each in enumerate(zip(labels, places, strict=True))}
+    columns = {f"key{at}": key for at, key in enumerate(zip(labels, places, strict=True))}
     columns["item"] = items, item
     return pl.DataFrame(
         [pl.Series(name, texts, pl.String).gather(at) for name, (texts, at) in columns.items()]
@@ -108,8 +108,12 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     import polars as pl
 
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
-    known = pl.Series(estimates.status == HAS_INTERVAL)
-    masks = {"value": pl.Series(estimates.status != SUPPRESSED), "lower": known, "upper": known}
+    has_ends = pl.Series(estimates.status == HAS_INTERVAL)
+    masks = {
+        "value": pl.Series(estimates.status != SUPPRESSED),
+        "lower": has_ends,
+        "upper": has_ends,
+    }
     texts = {
         name: number_texts(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
         for name, mask in masks.items()
@@ -130,7 +134,7 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     return texts.gather(np.arange(len(texts)).reshape(len(rounded), -1).T.ravel())
 
 
-def flags_of(every: Iterable[PublishedNumbers]) -> list[Flag]:
+def flags_of(published: Iterable[PublishedNumbers]) -> list[Flag]:
     """The flags that occur in these numbers, in a fixed order."""
-    flags = {flag for numbers in every for flag in numbers.frame["flag"].unique()}
+    flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
     return [flag for flag in Flag if flag and flag in flags]

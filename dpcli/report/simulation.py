@@ -103,10 +103,10 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
                 "name": entry.name,
                 "statistic": entry.statistic,
                 "groups": _group_facts(entry.selected_groups),
-                "answers": [_facts(row) for row in asked],
+                "answers": [_facts(row) for row in answered],
                 "published": [_facts(row) for row in published],
             }
-            for entry, asked, published in zip(entries, answers, numbers, strict=True)
+            for entry, answered, published in zip(entries, answers, numbers, strict=True)
         ],
         "notes": explained,
     }
@@ -130,8 +130,8 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
     return SimulationReport(facts, what, tables, [*groups, *explained])
 
 
-def _group_facts(found: SelectedGroups | None) -> Fact:
-    return found and {"in_dummy": found.groups, "shown_on_average": _fact(found.average)}
+def _group_facts(groups: SelectedGroups | None) -> Fact:
+    return groups and {"in_dummy": groups.groups, "shown_on_average": _fact(groups.average)}
 
 
 def _facts(row: Observed) -> Facts:
@@ -192,23 +192,23 @@ def _notes(findings: SimulationResult) -> Iterator[str]:
         yield note("simulation.selected", too_large=note("selections.too_large"))
     if any(entry.post for entry in entries):
         yield note("simulation.post")
-    yield from (one.message for one in violation_problems(findings))
+    yield from (problem.message for problem in violation_problems(findings))
 
 
 def violation_problems(findings: SimulationResult) -> list[Problem]:
-    """For each query whose noise is not what the plan states: what was observed instead."""
+    """A problem for each query whose observed noise is not what the plan states."""
     return [
         make_problem(
             "promise-broken",
             entry=name,
-            role=asked.part.weighted.role,
-            verdict=asked.verdict.value if asked.verdict else "",
-            predicted=rounded_text(asked.predicted, DIGITS),
+            role=trial.part.weighted.role,
+            verdict=trial.verdict.value if trial.verdict else "",
+            predicted=rounded_text(trial.predicted, DIGITS),
             percent=exact_or_up(findings.plan.spec.confidence * 100),
-            observed=rounded_text(Fraction(asked.observed["observed95"] or 0), DIGITS),
-            count=asked.errors.compared,
+            observed=rounded_text(Fraction(trial.observed["observed95"] or 0), DIGITS),
+            count=trial.errors.compared,
         )
-        for name, asked in findings.violations
+        for name, trial in findings.violations
     ]
 
 
@@ -218,7 +218,7 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
     Raises UsageError unless the file is the report of a simulation of the same spec.
     """
     try:
-        digest, found, shifts = _findings(path)
+        digest, counts, shifts = _findings(path)
     except OSError as error:
         why, _ = describe_system_error(error)
         raise UsageError.about("simulation-unreadable.system", path=path, why=why) from None
@@ -237,13 +237,13 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
         {"statistic": name, "item": item or None, "change": change}
         for (name, item), change in shifts.items()
     ]
-    limited = found["people"] is not None
+    limited = counts["people"] is not None
     source = "simulation.source" if limited else "simulation.unlimited"
-    notes = [note(source, units=plan.spec.rows_are, **found)]
+    notes = [note(source, units=plan.spec.rows_are, **counts)]
     for (name, item), change in shifts.items() if limited else ():
         key, words = "changed" if change else "unchanged", f"{name} {item}".strip()
         notes.append(note(f"simulation.{key}", name=words, change=exact_or_up(change)))
-    return {**found, "limits": limits, "notes": notes}
+    return {**counts, "limits": limits, "notes": notes}
 
 
 def is_simulation(path: Path) -> bool:
@@ -261,21 +261,21 @@ def _findings(path: Path) -> tuple[str, dict[str, int | None], dict[tuple[str, s
     Raises OSError, or one of MALFORMED, if the file is not the report of a simulation.
     """
     with path.open("rb") as file:
-        found = json.loads(file.read(MOST_BYTES), parse_float=_decimal, parse_int=_decimal)
-    if found["simulation"] is not True:
+        report = json.loads(file.read(MOST_BYTES), parse_float=_decimal, parse_int=_decimal)
+    if report["simulation"] is not True:
         raise ValueError("no simulation")
-    rows = {key: _count(found["dummy"][key]) for key in ("rows", *PEOPLE, "seed")}
+    rows = {key: _count(report["dummy"][key]) for key in ("rows", *PEOPLE, "seed")}
     if None in (rows["rows"], rows["seed"]) or len({rows[key] is None for key in PEOPLE}) > 1:
         raise ValueError("no rows")
     shifts = {
-        (_typed(str, entry["name"]), _typed(str, one["item"] or "")): _typed(
-            Fraction, one["limits"]
+        (_typed(str, entry["name"]), _typed(str, number["item"] or "")): _typed(
+            Fraction, number["limits"]
         )
-        for entry in found["statistics"]
-        for one in entry["published"]
-        if one["limits"] is not None
+        for entry in report["statistics"]
+        for number in entry["published"]
+        if number["limits"] is not None
     }
-    return _typed(str, found["spec"]["digest"]), {**rows, "runs": _count(found["runs"])}, shifts
+    return _typed(str, report["spec"]["digest"]), {**rows, "runs": _count(report["runs"])}, shifts
 
 
 def _decimal(text: str) -> Fraction:

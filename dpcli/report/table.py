@@ -75,7 +75,7 @@ def _blank_as_null() -> pl.Expr:
     return pl.when(pl.all() != "").then(pl.all())
 
 
-def long_table(every: Sequence[PublishedNumbers]) -> Table:
+def long_table(published: Sequence[PublishedNumbers]) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper, flag.
 
     Keys are in the order of their first use. If a key has the name `flag`, the last column is
@@ -83,10 +83,10 @@ def long_table(every: Sequence[PublishedNumbers]) -> Table:
     """
     import polars as pl
 
-    keys = list(dict.fromkeys(key for numbers in every for key in numbers.keys))
+    keys = list(dict.fromkeys(key for numbers in published for key in numbers.keys))
     header = distinct([FIXED[0], *keys, *FIXED[1:]])
     frames = []
-    for numbers in every:
+    for numbers in published:
         own = {key: pl.col(f"key{place}") for place, key in enumerate(numbers.keys)}
         group = [own.get(key, pl.lit("")) for key in keys]
         columns = [pl.lit(numbers.name), *group, *map(pl.col, FIXED[1:])]
@@ -95,23 +95,27 @@ def long_table(every: Sequence[PublishedNumbers]) -> Table:
     return Table(pl.concat(frames), frozenset(header[-4:-1]))
 
 
-def wide_table(every: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
+def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
     """One line per group: the value and interval of each statistic.
 
     Items are a key of the table, such as the bins of a histogram under the name of its column. A
-    statistic that chooses labels has the label as its value, and one line per rank.
+    statistic that chooses labels has the label as its value, and numbers line per rank.
     """
     import polars as pl
 
-    first = every[0].frame
-    keys = first.select(pl.col(r"^key\d+$"), "value" if every[0].chosen else "item")
+    first = published[0].frame
+    keys = first.select(pl.col(r"^key\d+$"), "value" if published[0].chosen else "item")
     columns = keys.get_columns()[: len(heading)]
-    names = [*heading, *(one.name + end for one in every for end in ENDS)]
-    for one in every:
-        columns += [one.frame[end] for end in ("item" if one.chosen else "value", "lower", "upper")]
+    names = [*heading, *(numbers.name + end for numbers in published for end in ENDS)]
+    for numbers in published:
+        columns += [
+            numbers.frame[end] for end in ("item" if numbers.chosen else "value", "lower", "upper")
+        ]
     header = distinct(names)
     texts = {*header[: len(heading)]}
-    texts |= {header[len(heading) + 3 * at] for at, one in enumerate(every) if one.chosen}
+    texts |= {
+        header[len(heading) + 3 * at] for at, numbers in enumerate(published) if numbers.chosen
+    }
     named = (column.alias(name) for column, name in zip(columns, header, strict=True))
     return Table(pl.DataFrame(named), frozenset(header) - texts)
 
@@ -129,9 +133,9 @@ def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
         lines = (request.by, heading[-1], used.items(request), entry.selected_by)
         tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(request.name)
     words = ["-".join(heading) or "total" for heading, _ in tables.values()]
-    plain = ["".join(one if one.isalnum() else "-" for one in word)[:80] for word in words]
+    plain = ["".join(letter if letter.isalnum() else "-" for letter in word)[:80] for word in words]
     named = zip(distinct(plain, "-"), tables.values(), strict=True)
-    return {member: (table, heading) for table, (heading, every) in named for member in every}
+    return {member: (table, heading) for table, (heading, members) in named for member in members}
 
 
 def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
@@ -201,4 +205,9 @@ def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
         return [*named, row.item, "0", "", "", "", ""]
     places = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
     numbers = (row.value, Fraction(row.error), row.lower, row.upper)
-    return [*named, row.item, str(row.records), *(decimal_text(one, places) for one in numbers)]
+    return [
+        *named,
+        row.item,
+        str(row.records),
+        *(decimal_text(number, places) for number in numbers),
+    ]

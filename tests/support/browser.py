@@ -25,19 +25,19 @@ OPTIONS = (
 
 
 def faults(page: str, width: int, scheme: Literal["light", "dark"] = "light") -> list[str]:
-    """What is wrong with a page of that width, in words; empty if nothing is."""
-    found: list[str] = _look(page, width, scheme, "faults(seen)")
-    return found
+    """The faults of a page at that width, in words; empty without faults."""
+    faults_seen: list[str] = _look(page, width, scheme, "faults(seen)")
+    return faults_seen
 
 
 def ends(page: str, width: int, places: list[str]) -> list[float | None]:
-    """How far down the last element of each kind ends, in pixels; None where there is none."""
+    """The bottom of the last element of each kind, in pixels; None if there is no such element."""
     look = (
         f"{json.dumps(places)}.map(place => [...seen.querySelectorAll(place)].reduce("
-        "(low, one) => Math.max(low ?? 0, one.getBoundingClientRect().bottom), null))"
+        "(low, element) => Math.max(low ?? 0, element.getBoundingClientRect().bottom), null))"
     )
-    found: list[float | None] = _look(page, width, "light", look)
-    return found
+    positions: list[float | None] = _look(page, width, "light", look)
+    return positions
 
 
 def _look(page: str, width: int, scheme: Literal["light", "dark"], look: str) -> Any:
@@ -59,13 +59,13 @@ def _look(page: str, width: int, scheme: Literal["light", "dark"], look: str) ->
         preferred = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
         words = (preferred, "--window-size=1400,1000", "--dump-dom", outer.as_uri())
         printed = _browse(*words, folder=folder)
-    found = re.search(r'<pre id="faults">(.*?)</pre>', printed, re.DOTALL)
-    assert found is not None, printed[-500:]
-    return json.loads(html.unescape(found[1]))
+    match = re.search(r'<pre id="faults">(.*?)</pre>', printed, re.DOTALL)
+    assert match is not None, printed[-500:]
+    return json.loads(html.unescape(match[1]))
 
 
 def _browse(*words: str, folder: str) -> str:
-    """What the browser prints."""
+    """The output of the browser."""
     assert BROWSER is not None
     done = subprocess.run(
         [BROWSER, *OPTIONS, f"--user-data-dir={folder}/profile", *words],

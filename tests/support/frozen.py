@@ -22,7 +22,7 @@ WORDS = frozenset({"plan.txt", "report.md", "page.txt", "record.txt"})
 
 
 def without_prose(value: Any) -> Any:
-    """A JSON value in which every text of several words is replaced by a mark."""
+    """A JSON value with a mark in place of each text of several words."""
     if isinstance(value, dict):
         return {key: without_prose(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -35,9 +35,9 @@ def without_prose(value: Any) -> Any:
 def known_keys(value: Any, frozen: Any) -> Any:
     """A JSON value without the keys that later versions have added to what is frozen."""
     if isinstance(value, dict) and isinstance(frozen, dict):
-        return {key: known_keys(one, frozen[key]) for key, one in value.items() if key in frozen}
+        return {key: known_keys(part, frozen[key]) for key, part in value.items() if key in frozen}
     if isinstance(value, list) and isinstance(frozen, list) and len(value) == len(frozen):
-        return [known_keys(one, other) for one, other in zip(value, frozen, strict=True)]
+        return [known_keys(part, other) for part, other in zip(value, frozen, strict=True)]
     return value
 
 
@@ -47,7 +47,7 @@ def as_text(value: Any) -> str:
 
 
 def entries_of(ledger: Path) -> list[Any]:
-    """What the ledger recorded, without what is random: identity, seals and links."""
+    """The entries of the ledger without their random parts: identity, seals and links."""
     with sqlite3.connect(ledger) as connection:
         rows = connection.execute(
             "SELECT number, kind, dataset, release_id, period, parts, payload FROM entries"
@@ -62,7 +62,7 @@ def _steady(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Text(HTMLParser):
-    """The visible text of a page, one piece a line."""
+    """The visible text of a page, one piece per line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def visible_text(page: str) -> str:
 
 
 def numbers_in(text: str) -> list[str]:
-    """Every number in a text, in order: words may change, these may not be lost."""
+    """Every number in a text, in order. Words may change, but no number may be lost."""
     return re.findall(r"-?\d[\d,]*\.?\d*(?:e-?\d+)?", text)
 
 

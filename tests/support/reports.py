@@ -13,12 +13,12 @@ import pytest
 from tests.support.cli import LOCAL, PEOPLE, SPECS
 
 COMMANDS = {path: ["release"] for path in SPECS} | {LOCAL: ["local", "randomize"]}
-"""What makes the reports of each sample spec."""
+"""The command that makes the reports of each sample spec."""
 
 
 @dataclass(frozen=True)
 class Reports:
-    """The outputs of one release, and the spec that asked for it."""
+    """The outputs of one release, and its spec."""
 
     spec: Path
     folder: Path

@@ -33,8 +33,8 @@ LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "local-sur
         for path in SAMPLES
     ],
 )
-def test_no_element_overlaps_is_cut_off_is_pale_or_is_empty(spec: Path, tmp_path: Path) -> None:
-    """On a phone by day and a desk by night every text can be read, every drawing shows something.
+def test_elements_do_not_overlap_and_are_visible(spec: Path, tmp_path: Path) -> None:
+    """On a light phone and a dark desktop every text is readable and no drawing is empty.
 
     The contrast of text is 4.5 at least, after WCAG 2.2.
     """
@@ -45,13 +45,13 @@ def test_no_element_overlaps_is_cut_off_is_pale_or_is_empty(spec: Path, tmp_path
 
 
 @pytest.mark.parametrize(("width", "scheme"), MORE)
-def test_the_layout_holds_at_other_sizes(
+def test_the_layout_has_no_faults_at_other_sizes(
     width: int, scheme: Literal["light", "dark"], tmp_path: Path
 ) -> None:
-    """The same of one report on narrow phones, on a tablet and on a desk."""
-    made = make_reports(ROOT / "specs" / "town.yaml", tmp_path)
+    """A report has no faults on narrow phones, on a tablet and on a desktop."""
+    town = make_reports(ROOT / "specs" / "town.yaml", tmp_path)
 
-    assert faults(made.text(".html"), width, scheme) == []
+    assert faults(town.text(".html"), width, scheme) == []
 
 
 BROKEN = {
@@ -69,11 +69,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_the_layout_check_finds_each_fault(fault: str) -> None:
+def test_the_layout_check_reports_each_fault(fault: str) -> None:
     """A page with a fault does not pass."""
-    found = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
+    reported = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
 
-    assert any(fault in one for one in found), found
+    assert any(fault in sentence for sentence in reported), reported
 
 
 QUESTIONS = {
@@ -88,7 +88,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("name", ["town", "town-people", "open-data", "local-survey"])
 def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> None:
-    """On a screen of 1280 by 800 every answer lies above the edge, with nothing scrolled."""
+    """On a screen of 1280 by 800 every answer is visible without scrolling."""
     page = make_reports(ROOT / "specs" / f"{name}.yaml", tmp_path).text(".html")
     bottoms = ends(page, 1280, list(QUESTIONS.values()))
 
@@ -100,7 +100,7 @@ def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> N
 
 
 def test_the_check_of_the_first_screen_can_fail() -> None:
-    """What is missing or lies too far down is found."""
+    """An answer that is missing or too far down is reported."""
     page = '<!DOCTYPE html><body><p style="margin-top:900px">low</p></body>'
 
     low, missing = ends(page, 1280, ["p", "section"])

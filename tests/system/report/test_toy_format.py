@@ -12,9 +12,9 @@ from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 
 def as_toy(report: Report) -> bytes:
-    """What the account paid for, in a line each."""
+    """The statistics or responses of a report, one per line."""
     members = report.facts.get("statistics") or report.facts["responses"]
-    names = [one.get("name") or one["column"] for one in members]
+    names = [member.get("name") or member["column"] for member in members]
     return "".join(f"{name}\n" for name in names).encode()
 
 
@@ -23,12 +23,12 @@ TOY = formats.Format("toy", (".toy",), as_toy)
 
 @pytest.fixture(autouse=True)
 def with_toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The registry with one more line."""
+    """The list of formats with one more line."""
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, TOY))
 
 
 def copied(spec: Path, folder: Path) -> Path:
-    """A spec in a folder of its own, next to which its ledger is made."""
+    """A copy of a spec in its own folder, where its ledger is created."""
     copy = folder / spec.name
     copy.write_text(spec.read_text(encoding="utf-8"), encoding="utf-8")
     return copy
@@ -50,7 +50,7 @@ def test_a_release_and_its_export_take_the_new_format(dpcli: Command, tmp_path: 
 
 
 def test_a_local_collection_takes_the_new_format(dpcli: Command, tmp_path: Path) -> None:
-    """The local model has no formats of its own."""
+    """The local model uses the same list of formats."""
     spec, report = copied(LOCAL, tmp_path), tmp_path / "r.toy"
     words = ("-q", "-o", tmp_path / "o.csv", "--report", report)
     done = dpcli("local", "randomize", spec, PEOPLE, *words)

@@ -60,8 +60,8 @@ def test_an_error_is_reached_at_nearly_the_least_loss(question: str, rule: str) 
         word, size = "rho", entry.target.rho
     assert size == Fraction(str(float(size)))
     less = f"  - {{name: a, {question}, {word}: {float(size * Fraction(98, 100)):.12f}"
-    found = planned(f"{less}, mechanism: {entry.mechanism.name}}}\n", rule).statistics[0].queries[0]
-    assert found.error(plan.spec.confidence) > error
+    cheaper = planned(f"{less}, mechanism: {entry.mechanism.name}}}\n", rule)
+    assert cheaper.statistics[0].queries[0].error(plan.spec.confidence) > error
 
 
 @each_rule
@@ -177,8 +177,8 @@ def test_the_requested_rho_is_used_and_not_exceeded() -> None:
             entry = f"  - {{name: a, statistic: mean, column: age, rho: {rho}, "
             plan = planned(f"{entry}mechanism: {mechanism}}}\n", "zcdp")
             assert plan.cost.rho is not None
-            asked = Fraction(rho)
-            assert asked * Fraction(999_999, 1_000_000) <= plan.cost.rho <= asked
+            requested = Fraction(rho)
+            assert requested * Fraction(999_999, 1_000_000) <= plan.cost.rho <= requested
 
 
 def test_a_budget_in_rho_bounds_rho() -> None:

@@ -36,9 +36,9 @@ def planned(entries: str, unit: str = "row", neighbors: str = "add-remove") -> P
     return make_plan(parse_central_spec(text, "spec.yaml"))
 
 
-def entry(name: str, where: str, epsilon: str = "1", rest: str = "statistic: count") -> str:
+def entry(name: str, where: str, epsilon: str = "1", statistic: str = "statistic: count") -> str:
     """One entry with a filter."""
-    return f"  - {{name: {name}, {rest}, where: {{{where}}}, epsilon: {epsilon}}}\n"
+    return f"  - {{name: {name}, {statistic}, where: {{{where}}}, epsilon: {epsilon}}}\n"
 
 
 def test_different_labels_and_ranges_are_disjoint() -> None:
@@ -87,7 +87,7 @@ def test_branches_of_people_need_a_single_row_for_each_person() -> None:
     assert planned(entries, "{column: who, max_rows: 1}").cost.epsilon == 1
     assert planned(entries, "{column: who, max_rows: 2}").cost.epsilon == 2
     people = "statistic: count_distinct"
-    totals = entry("a", "sex: f", rest=people) + entry("b", "sex: m", rest=people)
+    totals = entry("a", "sex: f", statistic=people) + entry("b", "sex: m", statistic=people)
     assert planned(totals, "{column: who, max_rows: 1}").cost.epsilon == 2
 
 
@@ -104,10 +104,10 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
             f"sex: {random.choice(['f', 'm', 'x', '[f, m]', '[m, x]'])}",
         ]
         where = ", ".join(random.sample(conditions, random.randint(1, 2)))
-        rest = random.choice(
+        statistic = random.choice(
             ["statistic: count", "statistic: sum, column: age", "statistic: count, by: [sex]"]
         )
-        entries += entry(f"e{number}", where, random.choice(["0.5", "1", "2"]), rest)
+        entries += entry(f"e{number}", where, random.choice(["0.5", "1", "2"]), statistic)
     plan = planned(entries, neighbors=neighbors)
     columns = plan.spec.columns
     age, sex = columns[0], columns[1]
@@ -124,16 +124,16 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
     empty = [cells_of(exact) for exact in evaluate(plan.engine_queries, header.encode())]
     worst = Fraction(0)
     pairs = (
-        [(one, empty) for one in answers.values()]
+        [(answer, empty) for answer in answers.values()]
         if neighbors == "add-remove"
-        else [(one, two) for one in answers.values() for two in answers.values()]
+        else [(before, after) for before in answers.values() for after in answers.values()]
     )
-    for one, two in pairs:
+    for before, after in pairs:
         lost = sum(
             (
                 Fraction(sum(abs(a - b) for a, b in zip(first, second, strict=True)))
                 / part.noise.scale
-                for part, first, second in zip(plan.queries, one, two, strict=True)
+                for part, first, second in zip(plan.queries, before, after, strict=True)
                 if part.noise.scale
             ),
             start=Fraction(0),
@@ -151,7 +151,8 @@ def test_branches_that_a_plan_claims_wrongly_are_not_charged() -> None:
         "common rows": planned(entry("a", "age: {max: 4}") + entry("b", "age: {min: 4}")),
         "another column": planned(entry("a", "sex: f") + entry("b", "sex: m")),
         "clamped totals": planned(
-            entry("a", "sex: f", rest=clamped) + entry("b", "sex: m"), "{column: who, max_rows: 1}"
+            entry("a", "sex: f", statistic=clamped) + entry("b", "sex: m"),
+            "{column: who, max_rows: 1}",
         ),
     }
     for name, plan in plans.items():

@@ -1,4 +1,4 @@
-"""Sentences of plans: some plan needs each of them, and every fact that it names is there."""
+"""Sentences of plans: each is used by a plan, and every fact that it names is given."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ QUALITIES = (
 
 
 def planned(*, quality: str = "", **words: str) -> Plan:
-    """The plan of the spec with some words put into it."""
+    """The plan of the spec with these words filled in."""
     given = {"NEIGHBORS": "add-remove", "EPSILON": "50", "RULE": "sequential", "EACH": ""} | words
     text = SPEC.replace("MORE", "" if given["UNIT"] == "row" else PEOPLE)
     for word, value in given.items():
@@ -100,9 +100,9 @@ def plans() -> Iterator[Plan]:
             yield planned(UNIT="row", NEIGHBORS=neighbors, quality=quality)
     yield planned(UNIT=UNITS[-1], EACH=", missing: each", quality=QUALITIES[1])
     yield planned(UNIT=UNITS[-2], quality=QUALITIES[1])
-    one = planned(UNIT="row")
-    free = replace(one.bound, loss=Loss(Fraction(0)))
-    yield replace(one, bound=free)
+    by_row = planned(UNIT="row")
+    free = replace(by_row.bound, loss=Loss(Fraction(0)))
+    yield replace(by_row, bound=free)
     few = "{name: n, statistic: count, epsilon: 0.5}\n"
     small = (
         SPEC[: SPEC.index("  - ")]
@@ -115,7 +115,7 @@ def plans() -> Iterator[Plan]:
         yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
     for people in ("10", "1000000"):
         declared = f"declarations: {{population: {people}}}\n"
-        yield make_plan(parse_spec(f"{one.spec.text}{declared}", "spec", None))
+        yield make_plan(parse_spec(f"{by_row.spec.text}{declared}", "spec", None))
     local = LOCAL.read_text("utf-8")
     yield make_plan(parse_spec(local, "spec", LOCAL.parent))
     bare = (
@@ -142,12 +142,12 @@ def sentences(plan: Plan) -> Iterator[str]:
     for minimum in required_minimums(plan):
         yield missed_sentence(minimum, Fraction(1, 2), plan.spec.rows_are)
     for window in (None, 30):
-        for found in risks(plan, window):
-            yield from found.sentences
+        for finding in risks(plan, window):
+            yield from finding.sentences
 
 
-def test_every_sentence_is_stated_of_some_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No template stands unused, and none names a fact that is not given."""
+def test_every_sentence_is_stated_about_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every template is used, and every fact that it names is given."""
     used: set[str] = set()
     fill = messages.fill_sentence
 

@@ -119,7 +119,7 @@ def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     """A file that misses a minimum by just over twice its margin passes as rarely as stated."""
     monkeypatch.setattr(entropy, "source", Stream(f"missed {unit}/{quality}"))
     plan = plan_of(QUALITIES[quality], *UNITS[unit])
-    column = next(one for one in required_minimums(plan) if one.column is not None)
+    column = next(minimum for minimum in required_minimums(plan) if minimum.column)
     shares = thresholds(plan)
     noticed = replace(column, rows=ROWS).detectable
     assert noticed is not None
@@ -136,16 +136,17 @@ def test_the_margin_is_not_larger_than_necessary(monkeypatch: pytest.MonkeyPatch
     plan = plan_of(QUALITIES["laplace"])
     assert plan.quality is not None
     (part,) = plan.quality.queries
-    found = list(required_minimums(plan))
+    minimums = list(required_minimums(plan))
     stopped = 0
     for _ in range(RUNS):
         (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
         rows, *differences = part.calibrated.answer(sealed, free_permit()).value.tolist()
-        smaller = [replace(one, margin=one.margin * Fraction(4, 5)) for one in found]
-        readable = [Fraction(rows + one, 2) for one in differences]
+        smaller = [replace(minimum, margin=minimum.margin * Fraction(4, 5)) for minimum in minimums]
+        readable = [Fraction(rows + difference, 2) for difference in differences]
         columns = dict(zip(thresholds_by_name(plan), readable, strict=True))
         stopped += any(
-            one.is_missed(rows, columns.get(one.column or "", Fraction(rows))) for one in smaller
+            minimum.is_missed(rows, columns.get(minimum.column or "", Fraction(rows)))
+            for minimum in smaller
         )
 
     assert stopped > most(float(FALSE_STOP))
@@ -170,12 +171,14 @@ def test_tails_bound_the_sampled_noise(
     assert isinstance(mechanism, AdditiveMechanism)
     noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
     draws = 20_000
-    one, other = (mechanism.add_noise(noise, integer_array([0] * draws)).tolist() for _ in range(2))
+    first, second = (
+        mechanism.add_noise(noise, integer_array([0] * draws)).tolist() for _ in range(2)
+    )
     for outside in (0.2, 0.01):
         width = one_sided_width(noise, outside)
         margin = blended_margin(noise, Fraction(3, 10), noise, Fraction(1, 2), outside)
-        blend = [Fraction(3 * a + 5 * b, 10) for a, b in zip(one, other, strict=True)]
-        assert sum(a > width for a in one) <= most(outside, draws)
+        blend = [Fraction(3 * a + 5 * b, 10) for a, b in zip(first, second, strict=True)]
+        assert sum(a > width for a in first) <= most(outside, draws)
         assert sum(b > margin for b in blend) <= most(outside, draws)
         # A smaller width is not enough, and the margin is at most a tenth too wide.
         assert noise.approximate_tail(width) > outside

@@ -35,11 +35,11 @@ statistics:
 
 def findings(text: str, folder: Path | None = None) -> dict[str, Finding]:
     """The finding on each risk of a spec."""
-    return {one.risk: one for one in risks(make_plan(parse_spec(text, "spec", folder)))}
+    return {finding.risk: finding for finding in risks(make_plan(parse_spec(text, "spec", folder)))}
 
 
 def small(**words: str) -> str:
-    """A small spec with some words put into it."""
+    """A small spec with these words filled in."""
     values = {
         "UNIT": "row", "NEIGHBORS": "add-remove", "EPSILON": "1", "DELTA": "0", "POST": "",
     } | words  # fmt: skip
@@ -52,11 +52,11 @@ def small(**words: str) -> str:
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_every_finding_has_a_question_and_a_reason(path: Path) -> None:
     """Each finding of each sample spec has a question, a reason, and a key that answers it."""
-    for one in findings(path.read_text(encoding="utf-8"), path.parent).values():
-        assert one.question.endswith("?")
-        assert len(one.words) > 20
-        assert one.words.endswith(".")
-        assert one.verdict is not Verdict.OPEN or one.asks or one.risk == "delta"
+    for finding in findings(path.read_text(encoding="utf-8"), path.parent).values():
+        assert finding.question.endswith("?")
+        assert len(finding.words) > 20
+        assert finding.words.endswith(".")
+        assert finding.verdict is not Verdict.OPEN or finding.asks or finding.risk == "delta"
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
@@ -67,17 +67,17 @@ def test_declarations_close_open_questions_and_change_no_warning(path: Path) -> 
     after = findings(f"{text}\n{ANSWERED}", path.parent)
 
     assert list(before) == list(after)
-    for name, one in after.items():
+    for name, finding in after.items():
         was = before[name].verdict
-        assert one.words == before[name].words
-        if one.asks:
-            assert one.declared == "our answer to it"
-            assert one.verdict is (Verdict.MET if was is Verdict.OPEN else was)
+        assert finding.words == before[name].words
+        if finding.asks:
+            assert finding.declared == "our answer to it"
+            assert finding.verdict is (Verdict.MET if was is Verdict.OPEN else was)
         else:
-            assert one.verdict is was
+            assert finding.verdict is was
 
 
-def test_every_declaration_is_asked_for() -> None:
+def test_every_declaration_answers_a_risk() -> None:
     """The keys of `declarations` are those that risks name, and descriptions."""
     assert set(DeclarationsModel.model_fields) == set(ASKED) | DESCRIPTIVE
 
@@ -141,6 +141,6 @@ def test_the_plan_prints_every_risk(dpcli: Command) -> None:
     printed = dpcli("plan", SPECS[0], "--risks")
 
     assert printed.status == 0
-    for one in findings(SPECS[0].read_text(encoding="utf-8")).values():
-        assert f"{one.verdict.value}: {one.risk}. {one.question}" in printed.out
+    for finding in findings(SPECS[0].read_text(encoding="utf-8")).values():
+        assert f"{finding.verdict.value}: {finding.risk}. {finding.question}" in printed.out
     assert "NIST SP 800-226" in printed.out

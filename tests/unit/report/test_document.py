@@ -17,7 +17,7 @@ DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
 
 
 def numbers(name: str, count: int, keys: int = 2) -> PublishedNumbers:
-    """Some numbers whose labels and digits are hard to write."""
+    """Numbers with labels and digits that are hard to write."""
     columns = {
         **{
             f"key{at}": [HOSTILE[(n + at) % len(HOSTILE)] for n in range(count)]
@@ -35,7 +35,7 @@ def numbers(name: str, count: int, keys: int = 2) -> PublishedNumbers:
 
 
 def statistic(name: str, keys: int = 2, *, raw: bool = False) -> Facts:
-    """What is stated about a statistic, as far as its numbers need it."""
+    """The facts about a statistic that its numbers need."""
     by = [f"column {at}" for at in range(keys)]
     return {"name": name, "by": by, "raw": raw, "layout": {"chosen": False}}
 
@@ -46,7 +46,7 @@ def test_a_parsed_report_equals_the_one_that_was_written(
 ) -> None:
     """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
     monkeypatch.setattr(document, "SLICE", slice_)
-    made = Report.compose(
+    composed = Report.compose(
         {
             "statistics": [
                 statistic("a", raw=True),
@@ -63,29 +63,29 @@ def test_a_parsed_report_equals_the_one_that_was_written(
             (numbers("d", 0), numbers("d" + RAW, 0)),
         ],
     )
-    read = Report.parse(made.content)
+    read = Report.parse(composed.content)
 
-    assert read.facts == made.facts
-    for one, other in zip(read.numbers, made.numbers, strict=True):
-        assert [each.name for each in one] == [each.name for each in other]
-        assert [each.keys for each in one] == [each.keys for each in other]
-        assert all(x.frame.equals(y.frame) for x, y in zip(one, other, strict=True))
+    assert read.facts == composed.facts
+    for parsed, written in zip(read.numbers, composed.numbers, strict=True):
+        assert [numbers.name for numbers in parsed] == [numbers.name for numbers in written]
+        assert [numbers.keys for numbers in parsed] == [numbers.keys for numbers in written]
+        assert all(x.frame.equals(y.frame) for x, y in zip(parsed, written, strict=True))
 
 
-def test_each_number_has_a_line_of_its_own() -> None:
-    """A program that reads line by line finds each number whole, with all its digits."""
-    made = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
-    lines = [line.strip().rstrip(",") for line in made.content.decode().split("\n")]
-    found = [json.loads(line, parse_float=str) for line in lines if line.startswith('{"keys"')]
+def test_each_number_has_its_own_line() -> None:
+    """A program that reads line by line finds each number with all its digits."""
+    report = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    lines = [line.strip().rstrip(",") for line in report.content.decode().split("\n")]
+    parsed = [json.loads(line, parse_float=str) for line in lines if line.startswith('{"keys"')]
 
-    assert [one["keys"]["column 0"] for one in found] == [HOSTILE[n % 10] for n in range(20)]
-    assert {one["value"] for one in found} >= {"0.50", "-0.0", None}
+    assert [number["keys"]["column 0"] for number in parsed] == [HOSTILE[n % 10] for n in range(20)]
+    assert {number["value"] for number in parsed} >= {"0.50", "-0.0", None}
 
 
 def test_numbers_of_an_earlier_version_are_refused() -> None:
-    """They stood in several lines each; whatever that version made of them, it stored."""
-    made = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
-    earlier = json.dumps(json.loads(made.content), indent=2).encode()
+    """They have several lines each. The ledger has the outputs that such a version made."""
+    report = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    earlier = json.dumps(json.loads(report.content), indent=2).encode()
 
     with pytest.raises(KeyError):
         Report.parse(earlier)
@@ -93,12 +93,12 @@ def test_numbers_of_an_earlier_version_are_refused() -> None:
 
 def test_any_bytes_are_split_without_an_error() -> None:
     """The facts stay JSON without the numbers; bytes that are no report stay as they are."""
-    made = Report.compose({"statistics": [statistic("a"), statistic("b")], "end": True},
+    report = Report.compose({"statistics": [statistic("a"), statistic("b")], "end": True},
                      [(numbers("a", 20),), (numbers("b", 0),)])  # fmt: skip
-    facts = json.loads(without_numbers(made.content))
-    cut = made.content[: made.content.index(b"]")]
+    facts = json.loads(without_numbers(report.content))
+    cut = report.content[: report.content.index(b"]")]
 
-    assert [one["cells"] for one in facts["statistics"]] == [1, []]
+    assert [stated["cells"] for stated in facts["statistics"]] == [1, []]
     assert facts["end"] is True
     for odd in (b"", b"odd", cut, document.FIRST, document.FIRST * 3, document.LAST * 2):
         assert without_numbers(odd) == odd

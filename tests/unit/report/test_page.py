@@ -63,7 +63,7 @@ statistics:
 
 
 class Page(HTMLParser):
-    """The elements and the text of a page, as a browser would take them."""
+    """The elements and the text of a page, as a browser reads them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of a release whose every text is meant to break out."""
+    """The page of a release in which every text tries to break out of the markup."""
     from tests.support.reports import make_reports
 
     folder = tmp_path_factory.mktemp("hostile")
@@ -95,7 +95,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_no_text_becomes_markup(hostile: str) -> None:
-    """Labels, declarations and the spec are shown as they are, and run nothing."""
+    """Labels, declarations and the spec are shown unchanged, and no script runs."""
     page = Page(hostile)
 
     assert not {"script", "img", "iframe", "object", "link", "form"} & set(page.tags)
@@ -105,7 +105,7 @@ def test_no_text_becomes_markup(hostile: str) -> None:
 
 
 def test_a_page_loads_nothing_from_elsewhere(reports: Reports, hostile: str) -> None:
-    """Links lead to places on the page alone, and the policy forbids to load anything."""
+    """Links lead to places on the same page only, and the policy forbids loading anything."""
     for text in (reports.text(".html"), hostile):
         page = Page(text)
         named = dict(page.attributes)
@@ -126,7 +126,7 @@ def test_gray_numbers_have_enough_contrast() -> None:
     def light(color: str) -> float:
         parts = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
         linear = [
-            one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -141,7 +141,7 @@ def test_gray_numbers_have_enough_contrast() -> None:
 @pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
 @pytest.mark.parametrize("width", [360, 700, 830, 1280])
 def test_hostile_texts_do_not_break_the_page(hostile: str, width: int) -> None:
-    """Long words, other directions and many bins leave everything readable."""
+    """Everything is readable with long words, other text directions and many bins."""
     assert faults(hostile, width) == []
 
 
@@ -172,11 +172,11 @@ def test_all_formats_state_the_same(reports: Reports) -> None:
     notes = ("bounding", "composition", "selections", "post_processing", "unprotected", "limits")
     sentences = [note for key in notes for note in stated.get(key, ())]
     sentences += stated["privacy"]["meaning"] + [stated["privacy"]["promise"]]
-    sentences += [one["found"] for one in stated["hazards"]]
-    sentences += [one["question"] for one in stated["hazards"]]
+    sentences += [risk["found"] for risk in stated["hazards"]]
+    sentences += [risk["question"] for risk in stated["hazards"]]
     statistics = stated.get("statistics", ())
-    sentences += [one["left_out"] for one in statistics if one["left_out"]]
-    sentences += [one["counts"] for one in statistics]
+    sentences += [facts["left_out"] for facts in statistics if facts["left_out"]]
+    sentences += [facts["counts"] for facts in statistics]
 
     for sentence in sentences:
         assert sentence.lower() in markdown
@@ -186,12 +186,12 @@ def test_all_formats_state_the_same(reports: Reports) -> None:
 def test_every_format_has_the_same_headings(reports: Reports) -> None:
     """The page and Markdown have the same headings in the same order."""
     page = re.findall(r"<h[1-6]>(.*?)</h[1-6]>", reports.text(".html"))
-    found = [html.unescape(re.sub("<.*?>", "", one)) for one in page]
+    shown = [html.unescape(re.sub("<.*?>", "", heading)) for heading in page]
     lines = [line for line in reports.text(".md").splitlines() if re.match("#{1,6} ", line)]
     other = [html.unescape(re.sub(r"\\(.)", r"\1", line.lstrip("# "))) for line in lines]
     raw = "Before post-processing: "
 
-    assert [one for one in found if not one.startswith(raw)] == other
+    assert [heading for heading in shown if not heading.startswith(raw)] == other
 
 
 DAYS = NumericColumn("day", "date", bounds=(18262, 18627))
@@ -220,7 +220,7 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
         PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
     ]
     drawing = ElementTree.fromstring(drawn(cells, key))
-    tags = {one.tag for one in drawing.iter()}
+    tags = {element.tag for element in drawing.iter()}
 
     assert {shape, "title", "desc"} <= tags
     assert not ({"rect", "polyline"} - {shape}) & tags
@@ -231,7 +231,7 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
     ("starts", "note"), [(range(0, 100, 4), ""), (range(0, 100, 3), "; the last bin is narrower")]
 )
 def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> None:
-    """A narrow last bin holds less, and the line falls: the caption says why."""
+    """A narrow last bin has fewer rows, so the line falls; the caption states why."""
     key = Key(AGES, starts)
     cells = [
         PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
@@ -268,18 +268,18 @@ def test_thousands_are_separated_in_numbers_only(text: str, shown: str) -> None:
 
 
 def test_a_number_stays_with_its_unit() -> None:
-    """A number and the word after it are not broken apart, other words may be."""
+    """There is no line break between a number and the word after it."""
     assert prose("at most 3 visits in 2 groups") == "at most 3\xa0visits in 2\xa0groups"
 
 
 @pytest.mark.parametrize("text", ["- x", "+ x", "1. x", "2) x", "---", "===", "> x", "# x", "|x"])
 def test_no_text_starts_a_markdown_block(text: str) -> None:
-    """A paragraph that begins like a list, heading, quotation, ruler or table is none of them."""
+    """A text that begins like a list, heading, quotation, ruler or table stays a paragraph."""
     assert re.match(r"\d*\\[-+=.)>#|]", markdown_block(f"  {text}"))
 
 
 def test_keys_in_sentences_are_code_and_stay_escaped() -> None:
-    """Backticks mark code on a page; what is between them is escaped all the same."""
+    """Backticks mark code on a page; the text between them is still escaped."""
     assert prose("see `<b>` & `c") == "see <code>&lt;b&gt;</code> &amp; `c"
 
 
@@ -366,7 +366,7 @@ def test_a_report_never_replaces_a_table(dpcli: Command, tmp_path: Path) -> None
 
 
 def test_the_page_describes_a_window(dpcli: Command, tmp_path: Path) -> None:
-    """An account that bounds windows of days says what that protects, and what not."""
+    """An account that bounds windows of days states what that protects and what it does not."""
     from tests.support.cli import DATA, SPEC
 
     spec, data, book = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "book.sqlite"

@@ -1,4 +1,4 @@
-"""Published digits: what arrays and frames write is what exact rationals write, one by one."""
+"""Published digits: arrays and frames write the same digits as exact rationals."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ SIZES = (1, 10, 10**6, SAFE_INTEGER // 2, SAFE_INTEGER, 10**30)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("places", [0, 1, 2, 9, 30])
 def test_a_column_of_texts_equals_the_text_of_each_number(step: Fraction, places: int) -> None:
-    """Halves, negative, tiny and immense numbers have the digits that one of them alone has."""
+    """In a column, halves, negative, tiny and huge numbers have the same digits as alone."""
     random = Random(places)
     for size in SIZES:
         numbers = [0, 1, -1, size, -size, *(random.randint(-size, size) for _ in range(200))]
         estimates = replace(Estimates.chosen(integer_array(numbers)), step=step, places=(places,))
-        found = number_texts(estimates, estimates.value)
-        assert found.to_list() == [decimal_text(one * step, places) for one in numbers]
+        texts = number_texts(estimates, estimates.value)
+        assert texts.to_list() == [decimal_text(number * step, places) for number in numbers]
 
 
 def test_items_keep_their_own_decimals() -> None:
-    """Numbers of several items stand group by group, each item with its decimals."""
+    """Numbers of several items are written group by group, each item with its decimals."""
     chosen = Estimates.chosen(integer_array([15, 15, -15, -15]))
     estimates = replace(chosen, step=Fraction(1, 10), places=(0, 2))
 
@@ -38,8 +38,8 @@ def test_items_keep_their_own_decimals() -> None:
 
 
 def test_integers_never_overflow() -> None:
-    """What machine words cannot hold safely becomes Python integers, and small ones go back."""
+    """Numbers beyond the safe range become Python integers; small numbers become machine words."""
     for number in (SAFE_INTEGER - 1, 1 - SAFE_INTEGER, SAFE_INTEGER, -SAFE_INTEGER, 1 << 64):
-        found = integer_array(np.array([number], object))
-        assert found.tolist() == [number]
-        assert (found.dtype == np.int64) == (abs(number) < SAFE_INTEGER)
+        array = integer_array(np.array([number], object))
+        assert array.tolist() == [number]
+        assert (array.dtype == np.int64) == (abs(number) < SAFE_INTEGER)

@@ -53,26 +53,28 @@ def test_a_draft_has_the_form_of_the_register(reports: Reports) -> None:
 
 def test_a_draft_states_what_the_report_states(reports: Reports) -> None:
     """Parameters and unit are those of the JSON report."""
-    stated, made = json.loads(reports.text(".json")), record(reports)["deployment"]
-    parameters = made["privacy_loss"]["privacy_parameters"]
+    stated, draft = json.loads(reports.text(".json")), record(reports)["deployment"]
+    parameters = draft["privacy_loss"]["privacy_parameters"]
     spent = stated["privacy"]["spent"]
 
     assert parameters["epsilon"] == spent["epsilon"]
     assert parameters.get("delta", 0) == spent["delta"]
-    assert made["dp_variant"]["variant_name"] == ("Approximate DP" if spent["delta"] else "Pure DP")
+    assert draft["dp_variant"]["variant_name"] == (
+        "Approximate DP" if spent["delta"] else "Pure DP"
+    )
     person = "Person-level" if stated["privacy"]["unit"] != "row" else "Row-level (one record)"
-    assert made["privacy_loss"]["privacy_unit"] == person
-    assert made["deployment_model"]["model_name"] == (
+    assert draft["privacy_loss"]["privacy_unit"] == person
+    assert draft["deployment_model"]["model_name"] == (
         "Local" if stated.get("model") == "local" else "Central"
     )
     for statistic in stated.get("statistics", ()):
-        assert f"{statistic['name']}, " in made["implementation"]["mechanisms"]
+        assert f"{statistic['name']}, " in draft["implementation"]["mechanisms"]
     for note in stated["unprotected"]:
-        assert note in made["dp_variant"]["unprotected_quantities"]
+        assert note in draft["dp_variant"]["unprotected_quantities"]
 
 
 def test_what_only_people_know_is_marked_in_the_draft(reports: Reports) -> None:
-    """Every choice that must be checked says so where it stands."""
+    """Each choice that a person must check is marked at its place."""
     text = reports.text(".yaml")
 
     for field in ("data_curator_type", "data_product_sector", "data_source_type", "justification"):
@@ -81,22 +83,22 @@ def test_what_only_people_know_is_marked_in_the_draft(reports: Reports) -> None:
 
 
 def test_declarations_fill_the_draft(dpcli: Command, tmp_path: Path) -> None:
-    """What the spec declares stands in the record, with all its lines."""
+    """The record has all lines of what the spec declares."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
     spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + DECLARED, encoding="utf-8")
     data.write_text(DATA, encoding="utf-8")
     target = tmp_path / "record.txt"
     done = dpcli("release", spec, data, "-q", "--report", target, "--format", "registry")
     assert done.status == 0, done.err
-    made = yaml.safe_load(target.read_text(encoding="utf-8"))
+    draft = yaml.safe_load(target.read_text(encoding="utf-8"))
 
-    assert not list(CHECK.iter_errors(made))
-    basic = made["deployment"]["basic"]
+    assert not list(CHECK.iter_errors(draft))
+    basic = draft["deployment"]["basic"]
     assert basic["data_curators"][0]["data_curator_name"] == "The Town"
     assert basic["intended_use"] == "Planning.\n\n  And more planning."
     assert basic["data_product_region"] == "yes"
     # Thirty thousand people are no number of rows.
-    assert "number_of_privacy_units" not in made["deployment"]["privacy_loss"]
+    assert "number_of_privacy_units" not in draft["deployment"]["privacy_loss"]
     assert target.read_text(encoding="utf-8").count(TO_FILL) == 7
 
 
@@ -109,15 +111,15 @@ TEXTS = (
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_text_survives_a_round_trip_through_yaml(text: str) -> None:
-    """What is written is what is read."""
+    """A text that is written and read again is unchanged."""
     assert yaml.safe_load(f"key: {yaml_scalar(text, 1)}\n") == {"key": text}
 
 
 def test_the_check_against_the_registry_schema_can_fail(reports: Reports) -> None:
     """A record with another key, or another choice, is refused."""
-    one, other = record(reports), record(reports)
-    one["deployment"]["rows"] = 1
+    added, other = record(reports), record(reports)
+    added["deployment"]["rows"] = 1
     other["deployment"]["administrative"]["status"] = "Done"
 
-    assert list(CHECK.iter_errors(one))
+    assert list(CHECK.iter_errors(added))
     assert list(CHECK.iter_errors(other))

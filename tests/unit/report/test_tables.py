@@ -52,7 +52,7 @@ def wide(dpcli: Command, spec: Path, folder: Path, ending: str, data: Path = PEO
 
 @pytest.fixture
 def towns(tmp_path: Path) -> tuple[Path, Path]:
-    """A spec with private keys, and data whose keys are meant to trick a spreadsheet."""
+    """A spec with private keys, and data with keys that a spreadsheet could read as formulas."""
     spec, data = tmp_path / "towns-spec.yaml", tmp_path / "towns.csv"
     spec.write_text(PRIVATE, encoding="utf-8")
     with data.open("w", encoding="utf-8", newline="") as file:
@@ -69,11 +69,11 @@ def test_wide_tables_are_equal_in_every_reader(dpcli: Command, spec: Path, tmp_p
 
     assert tables
     for table in tables:
-        _opens_alike(table)
+        _cells_in_both_readers(table)
 
 
-def _opens_alike(table: Path) -> list[list[str]]:
-    """The cells of a table, after both readers found the same."""
+def _cells_in_both_readers(table: Path) -> list[list[str]]:
+    """The cells of a table; both readers must find the same cells."""
     with table.open(encoding="utf-8", newline="") as file:
         header, *plain = list(csv.reader(file))
     frame = pl.read_csv(table, infer_schema=False).fill_null("")
@@ -95,7 +95,7 @@ def test_keys_from_the_data_are_not_read_as_formulas(
     """Names that begin like a formula get an apostrophe, in both layouts and for all readers."""
     spec, data = towns
     (table,) = wide(dpcli, spec, tmp_path, ".csv", data)
-    keys = {line[0] for line in _opens_alike(table)}
+    keys = {line[0] for line in _cells_in_both_readers(table)}
 
     assert keys == {"'=1+1", "'+x", "-2", "'-y", "'@SUM(A1)", "''quoted", *TOWNS[6:]}
 
@@ -138,12 +138,12 @@ def test_parquet_holds_keys_as_they_are(
 
 
 def test_formats_that_were_not_requested_are_exported_later(dpcli: Command, tmp_path: Path) -> None:
-    """The ledger stores what was asked for and the facts; of these it makes everything else."""
+    """The ledger stores the requested outputs and the facts; other outputs are made from these."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
     table, book = tmp_path / "out.csv", tmp_path / "dpcli-ledger.sqlite"
-    made = dpcli("release", spec, PEOPLE, "-q", "-o", table, "--release-id", "one")
-    assert made.status == 0, made.err
+    released = dpcli("release", spec, PEOPLE, "-q", "-o", table, "--release-id", "one")
+    assert released.status == 0, released.err
     with closing(Ledger.open(book)) as ledger:
         stored = ledger.stored("one")
     assert stored is not None
@@ -169,14 +169,14 @@ def test_formats_that_were_not_requested_are_exported_later(dpcli: Command, tmp_
 def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page whose facts are missing is an error; a table has all it needs."""
+    """A page with missing facts is an error; a table needs only the numbers."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
     with monkeypatch.context() as older:
         older.setattr("dpcli.report.facts.headline", lambda _: None)
         older.setattr("dpcli.report.facts.layout_facts", lambda *_: {"chosen": False})
-        made = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
-    assert made.status == 0, made.err
+        released = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
+    assert released.status == 0, released.err
     book, page, table = (tmp_path / name for name in ("dpcli-ledger.sqlite", "r.html", "t.csv"))
     refused = dpcli("ledger", "export", "old", "--report", page, "--ledger", book)
     exported = dpcli("ledger", "export", "old", "-o", table, "--ledger", book)
@@ -185,4 +185,4 @@ def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
     assert "error[output-not-stored]" in refused.err
     assert not page.exists()
     assert exported.status == 0, exported.err
-    assert table.read_text(encoding="utf-8") == made.out
+    assert table.read_text(encoding="utf-8") == released.out
