@@ -18,6 +18,7 @@ from dpcli.charged_responses import ChargedResponses
 from dpcli.charging import (
     ChargeRequest,
     Notices,
+    WrongTypeError,
     charge,
     file_name,
     inputs_of,
@@ -162,6 +163,8 @@ def release(
     require_plan(plan)
     if plan.is_local:
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
+    if engine not in {"local", "spark"}:
+        raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
     request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period)
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)

@@ -144,6 +144,11 @@ class Ledger(Store):
         outputs = {name: zlib.decompress(content) for name, content in packed.items()}
         return StoredRelease(release_id, outputs)
 
+    def recorded_events(self, release_id: str) -> str:
+        """The events that a release was charged for, as its entry holds them."""
+        (entry,) = self.entries("release_id = ?", release_id)
+        return entry.events_json
+
     def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the account refuses the charge."""
         self.account(charge.terms.dataset).check_charge(

@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn, Self, final
 
-from dpcli.errors import BudgetError, DpcliError
+from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import require_proven
+from dpcli.ledger.chain import to_events_json
 from dpcli.ledger.charge import Charge, Render, StoredRelease
 from dpcli.ledger.ledger import Ledger
 from dpcli.privacy.confidential import Confidential
@@ -47,8 +48,9 @@ class OpenCharge:
     and an error while they are stored may show which outputs they were. Any other exception may
     reveal more of the noise.
 
-    If another process was charged for the same release id in the meantime, the answers given here
-    are neither published nor charged.
+    If another process was charged for the same release in the meantime, the answers given here are
+    neither published nor charged. An entry of this name that was charged for other answers is
+    refused.
     """
 
     def __init__(self, ledger: Ledger, charge: Charge) -> None:
@@ -103,16 +105,28 @@ class OpenCharge:
         be charged, on a second call, and if the events state losses that are not proven.
         """
         require_proven(self.__charge.events)
+        quality = None if check is None else self._part(check)
         with self.__lock:
             if not self.__is_open or self.__is_drawn:
                 raise ValueError("noise is drawn once, within an open charge of a new release")
             self.__is_owed = self.__is_drawn = True
-        if check is not None:
-            self.__check = replace(self.__charge, events=check).as_recorded
+        self.__check = quality
         self.__unanswered = _event_counts(self.__charge)
         permit = object.__new__(NoisePermit)
         permit._NoisePermit__rule = self._require_charged  # type: ignore[attr-defined]
         return permit
+
+    def _part(self, check: tuple[MechanismEvent, ...]) -> Charge:
+        """The charge for the quality check alone; ValueError unless its events are of this charge.
+
+        Otherwise, the same answers could be charged for at a smaller loss.
+        """
+        part = replace(self.__charge, events=check).as_recorded
+        remaining = list(self.__charge.events)
+        for event in part.events:
+            remaining.remove(event)
+        require_proven(part.events)
+        return part
 
     def _require_charged(
         self, event: MechanismEvent, relation: Relation, _exact: Confidential[Any]
@@ -143,9 +157,17 @@ class OpenCharge:
         """Charge for the release, and store the outputs that `render` makes from its receipt.
 
         Raises BudgetError or LedgerError. Then nothing was charged, unless the disk failed during
-        the commit itself.
+        the commit itself. It is a LedgerError if the release was charged for other answers while
+        this block was open.
         """
         self.__is_open = False
+        full = self.__charge.reserved or self.__charge.events
         stored = self.__ledger.commit(self.__charge, render)
+        if stored.receipt is None and self.__is_drawn:
+            known = {to_events_json(full)}
+            if self.__check is not None:
+                known.add(to_events_json(self.__check.events))
+            if self.__ledger.recorded_events(stored.release_id) not in known:
+                raise LedgerError.about("release-id-taken", name=stored.release_id)
         self.__is_owed = False
         return stored

@@ -520,3 +520,12 @@ def test_examples_in_docstrings_run(monkeypatch: pytest.MonkeyPatch) -> None:
     found = doctest.testmod(api)
 
     assert found.attempted >= 2 and not found.failed
+
+
+def test_an_engine_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """A word that names no engine is no local release."""
+    wanted = plan(load_spec(ROOT / "specs/minimal.yaml"))
+    for engine in ("nope", "partials"):
+        with pytest.raises(TypeError, match="expected `local` or `spark`"):
+            release(wanted, PEOPLE, ledger=tmp_path / "ledger.sqlite", engine=engine)  # type: ignore[arg-type]
+    assert not (tmp_path / "ledger.sqlite").exists()

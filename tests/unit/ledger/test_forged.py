@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpcli.errors import LedgerError
 from dpcli.ledger.balance import require_proven
 from dpcli.ledger.charge import Charge, charged_events
 from dpcli.ledger.ledger import Ledger
@@ -231,3 +232,45 @@ def test_plans_state_losses_that_are_proven(rule: str, price: str) -> None:
     require_proven(events)
     with pytest.raises(ValueError, match="charged together"):
         require_proven(replace(event, joint=None) for event in events)
+
+
+def test_an_entry_for_other_answers_does_not_pay(ledger: Ledger) -> None:
+    """Code that charges the same name for nothing while noise is drawn gets no release."""
+    with OpenCharge(ledger, CHARGE) as open_charge:
+        COUNTED.answer(SEALED, open_charge.draw_noise())
+        ledger.commit(replace(CHARGE, events=()), render)
+        with pytest.raises(LedgerError, match="`r`"):
+            open_charge.commit(render)
+
+
+def test_an_entry_for_the_same_answers_pays_for_the_release(ledger: Ledger) -> None:
+    """Of two processes that release the same at once, one is charged, and both publish that."""
+    with OpenCharge(ledger, CHARGE) as open_charge:
+        COUNTED.answer(SEALED, open_charge.draw_noise())
+        first = ledger.commit(CHARGE, render)
+        assert open_charge.commit(render).outputs == first.outputs
+    assert ledger.balance(CHARGE.terms).spent.epsilon == 1
+
+
+def test_a_quality_check_is_a_part_of_its_charge(ledger: Ledger) -> None:
+    """Events that state a smaller loss of the same answers are refused."""
+    disjoint = tuple(
+        replace(event, disjoint=("sex", place)) for place, event in enumerate(CHARGE.events)
+    )
+    for check in (disjoint, CHARGE.events * 2, charge("r", "1/1000").events):
+        with OpenCharge(ledger, CHARGE) as open_charge, pytest.raises(ValueError):  # noqa: PT011
+            open_charge.draw_noise(check)
+    assert ledger.releases("town") == []
+
+
+def test_a_part_of_a_joint_calibration_is_no_quality_check(ledger: Ledger) -> None:
+    """One of several answers that are protected jointly reveals more than its part of the loss."""
+    target = Loss(Fraction(1, 2), Fraction(1, 10**6))
+    weights = (Fraction(1, 2), Fraction(1, 2))
+    each = CalibratedMechanism.calibrate(Gaussian(), [COUNT, COUNT], RELATION, target, weights)
+    events = tuple(replace(calibrated.event, statistic="s", joint=True) for calibrated in each)
+    terms = replace(CHARGE.terms, budget=Loss(Fraction(1), Fraction(1, 10**5)))
+    with OpenCharge(ledger, replace(CHARGE, terms=terms, events=events)) as open_charge:
+        with pytest.raises(ValueError, match="charged together"):
+            open_charge.draw_noise(events[:1])
+        open_charge.draw_noise(events)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
-from dpcli.ledger.charge import Receipt
+from dpcli.ledger.charge import Charge, Receipt
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.open_charge import OpenCharge
 from tests.support.ledgers import charge, render
@@ -19,6 +21,12 @@ WHOLE, CHECK = "1/2", "1/10"
 
 BUDGET = BudgetError([Problem("account-exhausted", "the budget refuses")])
 FULL = LedgerError([Problem("ledger-unusable", "the disk is full")])
+
+
+def whole(name: str, epsilon: str) -> Charge:
+    """A charge of this epsilon, of which the quality check is a part."""
+    rest = charge(name, str(Fraction(epsilon) - Fraction(CHECK)))
+    return replace(rest, events=charge(name, CHECK).events + rest.events)
 
 
 def leave(
@@ -31,7 +39,7 @@ def leave(
             raise error
         return render(receipt)
 
-    with OpenCharge(ledger, charge(name, epsilon)) as open_charge:
+    with OpenCharge(ledger, whole(name, epsilon)) as open_charge:
         if stage != "read":
             open_charge.draw_noise(charge("check", CHECK).events)
         if stage == "stopped":
@@ -45,7 +53,10 @@ def leave(
 def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
     """The epsilon of each charge, and what its entry records."""
     return [
-        (json.loads(entry.events_json)[0]["epsilon"], entry.content())
+        (
+            str(sum(Fraction(event["epsilon"]) for event in json.loads(entry.events_json))),
+            entry.content(),
+        )
         for entry in ledger.releases("town")
     ]
 
@@ -100,7 +111,7 @@ def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
     """A failure after the commit charges nothing more, and the release can be published again."""
     with pytest.raises(ValueError, match="later"):
         leave(ledger, "r", "committed", ValueError("later"))
-    with OpenCharge(ledger, charge("r", WHOLE)) as open_charge:
+    with OpenCharge(ledger, whole("r", WHOLE)) as open_charge:
         assert open_charge.stored is not None
         assert open_charge.stored.outputs.keys() == {"table.csv"}
     assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
