@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from dpcli.errors import DpcliError, internal_error
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
-from dpcli.ledger.ledger import Ledger as OpenLedger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import (
     NAMED,

@@ -1,4 +1,4 @@
-"""The columns of a spec, and the axes of groups (`Key`) that are made of them.
+"""The columns of a spec, and the axes of groups (`Axis`) that are made of them.
 
 Every cell of a file becomes a whole number, or is missing. A numeric cell becomes a number of
 steps, a category cell the position of its label. All later arithmetic is on these integers.
@@ -186,7 +186,7 @@ def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Axis:
     """One axis of a table: the labels of a category, or the bins of a number.
 
     `starts` are the smallest values of the bins of a numeric column, in steps, increasing from its

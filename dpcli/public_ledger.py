@@ -11,8 +11,7 @@ from typing import Self, final
 from dpcli.errors import LedgerError
 from dpcli.ledger.balance import Balance, balance, recorded_cost
 from dpcli.ledger.filesystem import require_file_name, translated_os_errors
-from dpcli.ledger.ledger import Ledger as OpenLedger
-from dpcli.ledger.ledger import create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.privacy.loss import Loss
 
 FileName = str | os.PathLike[str]

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from math import floor, prod
 
-from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 
@@ -52,8 +52,8 @@ class Query:
     cell. Values of the columns in `present` must not be missing either.
     """
 
-    by: tuple[Key, ...] = ()
-    items: tuple[Key, ...] = ()
+    by: tuple[Axis, ...] = ()
+    items: tuple[Axis, ...] = ()
     where: tuple[Condition, ...] = ()
     present: tuple[Column, ...] = ()
 
@@ -63,12 +63,12 @@ class Query:
         """The least and the most that one row (or one user) can add to one cell."""
 
     @cached_property
-    def axes(self) -> tuple[Key, ...]:
+    def axes(self) -> tuple[Axis, ...]:
         """All axes, those of the groups first."""
         return self.by + self.items
 
     @cached_property
-    def grouping_axes(self) -> tuple[Key, ...]:
+    def grouping_axes(self) -> tuple[Axis, ...]:
         """The axes by which the engine groups rows to answer the query."""
         return self.axes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast
 
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
@@ -248,7 +248,7 @@ def add_noise(
     return tuple(noisy_statistics)
 
 
-def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int]:
+def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, int]:
     """Selected groups in the order of their keys: labels as declared, private labels by text."""
     places = [
         None if key.is_private else {label: place for place, label in enumerate(key.labels)}

@@ -25,7 +25,7 @@ from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import charged_events
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.planning.planner import make_plan
@@ -110,7 +110,7 @@ def _require_report(path: Path) -> Iterator[None]:
         raise UsageError.about("not-a-report", report=path) from None
 
 
-def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
+def report_faults(ledger: OpenLedger, paths: Sequence[Path]) -> Iterator[str]:
     """A sentence about each report that disagrees with the ledger.
 
     Raises UsageError if a file is not a report.
@@ -126,7 +126,7 @@ def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
             yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
-def _is_published(ledger: Ledger, entry: LedgerEntry, report: PublishedReport) -> bool:
+def _is_published(ledger: OpenLedger, entry: LedgerEntry, report: PublishedReport) -> bool:
     """Whether the entry published the report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries import Query
@@ -162,7 +162,7 @@ class ScoreQuery(Query):
     those that are left.
     """
 
-    classes: tuple[Key, ...]
+    classes: tuple[Axis, ...]
     score_function: ScoreFunction
     k: int = 1
 
@@ -171,7 +171,7 @@ class ScoreQuery(Query):
             raise ValueError("at least one candidate is chosen")
 
     @cached_property
-    def grouping_axes(self) -> tuple[Key, ...]:
+    def grouping_axes(self) -> tuple[Axis, ...]:
         """The axes of the groups, then those of the classes."""
         return self.by + self.classes
 

@@ -17,7 +17,7 @@ from dpcli.ledger.account import Account, BalanceForecast
 from dpcli.ledger.balance import RecordedCost, period_number
 from dpcli.ledger.charge import StoredRelease, resolved
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
@@ -31,7 +31,9 @@ sqlite.notice = partial(notify, "waiting")
 
 
 @contextmanager
-def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> Iterator[Ledger]:
+def open_ledger(
+    named: Path | None, spec: Path, *, must_exist: bool = False
+) -> Iterator[OpenLedger]:
     """The ledger that is charged; one that is created is announced."""
     with charged_ledger(named, spec.parent, must_exist=must_exist) as ledger:
         if ledger.created:
@@ -39,9 +41,9 @@ def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> 
         yield ledger
 
 
-def existing_ledger(named: Path | None, *, unchecked: bool = False) -> closing[Ledger]:
+def existing_ledger(named: Path | None, *, unchecked: bool = False) -> closing[OpenLedger]:
     """The named ledger, or the default one of this folder; it must exist."""
-    return closing(Ledger.open(named or Path(DEFAULT), unchecked=unchecked))
+    return closing(OpenLedger.open(named or Path(DEFAULT), unchecked=unchecked))
 
 
 def forecast_balance(

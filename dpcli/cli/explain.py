@@ -65,7 +65,7 @@ ALARMS = (0.001, 0.01, 0.05, 0.1)
 
 QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
 
-MOST_RELATED = 5
+MAX_RELATED = 5
 """The largest number of related words at the end of a page."""
 
 
@@ -127,7 +127,7 @@ def _related(page: Page, words: set[str]) -> tuple[str, ...]:
     other = words - {page.name, "dpcli"}
     related = [word for word in (*page.see, *quoted) if word in other]
     related = related or [word for word in page.name.split("-") if word in other]
-    return tuple(dict.fromkeys(related))[:MOST_RELATED]
+    return tuple(dict.fromkeys(related))[:MAX_RELATED]
 
 
 def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:

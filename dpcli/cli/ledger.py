@@ -28,7 +28,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.report_proofs import report_faults, report_proofs
 from dpcli.specification.dataset_names import dataset_name_fault
 
-MOST_UNPROVEN = 1_000_000
+MAX_UNPROVEN = 1_000_000
 """The largest number of missing entries that `--unproven` accepts."""
 
 
@@ -127,7 +127,7 @@ def verify(
 def recover(
     more: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT...]")] = None,
     source: Annotated[list[Path] | None, typer.Option("--from", metavar="REPORT")] = None,
-    unproven: Annotated[int, typer.Option(min=0, max=MOST_UNPROVEN, metavar="N")] = 0,
+    unproven: Annotated[int, typer.Option(min=0, max=MAX_UNPROVEN, metavar="N")] = 0,
     anchor_lost: Annotated[bool, typer.Option("--anchor-lost")] = False,
     as_json: options.AsJson = False,
     path: options.LedgerFile = None,

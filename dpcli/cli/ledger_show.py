@@ -22,7 +22,7 @@ from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import balance, period_number, recorded_cost
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
@@ -50,7 +50,7 @@ def datasets(incomplete: str) -> Iterator[str]:
     path = Path(os.environ.get(NAMED) or DEFAULT)
     names: list[str] = []
     if path.is_file():
-        with suppress(DpcliError), closing(Ledger.open(path, unchecked=True)) as ledger:
+        with suppress(DpcliError), closing(OpenLedger.open(path, unchecked=True)) as ledger:
             names += ledger.accounts()
     yield from (name for name in names if name.startswith(incomplete))
 
@@ -96,7 +96,9 @@ def show(
                 print(note("ledger.differs", dataset=wanted.dataset, **facts))
 
 
-def _account(ledger: Ledger, terms: AccountTerms, day: int | None, plan: Plan | None) -> JsonObject:
+def _account(
+    ledger: OpenLedger, terms: AccountTerms, day: int | None, plan: Plan | None
+) -> JsonObject:
     """The terms of an account, what it has spent, and how many more runs of a plan it allows."""
     account, more = ledger.account(terms.dataset), None
     try:
@@ -163,7 +165,7 @@ def history(
     _write("releases", releases, (*columns, *stopped))
 
 
-def _releases(ledger: Ledger, terms: AccountTerms) -> Iterator[JsonObject]:
+def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
     for entry in ledger.releases(terms.dataset):
         content = entry.content()
         charged = recorded_cost(entry.events_json, entry.period, terms.neighbors)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST = 10**15
 """The largest number of records that an option accepts."""
 
-MOST_TIMES = 100_000
+MAX_TIMES = 100_000
 """The largest number of runs that `--times` accepts."""
 
 COLORS = {"MET": "1;32", "WARNED": "1;33", "OPEN": "1;35"}
@@ -53,7 +53,7 @@ def plan(
     delta: Annotated[str | None, typer.Option(metavar="D")] = None,
     ledger: LedgerFile = None,
     period: Period = None,
-    times: Annotated[int | None, typer.Option(min=1, max=MOST_TIMES, metavar="N")] = None,
+    times: Annotated[int | None, typer.Option(min=1, max=MAX_TIMES, metavar="N")] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data."""
     tables = {"--risks": show_risks or hazards, "--compare": compare, "--diff": diff is not None}

@@ -15,7 +15,7 @@ from dpcli.cli.text_tables import (
     share_bar,
     write_table,
 )
-from dpcli.ledger.account import MOST_RUNS, BalanceForecast
+from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.notes import (
@@ -228,7 +228,7 @@ def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
         print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
     if forecast.runs is not None:
         runs = forecast.runs
-        least = "at least " if runs.most >= MOST_RUNS or not runs.exact else ""
+        least = "at least " if runs.most >= MAX_RUNS or not runs.exact else ""
         facts = {"runs": runs.asked, "needed": loss_text(runs.needed), "most": runs.most}
         print(f"times   {note('plan.times', least=least, **facts)}")
 

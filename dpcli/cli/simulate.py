@@ -28,13 +28,13 @@ from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
 
-MOST_ROWS = 10_000_000
+MAX_ROWS = 10_000_000
 """More rows would take long, and noise does not grow with their number."""
 
-MOST_RUNS = 10_000
+MAX_RUNS = 10_000
 """More runs would take long, and would not change a significant digit of the errors."""
 
-MOST_SEED = 2**53 - 1
+MAX_SEED = 2**53 - 1
 """Every JSON reader represents numbers up to this one exactly."""
 
 RUNS = 100
@@ -43,9 +43,9 @@ RUNS = 100
 
 def simulate(
     spec: SpecFile,
-    rows: Annotated[int, typer.Option("--rows", min=1, max=MOST_ROWS, metavar="N")],
-    seed: Annotated[int | None, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S")] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, max=MOST_RUNS, metavar="R")] = RUNS,
+    rows: Annotated[int, typer.Option("--rows", min=1, max=MAX_ROWS, metavar="N")],
+    seed: Annotated[int | None, typer.Option("--seed", min=0, max=MAX_SEED, metavar="S")] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=MAX_RUNS, metavar="R")] = RUNS,
     as_json: AsJson = False,
     dummy: Annotated[Path | None, typer.Option("--dummy", metavar="PATH")] = None,
     into: Annotated[Path | None, typer.Option("--into", metavar="FILE")] = None,

@@ -38,7 +38,7 @@ WAITING = 1 << 28
 SHARD = 1 << 26
 """Bytes of the file per shard: to compact a shard takes memory for its rows a second time."""
 
-MOST_SHARDS = 1 << 6
+MAX_SHARDS = 1 << 6
 
 ROW_COUNT_BITS = 40
 """Low bits of a priority, which count rows, so that no two priorities are equal."""
@@ -102,7 +102,7 @@ class UserLevelAggregation:
         """Add the next rows, which `scan` decoded."""
         rows = self._with_priorities(rows)
         if not self._shards:
-            count = min(max(self._size // SHARD, 1), MOST_SHARDS)
+            count = min(max(self._size // SHARD, 1), MAX_SHARDS)
             limits = (self._unit.max_rows, self._totals.values(), WAITING // count)
             self._shards = [UserShard(rows.clear(), *limits) for _ in range(count)]
         scatter(rows, self._shards)

@@ -21,7 +21,7 @@ from dpcli.engine.source import Dataset
 
 Amount = Literal["all", "most", "some", "none"]
 
-MOST_SHARE = (9, 10)
+MAX_SHARE = (9, 10)
 """The share from which on the amount is "most"."""
 
 
@@ -110,5 +110,5 @@ def _amount(count: int, rows: int) -> Amount:
         return "none"
     if count == rows:
         return "all"
-    numerator, denominator = MOST_SHARE
+    numerator, denominator = MAX_SHARE
     return "most" if count * denominator >= rows * numerator else "some"

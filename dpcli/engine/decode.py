@@ -17,7 +17,7 @@ Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other scr
 
 All of this is done by native expressions. The first one reads cells as they are in most files; the
 others remove blanks and read every form of a cell. Cells that they leave undecided (a tie with
-dozens of decimals) are decided by `parse_number`, text by text.
+dozens of decimals) are decided by `parse_number_cell`, text by text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import polars as pl
 from polars.selectors import starts_with
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
-from dpcli.engine.decode_numbers import BLANKS, NUMBER, exceeded_bound, parse_number, steps
+from dpcli.engine.decode_numbers import BLANKS, NUMBER, exceeded_bound, parse_number_cell, steps
 
 INVISIBLE = r"[\p{Cc}\p{Zl}\p{Zp}]"
 """Control characters and line ends, which a published key must not hold."""
@@ -104,7 +104,7 @@ class Decoder:
                 left = odd.select(pl.col(f"left_{text}").unique()).collect(engine="streaming")
                 cells = left.to_series().to_list()
                 decided = self._decided.setdefault(column, {})
-                decided |= {cell: parse_number(cell, column) for cell in cells}
+                decided |= {cell: parse_number_cell(cell, column) for cell in cells}
 
     def decode(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The decoded columns of a table in memory, under the names of their texts."""

@@ -1,7 +1,7 @@
 """Reads the texts of numbers as whole numbers of steps, exactly.
 
 `steps` and `exceeded_bound` are native expressions, which leave a text undecided where they are
-not certain. `parse_number` decides every text, one by one.
+not certain. `parse_number_cell` decides every text, one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf
 DECIMAL_DIGITS = 38
 """Digits of a decimal of polars, which rounds a text to its places, halves to even."""
 
-MOST_PLACES = 30
+MAX_PLACES = 30
 """Decimals that are read for a step that is no power of ten; further digits decide only ties."""
 
 INT128_LIMIT = 1 << 125
@@ -40,7 +40,7 @@ FLOAT_MARGIN = 1 + 1e-9
 """A float beyond a bound by this factor is beyond it, regardless of how it was rounded."""
 
 
-def parse_number(text: str, column: NumericColumn) -> int | None:
+def parse_number_cell(text: str, column: NumericColumn) -> int | None:
     """The cell as a whole number of steps within the bounds, or None if it is missing."""
     text = text.strip(BLANKS)
     if not re.fullmatch(NUMBER[1:-1], text):
@@ -64,9 +64,7 @@ def steps(text: pl.Expr, column: NumericColumn) -> pl.Expr:
         (bound + side) * column.step for bound, side in zip(column.limits, (-1, 1), strict=True)
     )
     largest = max(abs(least), abs(most), column.step)
-    possible = [
-        at for at in range(MOST_PLACES) if 4 * under * 10**at * ceil(largest) < INT128_LIMIT
-    ]
+    possible = [at for at in range(MAX_PLACES) if 4 * under * 10**at * ceil(largest) < INT128_LIMIT]
     if not possible:
         # No step is certain. A literal would be one row, so the null depends on the text.
         return pl.when(text.is_null() & text.is_not_null()).then(_wide(0))

@@ -13,7 +13,7 @@ from math import prod
 
 import polars as pl
 
-from dpcli.columns import Column, Key, NumericColumn
+from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.engine.sums import plain_sums, row_filter
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
@@ -34,8 +34,8 @@ class AggregationKind:
     `distinct` is a query that counts each value once.
     """
 
-    private: tuple[Key, ...] = ()
-    groups: tuple[Key, ...] | None = None
+    private: tuple[Axis, ...] = ()
+    groups: tuple[Axis, ...] | None = None
     totals: bool = False
     distinct: DistinctQuery | None = None
 
@@ -49,7 +49,7 @@ class SharedAggregation:
     """
 
     kind: AggregationKind
-    axes: tuple[Key, ...]
+    axes: tuple[Axis, ...]
     members: tuple[int, ...]
 
     @property
@@ -187,7 +187,7 @@ class Grouping:
         return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
 
 
-def _place(axis: Key, name: str) -> pl.Expr:
+def _place(axis: Axis, name: str) -> pl.Expr:
     """The place of a row on an axis; one past the end for a row outside it."""
     value = pl.col(name).cast(pl.Int64)
     if isinstance(axis.column, NumericColumn):

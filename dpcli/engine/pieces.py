@@ -29,7 +29,7 @@ from dpcli.numeric.exact import fixed_point_text
 
 T = TypeVar("T")
 
-MOST_PLACES = 18
+MAX_PLACES = 18
 """Decimals that fit a machine word."""
 
 PIECE = 1 << 24
@@ -243,7 +243,7 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
 
 def decimal_texts(numbers: Array, places: int) -> pl.Series:
     """Plain decimals with `places` decimals, from whole numbers of units of the last one."""
-    if numbers.dtype == object or places > MOST_PLACES:
+    if numbers.dtype == object or places > MAX_PLACES:
         return pl.Series(
             [fixed_point_text(int(number), places) for number in numbers], dtype=pl.String
         )

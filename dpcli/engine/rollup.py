@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.ridge import ridge_coefficients
 from dpcli.engine.sums import linear_combinations, plain_sums
@@ -45,7 +45,7 @@ def roll_up(
     `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
     The rows were bounded for this unit.
     """
-    places: dict[Key, Ints] = {}
+    places: dict[Axis, Ints] = {}
     cell = merged["cell"].to_numpy()
     for axis in reversed(aggregation.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
@@ -70,8 +70,8 @@ def roll_up(
 def _seal(
     query: Query,
     unit: Unit,
-    places: Mapping[Key, Ints],
-    private: Mapping[Key, pl.Series],
+    places: Mapping[Axis, Ints],
+    private: Mapping[Axis, pl.Series],
     sums: Sequence[Array],
 ) -> SealedAnswer:
     """The sealed answer to one query, from the sums of each joint cell."""
@@ -105,7 +105,7 @@ def _ends(column: pl.Series) -> tuple[int, int]:
     return cast("int", column.min() or 0), cast("int", column.max() or 0)
 
 
-def _sum_cells(axes: Sequence[Key], places: Mapping[Key, Ints], values: Array) -> Array:
+def _sum_cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], values: Array) -> Array:
     """The cells of a table with these axes, the last axis fastest: shape (cells,)."""
     cell, inside = _cells(axes, places, len(values))
     cells: Array = np.zeros(prod(len(key) for key in axes), dtype=values.dtype)
@@ -113,7 +113,7 @@ def _sum_cells(axes: Sequence[Key], places: Mapping[Key, Ints], values: Array) -
     return cells
 
 
-def _cells(axes: Sequence[Key], places: Mapping[Key, Ints], count: int) -> tuple[Ints, Bools]:
+def _cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
     """For `count` joint cells, the cell of a table with these axes, and whether it is inside."""
     cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
     for key in axes:
@@ -129,7 +129,7 @@ def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
 
 
 def _groups(
-    query: Query, places: Mapping[Key, Ints], private: Mapping[Key, pl.Series], values: Array
+    query: Query, places: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
 ) -> Groups:
     """The groups that hold rows, named by the labels of all axes, with their occupied cells."""
     inner = query.classes if isinstance(query, ScoreQuery) else query.items

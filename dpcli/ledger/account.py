@@ -15,7 +15,7 @@ from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text
 
-MOST_RUNS = 1_000_000
+MAX_RUNS = 1_000_000
 """The largest number of runs that a forecast counts."""
 
 PLD_PRECISION = 100
@@ -186,11 +186,11 @@ class RepeatedRuns:
 
     @property
     def most(self) -> int:
-        """The most runs that fit, up to `MOST_RUNS`; see `PLD_PRECISION` for `pld`."""
+        """The most runs that fit, up to `MAX_RUNS`; see `PLD_PRECISION` for `pld`."""
         steady = self._runs_to_steady_state
         if steady is not None and self.fit(steady):
-            return MOST_RUNS
-        limit = MOST_RUNS if steady is None else steady
+            return MAX_RUNS
+        limit = MAX_RUNS if steady is None else steady
         if self.terms.composition != "pld":
             return _most_that_fit(self.fit, 0, 1, 0, limit)
         # `pld` never charges more than zcdp, and rarely less than two thirds of it.

@@ -41,8 +41,8 @@ from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 
 
-def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Ledger:
-    """The ledger at `path`, created with its anchor if it does not exist; see `Ledger.created`.
+def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> OpenLedger:
+    """The ledger at `path`, created with its anchor if it does not exist; see `OpenLedger.created`.
 
     With `network`, `path` may be on a network drive. Raises LedgerError if `path` cannot hold a
     ledger, or if an anchor shows that a ledger was lost.
@@ -50,9 +50,9 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     require_file_name(path)
     with translated_os_errors(path), ExitStack() as undo:
         if path.is_file() and not is_absent(path):
-            return Ledger.open(path)
+            return OpenLedger.open(path)
         require_place(path, network=network)
-        ledger = Ledger(path)
+        ledger = OpenLedger(path)
         undo.callback(ledger.close)
         with ledger.writing():
             if not ledger.is_ledger():
@@ -70,7 +70,7 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
 
 
 @final
-class Ledger(Store):
+class OpenLedger(Store):
     """An open ledger: accounts, their balances, and the releases that they paid for.
 
     Its methods raise LedgerError if the file cannot be read or written.

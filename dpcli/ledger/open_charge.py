@@ -13,7 +13,7 @@ from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import require_proven
 from dpcli.ledger.chain import to_events_json
 from dpcli.ledger.charge import Charge, Render, StoredRelease
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
@@ -53,9 +53,9 @@ class OpenCharge:
     refused.
     """
 
-    def __init__(self, ledger: Ledger, charge: Charge) -> None:
-        if {type(ledger), type(charge)} != {Ledger, Charge}:
-            raise TypeError("a ledger and a charge have no other kinds")
+    def __init__(self, ledger: OpenLedger, charge: Charge) -> None:
+        if {type(ledger), type(charge)} != {OpenLedger, Charge}:
+            raise TypeError("a ledger and a charge cannot be subclassed")
         # Private, so that no other code changes the charge after answers were given.
         self.__ledger, self.__charge = ledger, charge.as_recorded
         self.__stored = ledger.stored(charge.release_id, self.__charge)
@@ -73,7 +73,7 @@ class OpenCharge:
         return self.__stored
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> OpenLedger:
         """The ledger that charges."""
         return self.__ledger
 

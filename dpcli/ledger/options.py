@@ -10,7 +10,7 @@ from pathlib import Path
 from dpcli.errors import LedgerError, UsageError
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.filesystem import is_absent
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.noise.entropy import random_bytes
 from dpcli.specification.model import Spec
 
@@ -36,7 +36,7 @@ def ledger_of(named: Path | None, folder: Path) -> Path:
 
 def charged_ledger(
     named: Path | None, folder: Path, *, must_exist: bool = False
-) -> closing[Ledger]:
+) -> closing[OpenLedger]:
     """The named ledger, which must exist, or the one in the folder of the spec.
 
     The latter is created if it is absent. Raises LedgerError if it is absent and `must_exist`.
@@ -44,7 +44,7 @@ def charged_ledger(
     path = ledger_of(named, folder)
     if named is None and must_exist and is_absent(path):
         raise LedgerError.about("ledger-must-exist", path=path)
-    return closing(create_ledger(path) if named is None else Ledger.open(path))
+    return closing(create_ledger(path) if named is None else OpenLedger.open(path))
 
 
 def checked_day(period: str | None) -> str | None:

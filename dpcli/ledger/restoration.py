@@ -31,7 +31,7 @@ from dpcli.ledger.filesystem import (
     require_place,
     translated_os_errors,
 )
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.terms import AccountTerms, Payload
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
@@ -107,7 +107,7 @@ def recover(
             raise missing_error(path)
         if is_new:
             require_place(path)
-        opened = Ledger(path) if is_new else Ledger.open(path, unchecked=True)
+        opened = OpenLedger(path) if is_new else OpenLedger.open(path, unchecked=True)
         ledger = stack.enter_context(closing(opened))
         with ledger.writing():
             read_seals = _initialize if is_new else _check_and_read_anchor
@@ -121,7 +121,7 @@ def recover(
     return replace(recovered, anchored=recorded is not None, created=is_new)
 
 
-def _initialize(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
+def _initialize(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
     """Create a new ledger; return the seals that the lost one's anchor records, if there is one."""
     usual = default_anchor(ledger.path)
     anchor = resolve_pointer(usual)
@@ -140,7 +140,7 @@ def _initialize(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
     return recorded if identity else None
 
 
-def _check_and_read_anchor(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
+def _check_and_read_anchor(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
     """Check that a ledger is intact except for its end; return the seals of its anchor, if any."""
     ledger.check(incomplete=True)
     if ledger.anchor.exists():
@@ -151,7 +151,7 @@ def _check_and_read_anchor(ledger: Ledger, *, anchor_lost: bool) -> dict[int, st
 
 
 def _append_missing(
-    ledger: Ledger,
+    ledger: OpenLedger,
     recorded: Mapping[int, str],
     proofs: Sequence[Proof],
     created: str,
@@ -251,7 +251,7 @@ def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Pro
     return openings
 
 
-def _require_history(ledger: Ledger, proof: Proof) -> None:
+def _require_history(ledger: OpenLedger, proof: Proof) -> None:
     """Raise LedgerError unless the account has the history that the report of a release states."""
     is_first = not ledger.releases(proof.terms.dataset)
     if proof.first is not None and proof.first != is_first:

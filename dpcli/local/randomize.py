@@ -22,7 +22,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Receipt, StoredRelease
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.noise.bernoulli import uniforms
@@ -40,7 +40,7 @@ CELLS = 1 << 22
 BUCKET = 1 << 25
 """Bytes of the data file per bucket: about as many are in memory at a time."""
 
-MOST_BUCKETS = 200
+MAX_BUCKETS = 200
 """Files that are open at a time; for larger data, buckets grow instead."""
 
 
@@ -98,7 +98,7 @@ def randomize_records(
             raise
 
 
-def _unname_uncharged(outbox: Outbox, ledger: Ledger, release_id: str) -> None:
+def _unname_uncharged(outbox: Outbox, ledger: OpenLedger, release_id: str) -> None:
     """Remove the name of responses that were certainly not charged for."""
     try:
         charged = ledger.stored(release_id) is not None
@@ -213,7 +213,7 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
     with ExitStack() as stack:
         buckets = [
             stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
-            for _ in range(min(size // BUCKET + 1, MOST_BUCKETS))
+            for _ in range(min(size // BUCKET + 1, MAX_BUCKETS))
         ]
         lengths: list[list[int]] = [[] for _ in buckets]
         for frame in frames:

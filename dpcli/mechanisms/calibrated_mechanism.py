@@ -64,7 +64,7 @@ class CalibratedMechanism:
         raise TypeError("only `calibrate` calibrates a mechanism")
 
     def __init_subclass__(cls) -> None:
-        raise TypeError("a calibrated mechanism has no other kinds")
+        raise TypeError("a calibrated mechanism cannot be subclassed")
 
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("a calibrated mechanism is not copied or stored")
@@ -100,9 +100,9 @@ class CalibratedMechanism:
         if type(mechanism) not in map(type, MECHANISMS):
             raise TypeError("only a registered mechanism is calibrated")
         if type(target) is not Loss:
-            raise TypeError("a target has no other kinds")
+            raise TypeError("a target cannot be subclassed")
         if not {type(relation), type(relation.unit)} <= {Relation, RowUnit, PersonUnit}:
-            raise TypeError("a relation and its unit have no other kinds")
+            raise TypeError("a relation and its unit cannot be subclassed")
         # Sequences are read once: another kind could change between two readings.
         queries, weights = tuple(queries), tuple(weights)
         require_exact(*weights, delta)
@@ -184,7 +184,7 @@ class CalibratedMechanism:
         if not exact.is_sealed_for(self.query, self.relation.unit):
             raise ValueError("the answer is to another query, or for another unit")
         if type(permit) is not NoisePermit:
-            raise TypeError("a permit has no other kinds")
+            raise TypeError("a permit cannot be subclassed")
         permit.use(self.event, self.relation, exact)
 
 

@@ -10,7 +10,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
-from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
@@ -31,7 +31,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
 """Every kind of query."""
 
 PARTS: Final[frozenset[type]] = frozenset(
-    {Frequency, Rank, Accuracy, Revenue, Condition, Factor, Key}
+    {Frequency, Rank, Accuracy, Revenue, Condition, Factor, Axis}
     | {NumericColumn, PrivatePartitionColumn, IdColumn}
 )
 """Every kind of object that a query is made of."""
@@ -49,7 +49,7 @@ def require_plain(query: Query) -> None:
     read the counts.
     """
     if type(query) not in QUERIES:
-        raise TypeError("a query has no other kinds")
+        raise TypeError("a query cannot be subclassed")
     waiting: list[object] = [query]
     while waiting:
         value = waiting.pop()

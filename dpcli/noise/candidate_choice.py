@@ -26,7 +26,7 @@ from dpcli.noise.entropy import random_bits, random_bytes, uniform_below
 from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np
 from dpcli.privacy.dominating_pairs import BoundedRangePair
 
-MOST_GAP = 1 << 500
+MAX_GAP = 1 << 500
 """Gaps of the array path are below it: divided by any scale in `SCALES`, they fit a float."""
 
 SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
@@ -141,7 +141,7 @@ def _is_small(gaps: Array, scale: Fraction) -> bool:
     if not gaps.shape[1] or (gaps.min(axis=1) != 0).any():
         raise ValueError("the best candidate has a gap of zero")
     few = gaps.size < VECTORIZE_FROM
-    return few or largest_magnitude(gaps) >= MOST_GAP or not SCALES[0] <= scale <= SCALES[1]
+    return few or largest_magnitude(gaps) >= MAX_GAP or not SCALES[0] <= scale <= SCALES[1]
 
 
 def _flip(gap: int, scale: Fraction) -> bool:

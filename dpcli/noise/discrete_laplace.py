@@ -27,7 +27,7 @@ WIDEST = Fraction(1 << 50)
 DIGITS_COVER = 28
 """Scales that the binary digits cover: the tail beyond has probability exp(-28) < 2^-40."""
 
-MOST_TAIL_EVENTS = 32
+MAX_TAIL_EVENTS = 32
 """Tail events in a row that fit 64 bits; one more has a probability below 2^-1280."""
 
 
@@ -158,7 +158,7 @@ def _geometric_block(scale: Fraction, count: int) -> Ints:
     rounds = 0
     while tails.size:
         rounds += 1
-        if rounds > MOST_TAIL_EVENTS:
+        if rounds > MAX_TAIL_EVENTS:
             raise OverflowError("a sample does not fit 64 bits")
         # The digits are independent of the event, and become those of the remainder.
         words[tails] += 1 << len(thresholds)

@@ -8,7 +8,7 @@ from math import ceil, log10
 
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np, widened
 
-MOST_PLACES = 400
+MAX_PLACES = 400
 """Most decimals of a number that is written as a decimal."""
 
 TINY = re.compile(r"(-?)0\.(0{4,})([1-9])(\d*)")
@@ -35,11 +35,11 @@ def decimal_places(step: Fraction) -> int:
         return 0
     for prime in (2, 5):
         exponent = 0
-        while remaining % prime == 0 and exponent <= MOST_PLACES:
+        while remaining % prime == 0 and exponent <= MAX_PLACES:
             remaining //= prime
             exponent += 1
         places = max(places, exponent)
-    if remaining != 1 or places > MOST_PLACES:
+    if remaining != 1 or places > MAX_PLACES:
         raise ValueError("not a finite decimal")
     return places
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
@@ -118,7 +118,7 @@ def reader_warnings(plan: Plan) -> list[str]:
 
 def binning_notes(plan: Plan) -> list[str]:
     """The bins of numeric columns: how many, the first and the last."""
-    names_by_key: dict[Key, list[str]] = {}
+    names_by_key: dict[Axis, list[str]] = {}
     for planned in plan.statistics:
         for key in planned.entry.request.binned_axes:
             names_by_key.setdefault(key, []).append(planned.name)

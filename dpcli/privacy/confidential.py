@@ -67,7 +67,7 @@ class Confidential(Generic[T]):
         object.__setattr__(self, "_Confidential__origin", self)
 
     def __init_subclass__(cls) -> None:
-        raise TypeError("a confidential value has no other kinds")
+        raise TypeError("a confidential value cannot be subclassed")
 
     def is_sealed_for(self, purpose: object, unit: Unit | None = None) -> bool:
         """Whether it was sealed for this very object: query and unit, or randomizer.

@@ -12,7 +12,7 @@ from dpcli.numeric.arrays import Floats, np
 LARGEST_SUMMED = 1000.0
 """Greatest sigma for which tails are sums; for a larger one they are integrals."""
 
-MOST_DEVIATIONS = 10.0
+MAX_DEVIATIONS = 10.0
 """Standard deviations of the loss beyond which delta is below 1e-22."""
 
 
@@ -108,7 +108,7 @@ class GaussianPair(DominatingPair):
     @property
     def reach(self) -> float:
         """The greatest loss that matters; there is no greatest loss."""
-        return self.strength**2 / 2 + MOST_DEVIATIONS * self.strength
+        return self.strength**2 / 2 + MAX_DEVIATIONS * self.strength
 
     def _deltas(self, epsilons: Floats) -> Floats:
         """P[Y > e s^2/v - v/2] - exp(e) P[Y > e s^2/v + v/2] (Canonne, Kamath and Steinke 2020)."""

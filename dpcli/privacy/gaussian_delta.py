@@ -23,7 +23,7 @@ from dpcli.numeric.interval_arithmetic import (
 LARGEST_SUMMED = 64**2
 """Greatest variance for which tails are sums; for a larger one, integrals enclose them."""
 
-MOST_BITS = 4096
+MAX_BITS = 4096
 """Most bits of a sum: probabilities below 2^-4000 are only bounded."""
 
 LARGEST_EPSILON = 1 << 13
@@ -129,7 +129,7 @@ def _narrow_tails(
     step rounded down, and once with every step rounded up.
     """
     depth = max(first, 0) ** 2 / (2 * variance) + epsilon
-    scale = min(MOST_BITS, 128 + ceil(depth * 3 / 2))
+    scale = min(MAX_BITS, 128 + ceil(depth * 3 / 2))
     one = 1 << scale
 
     def weights(up: int) -> list[int]:

@@ -26,7 +26,7 @@ class NoisePermit:
         raise TypeError("only an open charge of a ledger and synthetic rows issue a permit")
 
     def __init_subclass__(cls) -> None:
-        raise TypeError("a permit has no other kinds")
+        raise TypeError("a permit cannot be subclassed")
 
     def __reduce_ex__(self, _protocol: object) -> NoReturn:
         raise TypeError("a permit is not copied")

@@ -17,7 +17,7 @@ from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_u
 from dpcli.numeric.interval_arithmetic import log as certified_log
 from dpcli.numeric.search import search_greatest
 
-MOST_EXACT_TERMS = 256
+MAX_EXACT_TERMS = 256
 """Number of terms up to which a sum is exact."""
 
 DELTA_BITS = 48
@@ -107,7 +107,7 @@ def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
     Exact for few terms. More terms are each rounded up to a grid of 2^-160 of the largest.
     """
     terms = [(value, times) for value, times in values if value]
-    if len(terms) <= MOST_EXACT_TERMS:
+    if len(terms) <= MAX_EXACT_TERMS:
         return sum((value * times for value, times in terms), start=Fraction(0))
     largest = max(
         value.numerator.bit_length() - value.denominator.bit_length() for value, _ in terms

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.report.published_numbers import PublishedCell
 
@@ -131,7 +131,7 @@ class Chart:
     dotted: bool
 
 
-def chart_over_bins(cells: Sequence[PublishedCell], key: Key, scale: Scale, percent: str) -> Chart:
+def chart_over_bins(cells: Sequence[PublishedCell], key: Axis, scale: Scale, percent: str) -> Chart:
     """A chart of the bins of a column: bars, or a line for dates and for many bins."""
     column = key.column
     assert isinstance(column, NumericColumn)
@@ -153,7 +153,7 @@ def chart_over_bins(cells: Sequence[PublishedCell], key: Key, scale: Scale, perc
     )
 
 
-def _middles(key: Key, column: NumericColumn, *, as_line: bool) -> list[float]:
+def _middles(key: Axis, column: NumericColumn, *, as_line: bool) -> list[float]:
     """Positions of the numbers: the middles of bins, which are drawn equally wide as bars."""
     if not as_line:
         return [(place + 0.5) / len(key) for place in range(len(key))]
@@ -171,7 +171,7 @@ def _runs(
             yield tuple(scale.mark(cell, at) for cell, at in run)
 
 
-def _widths_note(key: Key, column: NumericColumn) -> str:
+def _widths_note(key: Axis, column: NumericColumn) -> str:
     """A note for a line whose bins are not equally wide; else empty."""
     *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
     if len({*widths}) > 1:
@@ -179,7 +179,7 @@ def _widths_note(key: Key, column: NumericColumn) -> str:
     return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
-def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[tuple[float, str, str]]:
+def _names(column: NumericColumn, key: Axis, *, as_line: bool) -> Iterator[tuple[float, str, str]]:
     """The names below the axis: of bins, or of the edges between them.
 
     Short names of closed ranges are placed below the middle of their bars. Otherwise the edges

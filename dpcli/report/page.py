@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.columns import EPOCH, Key, NumericColumn
+from dpcli.columns import EPOCH, Axis, NumericColumn
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
@@ -106,7 +106,7 @@ class StatisticView:
         return any((numbers.frame[part] != "").any() for numbers in self._numbers)
 
     @property
-    def _axis(self) -> Key | None:
+    def _axis(self) -> Axis | None:
         axis = self._layout["axis"]
         if axis is None:
             return None
@@ -119,7 +119,7 @@ class StatisticView:
 
         starts = tuple(map(in_steps, axis["starts"]))
         bounds = (starts[0], in_steps(axis["end"]))
-        return Key(NumericColumn(axis["column"], kind, step, bounds), starts)
+        return Axis(NumericColumn(axis["column"], kind, step, bounds), starts)
 
     @cached_property
     def tables(self) -> list[NumbersTable]:

@@ -44,7 +44,7 @@ PUBLISHED = {
 SHARES = frozenset({"within", "best", "held", "suppressed"})
 """Facts that tables show as percentages."""
 
-MOST_BYTES = 1 << 24
+MAX_BYTES = 1 << 24
 """The report of a thousand statistics is far smaller; a larger file cannot be read."""
 
 LARGEST = 10**15
@@ -261,7 +261,7 @@ def _findings(path: Path) -> tuple[str, dict[str, int | None], dict[tuple[str, s
     Raises OSError, or one of MALFORMED, if the file is not the report of a simulation.
     """
     with path.open("rb") as file:
-        report = json.loads(file.read(MOST_BYTES), parse_float=_decimal, parse_int=_decimal)
+        report = json.loads(file.read(MAX_BYTES), parse_float=_decimal, parse_int=_decimal)
     if report["simulation"] is not True:
         raise ValueError("no simulation")
     rows = {key: _count(report["dummy"][key]) for key in ("rows", *PEOPLE, "seed")}

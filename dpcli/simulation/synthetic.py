@@ -101,7 +101,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     """
 
     def __init_subclass__(cls) -> None:
-        raise TypeError("synthetic rows have no other kinds")
+        raise TypeError("synthetic rows cannot be subclassed")
 
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
         if type(spec) is not Spec or {type(column) for column in spec.columns} - GENERATED_COLUMNS:

@@ -8,7 +8,7 @@ from functools import partial
 from math import ceil, floor
 from typing import Any
 
-from dpcli.columns import FORMULA_STARTS, Key, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import FORMULA_STARTS, Axis, NumericColumn, PrivatePartitionColumn
 from dpcli.numeric.exact import readable_text
 from dpcli.queries import Condition
 from dpcli.reference import variant_code
@@ -48,12 +48,12 @@ ESTIMATE_COLUMNS = (
 Ranges = tuple[tuple[int, int], ...]
 
 
-def read_keys(section: Section[Any], field: str, context: SpecContext) -> tuple[Key, ...]:
+def read_keys(section: Section[Any], field: str, context: SpecContext) -> tuple[Axis, ...]:
     """Reads the keys of a list such as `by`."""
     section.require(field)
     seen: set[str] = set()
 
-    def read(item: Node) -> Key:
+    def read(item: Node) -> Axis:
         scalar = node_at(item, "column")
         assert isinstance(scalar, ScalarNode)
         if scalar.text in seen:
@@ -74,7 +74,7 @@ def read_axis(
     bins: Node | None,
     scalar: ScalarNode,
     missing_code: str,
-) -> Key:
+) -> Axis:
     """One axis: the labels of a category, or the bins of a number.
 
     `missing_code` is the problem of a numeric column without bins.
@@ -85,10 +85,10 @@ def read_axis(
     if isinstance(column, NumericColumn):
         if bins is None:
             raise scalar.span.report(missing_code, **facts)
-        return Key(column, _read_bin_starts(column, bins))
+        return Axis(column, _read_bin_starts(column, bins))
     if bins is not None:
         raise bins.span.report("bins-not-taken", **facts)
-    return Key(column)
+    return Axis(column)
 
 
 def _read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import read_number
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.specification.validation import Section
-from dpcli.statistics.postprocessing import STEPS, Step, SuppressWide
+from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
 from dpcli.statistics.statistic import Statistic
 
 AUTO = "auto"
@@ -194,7 +194,9 @@ class WithholdModel(SectionModel):
     wider_than: Annotated[Fraction, ExactNumber("not-in-range.width", above=0)]
 
 
-def read_steps(section: Section[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...]:
+def read_steps(
+    section: Section[Any], statistic: Statistic, unit: Unit | None
+) -> tuple[PostProcessingStep, ...]:
     """Reads the steps of `post` and `withhold`."""
     if section.has("withhold") and statistic.chooses:
         raise section.report_key("field-not-taken.withhold", "withhold")
@@ -212,7 +214,7 @@ def read_steps(section: Section[Any], statistic: Statistic, unit: Unit | None) -
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
-def _read_step(node: Node, statistic: Statistic) -> Step:
+def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
     pairs = list(node.pairs.values()) if isinstance(node, MappingNode) else [(node, None)]
     word, value = pairs[0] if len(pairs) == 1 else (None, None)
     if not isinstance(word, ScalarNode):
@@ -248,7 +250,7 @@ def _read_step(node: Node, statistic: Statistic) -> Step:
 
 
 def read_raw(
-    section: Section[Any], statistic: Statistic, steps: Callable[[], Sequence[Step]]
+    section: Section[Any], statistic: Statistic, steps: Callable[[], Sequence[PostProcessingStep]]
 ) -> bool:
     """Whether the noisy answers before post-processing are published too.
 

@@ -19,7 +19,7 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.statistics.postprocessing import Step
+from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.statistic import Request, Statistic
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Entry:
     calibration: str = "exact"
     selected_by: str | None = None
     alternative_bounding: Request | None = None
-    post: tuple[Step, ...] = ()
+    post: tuple[PostProcessingStep, ...] = ()
     raw: bool = False
 
     @property

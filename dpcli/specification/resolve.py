@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Condition, LinearQuery, RidgeQuery
 from dpcli.scores import Points
@@ -45,7 +45,7 @@ class RequestReader:
         section: Section[Any],
         statistic: Statistic,
         context: SpecContext,
-        by: Callable[[], tuple[Key, ...]],
+        by: Callable[[], tuple[Axis, ...]],
     ) -> None:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
         self._fields: dict[str, Callable[[], Any]] = {}
@@ -105,7 +105,7 @@ class RequestReader:
             facts = {"key": key, "count": count, "least": least, "most": MAX_COLUMNS_TOGETHER}
             raise self._section.report_key("columns-count", key, **facts)
 
-    def _axes(self, key: str) -> tuple[Key, ...]:
+    def _axes(self, key: str) -> tuple[Axis, ...]:
         axes = read_keys(self._section, key, self._context)
         self._require_few(key, len(axes), 1)
         grouped = [key_of_by.column.name for key_of_by in self._by()]
@@ -116,7 +116,7 @@ class RequestReader:
                 raise self._section.report_key(code, key, column=name, key=key)
         return axes
 
-    def _bins(self, column: ValuedColumn) -> Key:
+    def _bins(self, column: ValuedColumn) -> Axis:
         section, scalar = self._section, self._section.node.scalar("column")
         assert scalar is not None
         axis = read_axis(column, section.node.get("bins"), scalar, "missing-bins.histogram")

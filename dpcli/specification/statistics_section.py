@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Annotated, Any
 
 from dpcli import statistics
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.messages import quote, truncated
 from dpcli.reference import synonyms
 from dpcli.spec_fields import KeyForm
@@ -182,7 +182,7 @@ def _require_new_name(section: Section[Any], context: SpecContext) -> None:
         raise span.report("duplicate-name", statistic=name, line=first.line)
 
 
-def _selects_partitions(section: Section[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
+def _selects_partitions(section: Section[Any], by: Callable[[], tuple[Axis, ...]]) -> bool:
     section.require("keys")
     if getattr(section.values, "keys", None) is None:
         return False
@@ -266,7 +266,7 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tupl
     A missing selection is reported only if `all_valid`: otherwise it may be in an entry that was
     left out.
     """
-    selectors: dict[tuple[Key, ...], Entry] = {}
+    selectors: dict[tuple[Axis, ...], Entry] = {}
     for entry, node in placed:
         first = selectors.setdefault(entry.request.by, entry) if entry.selects_partitions else entry
         if first is not entry:

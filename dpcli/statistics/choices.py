@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.columns import CategoryColumn, Key
+from dpcli.columns import Axis, CategoryColumn
 from dpcli.numeric.arrays import np
 from dpcli.privacy.neighboring import Relation
 from dpcli.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
@@ -84,11 +84,11 @@ class Choose(Statistic):
         """The scores of the candidates."""
         column = numeric(request)
         key, places = classes_from_each(column, request.candidates)
-        classes: tuple[Key, ...] = (key,)
+        classes: tuple[Axis, ...] = (key,)
         score: ScoreFunction = Revenue(places, request.candidates)
         step = column.step
         if request.label is not None:
-            classes, score = (key, Key(request.label)), Accuracy(places)
+            classes, score = (key, Axis(request.label)), Accuracy(places)
             step = Fraction(1)
         query = ScoreQuery(
             by=request.by, where=request.where, classes=classes, score_function=score
@@ -146,7 +146,7 @@ class TopK(Statistic):
         query = ScoreQuery(
             by=request.by,
             where=request.where,
-            classes=(Key(column),),
+            classes=(Axis(column),),
             score_function=Frequency(range(len(column.labels))),
             k=request.k,
         )

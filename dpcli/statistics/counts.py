@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.numeric.arrays import Floats, add_exact, clip_exact, divide_exact, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
@@ -150,7 +150,7 @@ class Histogram(Statistic):
         return histogram_axis(request).column.name
 
 
-def histogram_axis(request: Request) -> Key:
+def histogram_axis(request: Request) -> Axis:
     """The axis along which a histogram counts, which the spec has checked.
 
     Raises TypeError if there is none.

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.neighboring import Relation
@@ -25,7 +25,7 @@ from dpcli.statistics.statistic import NUMERIC_STEPS, NoisyAnswer, Request, Stat
 Rationals = Array
 """Arrays of `Fraction`, dtype object."""
 
-Axes = tuple[Key, ...]
+Axes = tuple[Axis, ...]
 
 NEAR_ZERO = Fraction(1, 1 << 100)
 """The variance that stands for zero, because its inverse is needed."""

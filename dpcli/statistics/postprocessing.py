@@ -24,7 +24,7 @@ Reconcile = Callable[[Estimates], Estimates]
 
 
 @dataclass(frozen=True)
-class Step(ABC):
+class PostProcessingStep(ABC):
     """One step of `post`. The spec gives `parameters` numbers for it.
 
     `description` is a format string with a place for each parameter.
@@ -48,7 +48,7 @@ class Step(ABC):
 
 
 @dataclass(frozen=True)
-class Clamp(Step):
+class Clamp(PostProcessingStep):
     """Clamps numbers and their intervals to a range that the exact numbers cannot leave.
 
     `post: [{clamp: [0, 100]}]`. Numbers near the ends become biased inwards.
@@ -94,7 +94,7 @@ class Nonnegative(Clamp):
 
 
 @dataclass(frozen=True)
-class Integer(Step):
+class Integer(PostProcessingStep):
     """Rounds to whole numbers, halves away from zero; ends of intervals are rounded outwards.
 
     `post: [integer]`.
@@ -115,7 +115,7 @@ class Integer(Step):
 
 
 @dataclass(frozen=True)
-class SuppressBelow(Step):
+class SuppressBelow(PostProcessingStep):
     """Leaves out noisy numbers below a threshold.
 
     `post: [{suppress_below: 10}]`. The exact numbers play no part. Near the threshold, the
@@ -133,7 +133,7 @@ class SuppressBelow(Step):
 
 
 @dataclass(frozen=True)
-class SuppressWide(Step):
+class SuppressWide(PostProcessingStep):
     """Leaves out numbers with a wide interval in proportion to the value; always the last step.
 
     `withhold: {wider_than: 0.5}` leaves out numbers whose interval has a half-width of more
@@ -150,7 +150,7 @@ class SuppressWide(Step):
 
 
 @dataclass(frozen=True)
-class Consistent(Step):
+class Consistent(PostProcessingStep):
     """Makes the numbers of one entry agree: totals of `marginals`, the order of `quantile`s.
 
     `post: [consistent]`. `dpcli explain marginals` and `dpcli explain quantile` describe it.
@@ -164,11 +164,19 @@ class Consistent(Step):
         return reconcile(estimates)
 
 
-STEPS: tuple[type[Step], ...] = (Nonnegative, Integer, Clamp, SuppressBelow, Consistent)
+STEPS: tuple[type[PostProcessingStep], ...] = (
+    Nonnegative,
+    Integer,
+    Clamp,
+    SuppressBelow,
+    Consistent,
+)
 """Every step that a spec may name."""
 
 
-def apply_steps(steps: Sequence[Step], estimates: Estimates, reconcile: Reconcile) -> Estimates:
+def apply_steps(
+    steps: Sequence[PostProcessingStep], estimates: Estimates, reconcile: Reconcile
+) -> Estimates:
     """The numbers after all steps, applied in their order."""
     for step in steps:
         estimates = step.apply(estimates, reconcile)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import ClassVar
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.numeric.arrays import integer_array, multiply_exact, np
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
@@ -24,37 +24,37 @@ CACHED = 4
 
 
 @lru_cache(maxsize=CACHED)
-def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
     """The axis of classes at, between, below and above the points.
 
     Also returns the index of the class of each point.
     """
     if points == range(column.lower, column.upper + 1):
-        return Key(column, points), range(len(points))
+        return Axis(column, points), range(len(points))
     if not isinstance(points, range) or points.step == 1 or points[0] != column.lower:
         starts = {column.lower} | {end for point in points for end in (point, point + 1)}
         return _cut(column, sorted(starts - {column.upper + 1}), points)
     # Regular candidates, possibly a million: a class at each, one after each.
     ends = tuple(chain.from_iterable((point, point + 1) for point in points))
     last = len(ends) - 1 if points[-1] == column.upper else len(ends)
-    return Key(column, ends[:last]), range(0, 2 * len(points), 2)
+    return Axis(column, ends[:last]), range(0, 2 * len(points), 2)
 
 
 @lru_cache(maxsize=CACHED)
-def classes_from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+def classes_from_each(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
     """The axis of classes from each point up to the next.
 
     Also returns the index of the class that begins at each point.
     """
     if isinstance(points, range) and points[0] == column.lower:
-        return Key(column, tuple(points)), range(len(points))
+        return Axis(column, tuple(points)), range(len(points))
     return _cut(column, sorted({column.lower, *points}), points)
 
 
-def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Key, Points]:
+def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Axis, Points]:
     """The axis of classes that begin at `starts`, and the index of the class of each point."""
     indices = {start: index for index, start in enumerate(starts)}
-    return Key(column, tuple(starts)), tuple(indices[point] for point in points)
+    return Axis(column, tuple(starts)), tuple(indices[point] for point in points)
 
 
 def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
@@ -199,7 +199,7 @@ class Minimum(Median):
 
     name = "min"
     quantile = TAIL
-    warning = "not the least value, but the one below which 1 % of rows lie"
+    warning = "not the least value, but the one below which 1% of rows lie"
 
 
 class Maximum(Median):
@@ -221,4 +221,4 @@ class Maximum(Median):
 
     name = "max"
     quantile = 1 - TAIL
-    warning = "not the greatest value, but the one above which 1 % of rows lie"
+    warning = "not the greatest value, but the one above which 1% of rows lie"

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.neighboring import Relation
@@ -42,12 +42,12 @@ class Request:
 
     name: str
     column: Column | None = None
-    bins: Key | None = None
-    by: tuple[Key, ...] = ()
+    bins: Axis | None = None
+    by: tuple[Axis, ...] = ()
     where: tuple[Condition, ...] = ()
     user_clamp: tuple[int, int] | None = None
     columns: tuple[NumericColumn, ...] = ()
-    margins: tuple[Key, ...] = ()
+    margins: tuple[Axis, ...] = ()
     ways: int = 1
     quantiles: tuple[Fraction, ...] = ()
     candidates: Points = ()
@@ -65,7 +65,7 @@ class Request:
         return dict(self.options)[name]
 
     @property
-    def binned_axes(self) -> tuple[Key, ...]:
+    def binned_axes(self) -> tuple[Axis, ...]:
         """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
         histogram = (self.bins,) if self.bins else ()
         axes = (*self.by, *histogram, *self.margins)

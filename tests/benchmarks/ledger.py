@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.ledger.charge import Charge, Receipt, charge_for
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import NoisyRelease, aggregate_data
 from dpcli.report.facts import release_report
@@ -51,7 +51,7 @@ def main() -> None:
         show(in_turn(commands, rounds=7), base="release, 0 before")
 
 
-def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
+def fill(book: OpenLedger, spec: Path, data: Path, releases: int) -> None:
     """Charge for a number of releases of the same answers, without syncing each."""
     plan = make_plan(read_central_spec(spec))
     entries = estimates_of(plan, aggregate_data(plan, (str(data),)))

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpcli.columns import CategoryColumn, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import Array, integer_array
@@ -66,7 +66,7 @@ def numbers(column: object, rows: Sequence[Row]) -> list[int]:
     return [number(column, row) for row in rows if present(column, row)]
 
 
-def cell_counts(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
+def cell_counts(axes: Sequence[Axis], rows: Sequence[Row]) -> list[float]:
     """The number of rows in each cell of a table, the last axis fastest."""
     cell_counts = [0.0] * int(np.prod([len(axis) for axis in axes]))
     for row in rows:

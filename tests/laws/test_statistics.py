@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
@@ -61,7 +61,7 @@ def requests(statistic: Statistic) -> Iterator[Request]:
         if "ways" in statistic.fields.model_fields:
             # In a table of the filtered column, only some cells can change.
             filters = [(), (Condition(SECOND, ((1, 1),)),)]
-        for by, where in product(((), (Key(sex),)), filters):
+        for by, where in product(((), (Axis(sex),)), filters):
             if not (by and statistic.name in ("top_k", "mode")):
                 yield from forms(statistic, columns, by, where)
 

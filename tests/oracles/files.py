@@ -14,10 +14,10 @@ from random import Random
 import pytest
 
 from dpcli.columns import (
+    Axis,
     CategoryColumn,
     Column,
     IdColumn,
-    Key,
     NumericColumn,
     without_missing_constant,
 )
@@ -188,13 +188,13 @@ def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
     )
 
 
-def _key(random: Random, column: CategoryColumn | NumericColumn) -> Key:
+def _key(random: Random, column: CategoryColumn | NumericColumn) -> Axis:
     """The labels of a category, or a few bins over all of the bounds."""
     if isinstance(column, CategoryColumn):
-        return Key(column)
+        return Axis(column)
     low, high = column.limits
     cuts = {random.randint(low, high) for _ in range(random.randint(0, 6))}
-    return Key(column, tuple(sorted(cuts | {low})))
+    return Axis(column, tuple(sorted(cuts | {low})))
 
 
 def _condition(random: Random, column: CategoryColumn | NumericColumn) -> Condition:

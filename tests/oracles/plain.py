@@ -19,10 +19,10 @@ from math import floor
 from typing import Literal, cast
 
 from dpcli.columns import (
+    Axis,
     CategoryColumn,
     Column,
     IdColumn,
-    Key,
     NumericColumn,
     PrivatePartitionColumn,
 )
@@ -404,7 +404,7 @@ def _clamped(column: NumericColumn, steps: int) -> int:
     return min(max(steps, column.lower), column.upper)
 
 
-def _positions(key: Key, found: int) -> Iterator[int]:
+def _positions(key: Axis, found: int) -> Iterator[int]:
     """The place of a value on an axis, if it has one."""
     if not isinstance(key.column, NumericColumn):
         yield found

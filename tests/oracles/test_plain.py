@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.queries import Condition, Factor, LinearQuery
 from tests.oracles.plain import evaluate, table, value
 
@@ -84,7 +84,7 @@ def test_bytes_that_are_not_text() -> None:
 def test_ragged_rows() -> None:
     """Absent fields of a row are missing, and fields beyond the header are ignored."""
     data = b"sex,age\n1,20\n1\n0,30,99,99\n,40\n"
-    by_sex = LinearQuery(by=(Key(SEX),))
+    by_sex = LinearQuery(by=(Axis(SEX),))
     assert evaluate([total(AGE), by_sex, ROWS], data) == [[90], [1, 2], [4]]
 
 
@@ -100,7 +100,7 @@ def test_line_ends_in_quotes() -> None:
     """A line end inside quotes is an unchanged part of the cell."""
     text = CategoryColumn("text", "category", (("a\nb", "lf"), ("a\r\nb", "crlf"), ("a\rb", "cr")))
     data = b'text\r\n"a\nb"\r\n"a\r\nb"\r\n"a\r\nb"\r"a\rb"\n'
-    assert evaluate([LinearQuery(by=(Key(text),))], data) == [[1, 2, 1]]
+    assert evaluate([LinearQuery(by=(Axis(text),))], data) == [[1, 2, 1]]
 
 
 def test_a_very_long_cell() -> None:
@@ -289,7 +289,7 @@ def test_missing_constant() -> None:
     sex = CategoryColumn("sex", "category", SEX.values, missing=0)
     visit = NumericColumn("visit", "date", bounds=(0, 100), missing=7)
     data = b"sex,age,visit\n1,20,1970-01-02\n?,NaN,?\n1\n"
-    queries = [total(age), LinearQuery(by=(Key(sex),)), total(visit), present(age)]
+    queries = [total(age), LinearQuery(by=(Axis(sex),)), total(visit), present(age)]
     assert evaluate(queries, data) == [[20 + 50 + 50], [1, 2], [1 + 7 + 7], [3]]
 
 
@@ -308,20 +308,20 @@ f,30,yes,-3
 
 def test_counts_by_group() -> None:
     """Every declared group is answered, and rows outside all groups are skipped."""
-    assert evaluate([ROWS, LinearQuery(by=(Key(SEX),))], TOWN) == [[7], [3, 3]]
-    assert evaluate([LinearQuery(by=(Key(SEX),))], b"sex\n9\n") == [[0, 0]]
+    assert evaluate([ROWS, LinearQuery(by=(Axis(SEX),))], TOWN) == [[7], [3, 3]]
+    assert evaluate([LinearQuery(by=(Axis(SEX),))], b"sex\n9\n") == [[0, 0]]
 
 
 def test_bins() -> None:
     """A bin holds the values from its start to below the next; the last bin has no end."""
-    bins = Key(AGE, (18, 30, 64))
+    bins = Axis(AGE, (18, 30, 64))
     assert evaluate([LinearQuery(by=(bins,))], TOWN) == [[2, 2, 3]]
 
 
 def test_the_last_axis_is_fastest() -> None:
     """Cells are listed with the last axis fastest, whatever its kind."""
-    bins = Key(AGE, (18, 30))
-    query = LinearQuery(by=(Key(SEX), Key(MARRIED), bins))
+    bins = Axis(AGE, (18, 30))
+    query = LinearQuery(by=(Axis(SEX), Axis(MARRIED), bins))
     # male no: 18 | 99; male yes: none | 100; female no: none; female yes: 29 | 30.
     assert evaluate([query], TOWN) == [[1, 1, 0, 1, 0, 0, 1, 1]]
 
@@ -344,7 +344,7 @@ def test_sums() -> None:
     # In half units: 20, 40 (20.25 is half-way, 40 even), -6, 400 (clamped), missing, 1, 14.
     assert evaluate([total(INCOME)], TOWN) == [[469]]
     assert evaluate([total(INCOME, 190)], TOWN) == [[469 - 6 * 190]]
-    by_sex = LinearQuery(factors=(Factor(INCOME),), by=(Key(SEX),))
+    by_sex = LinearQuery(factors=(Factor(INCOME),), by=(Axis(SEX),))
     assert evaluate([by_sex], TOWN) == [[21, 434]]
 
 
@@ -361,7 +361,7 @@ def test_products() -> None:
 def test_present_columns() -> None:
     """A row is counted only when the columns that must be present are."""
     assert evaluate([present(INCOME), present(MARRIED), present(SEX)], TOWN) == [[6], [6], [6]]
-    both = LinearQuery(by=(Key(SEX),), present=(INCOME, MARRIED))
+    both = LinearQuery(by=(Axis(SEX),), present=(INCOME, MARRIED))
     assert evaluate([both], TOWN) == [[2, 2]]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from dpcli.columns import Column, IdColumn, Key, PrivatePartitionColumn
+from dpcli.columns import Axis, Column, IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Query
 from tests.oracles import files
@@ -42,8 +42,8 @@ def _query(
     by = query.by
     for private in opened:
         if random.random() < 0.25:
-            by = (*by, Key(private))
-    items: tuple[Key, ...] = ()
+            by = (*by, Axis(private))
+    items: tuple[Axis, ...] = ()
     if by and not by[0].is_private and random.random() < 0.4:
         by, items = by[1:], by[:1]
     kind = random.random()

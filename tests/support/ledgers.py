@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.ledger.charge import Charge, Receipt
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
+def ledger(path: Path) -> Iterator[OpenLedger]:
     """A new ledger without accounts."""
     book = create_ledger(path)
     yield book

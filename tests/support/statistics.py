@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.queries import Condition
 from dpcli.scores import Points
 from dpcli.spec_fields import column_role
@@ -27,7 +27,7 @@ class Columns:
 
 
 def forms(
-    statistic: Statistic, columns: Columns, by: tuple[Key, ...], where: tuple[Condition, ...] = ()
+    statistic: Statistic, columns: Columns, by: tuple[Axis, ...], where: tuple[Condition, ...] = ()
 ) -> Iterator[Request]:
     """Requests with every combination of fields that the statistic reads."""
     bare = Request("r", by=by, where=where)
@@ -87,14 +87,14 @@ def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
     return asked
 
 
-def _binned(request: Request, columns: Columns, by: tuple[Key, ...]) -> Iterator[Request]:
+def _binned(request: Request, columns: Columns, by: tuple[Axis, ...]) -> Iterator[Request]:
     """Histograms of a number in one bin or in many, and of a category."""
     number = columns.number
-    yield replace(request, bins=Key(number, (number.lower,)))
+    yield replace(request, bins=Axis(number, (number.lower,)))
     if number.upper - number.lower > 1:
-        yield replace(request, bins=Key(number, (*range(number.lower, number.upper),)))
+        yield replace(request, bins=Axis(number, (*range(number.lower, number.upper),)))
     if not by:
-        yield replace(request, column=columns.category, bins=Key(columns.category))
+        yield replace(request, column=columns.category, bins=Axis(columns.category))
 
 
 def _points(column: NumericColumn) -> list[Points]:
@@ -129,8 +129,8 @@ def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterat
         yield replace(request, columns=(columns.number, columns.second))
         return
     number = columns.number
-    margins: tuple[Key, ...] = (Key(columns.flag),)
+    margins: tuple[Axis, ...] = (Axis(columns.flag),)
     if number.upper - number.lower > 1:
-        margins = (Key(number, (number.lower, number.upper - 1)), *margins)
+        margins = (Axis(number, (number.lower, number.upper - 1)), *margins)
     for ways in range(1, len(margins) + 1):
         yield replace(request, margins=margins, ways=ways)

@@ -12,11 +12,11 @@ from dpcli.spec_values import whole_number
 from dpcli.specification.column_types import ColumnModel
 from dpcli.specification.validation import Section
 
-MOST_DECIMALS = 3
+MAX_DECIMALS = 3
 
 Decimals = Annotated[
     int,
-    whole_number(MOST_DECIMALS, "decimals percentages are rounded to"),
+    whole_number(MAX_DECIMALS, "decimals percentages are rounded to"),
     Field(description="How many decimals percentages are rounded to.", examples=[1]),
 ]
 

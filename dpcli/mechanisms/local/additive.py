@@ -27,7 +27,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 INT64_LIMIT = 1 << 61
 """Noisy numbers below it fit 64 bits."""
 
-MOST_SCALES = 1 << 10
+MAX_SCALES = 1 << 10
 """Noise larger than this number of scales has a probability below exp(-1000)."""
 
 
@@ -88,7 +88,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
     @property
     def limits(self) -> tuple[float, float]:
         """The bounds, widened by the greatest noise."""
-        column, margin = self.column, MOST_SCALES * self.noise.scale
+        column, margin = self.column, MAX_SCALES * self.noise.scale
         return (
             float((column.lower - margin) * column.step),
             float((column.upper + margin) * column.step),
@@ -96,7 +96,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
 
     def draw(self, cells: Ints) -> tuple[Ints]:
         """Every cell plus its own noise."""
-        fits = max(map(abs, self.column.limits)) + MOST_SCALES * self.noise.scale < INT64_LIMIT
+        fits = max(map(abs, self.column.limits)) + MAX_SCALES * self.noise.scale < INT64_LIMIT
         numbers = np.int64 if fits else object
         samples = self.noise.sample(len(cells), many=fits)
         return (cells.astype(numbers) + np.array(samples, numbers),)

@@ -17,7 +17,7 @@ from dpcli.privacy.zcdp_conversion import float_log, pure_rho, sum_rounded_up
 EULER_UP = exp(Interval.of(1)).high
 """The number e, rounded up."""
 
-MOST_EQUAL = 20_000
+MAX_EQUAL = 20_000
 """Number of equal losses up to which the optimal bound is computed."""
 
 
@@ -66,7 +66,7 @@ class AdvancedComposition(Composition):
         name = "strong composition" + ("" if equal else " of unequal losses")
         yield Bound(Loss(strong_composition(epsilons, left), delta), name)
         ((epsilon, times),) = epsilons.most_common(1)
-        if equal and times <= MOST_EQUAL:
+        if equal and times <= MAX_EQUAL:
             yield Bound(
                 Loss(optimal_composition(epsilon, times, left), delta), "optimal for equal losses"
             )

@@ -37,10 +37,10 @@ POINTS = 1 << 17
 SMALLEST_WIDTH = 1e-7
 """Least width of the grid: floats are not precise enough for a smaller one."""
 
-MOST_PAIRS = 1000
+MAX_PAIRS = 1000
 """Most different pairs that are composed as they are; more pairs are rounded to fewer."""
 
-MOST_DOUBLED = 64
+MAX_DOUBLED = 64
 """Most repetitions for which doubling is fast."""
 
 TRUNCATED_FROM, TAIL = 8, 1e-15
@@ -101,12 +101,12 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
 
     count = sum(pairs.values())
     variance = sum(times * pair.strength**2 for pair, times in pairs.items())
-    relative = GRID_WIDTH if count > MOST_DOUBLED else GRID_WIDTH / 5
+    relative = GRID_WIDTH if count > MAX_DOUBLED else GRID_WIDTH / 5
     width = max(relative * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
     if not SMALLEST_WIDTH < width < 1:
         return None
     distributions = []
-    for pair, times in (_fewer(pairs) if len(pairs) > MOST_PAIRS else pairs).items():
+    for pair, times in (_fewer(pairs) if len(pairs) > MAX_PAIRS else pairs).items():
         lowest, probabilities, beyond = on_grid(pair, width)
         losses = DensePLDPmf(width, lowest, probabilities, beyond, True)
         distributions.append(_repeated(PrivacyLossDistribution(losses), times))
@@ -125,7 +125,7 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
 
 def _repeated(single: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
     """The distribution of `times` answers; for a few, doubling is faster than `self_compose`."""
-    if times > MOST_DOUBLED:
+    if times > MAX_DOUBLED:
         return single.self_compose(times)
     composed = single
     for digit in f"{times:b}"[1:]:

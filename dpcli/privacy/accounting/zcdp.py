@@ -14,13 +14,13 @@ from dpcli.privacy.accounting.composition import (
 from dpcli.privacy.accounting.sequential import plain_sum
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import (
-    MOST_EXACT_TERMS,
+    MAX_EXACT_TERMS,
     sum_rounded_up,
     zcdp_epsilon,
     zcdp_rho_within,
 )
 
-MOST_MIXED = 32
+MAX_MIXED = 32
 """Number of mixtures of both sums that are tried."""
 
 
@@ -73,10 +73,10 @@ def _mixed(
     """
     pure = [(one, times) for one, times in answers.items() if one.rho and not one.loss.delta]
     pure.sort(key=lambda counted: counted[0].loss.epsilon / counted[0].rho)
-    step = -(-len(pure) // MOST_MIXED) or 1
+    step = -(-len(pure) // MAX_MIXED) or 1
     epsilon, remaining = Fraction(0), rho
     for place, (one, times) in enumerate(
-        pure[: len(pure) if len(pure) <= MOST_EXACT_TERMS else 0], start=1
+        pure[: len(pure) if len(pure) <= MAX_EXACT_TERMS else 0], start=1
     ):
         epsilon += one.loss.epsilon * times
         remaining = max(remaining - one.rho * times, Fraction(0))

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from dpcli.ledger.chain import CLOSE
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.privacy.loss import Loss
 from dpcli.specification.load import parse_spec
@@ -281,7 +281,7 @@ def test_every_command_refuses_a_closed_account(dpcli: Command, tmp_path: Path) 
     spec.write_text(text, "utf-8")
     data.write_text("age,flag\n30,1\n", "utf-8")
     assert dpcli("release", spec, data, "-q").status == 0
-    book = Ledger.open(tmp_path / "dpcli-ledger.sqlite")
+    book = OpenLedger.open(tmp_path / "dpcli-ledger.sqlite")
     with book.charging():
         book.append(book.next_entry(CLOSE, "town", {"created": "now"}))
     book.update_anchor()

@@ -236,11 +236,11 @@ def test_a_crash_before_the_charge_leaves_nothing(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses that were not charged are removed, and nothing is spent."""
-    from dpcli.ledger.ledger import Ledger
+    from dpcli.ledger.ledger import OpenLedger
 
     out = spec.parent / "o.csv"
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "commit", _interrupted)
+        patch.setattr(OpenLedger, "commit", _interrupted)
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
         assert done.status == 130 and "interrupted" in done.err
     assert not out.exists()

@@ -14,7 +14,7 @@ import pytest
 
 from dpcli.errors import LedgerError, Problem
 from dpcli.ledger.charge import StoredRelease, charge_for
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import QualityResult, check_quality
@@ -271,7 +271,7 @@ def competing_release(folder: Path) -> None:
     plan = make_plan(
         parse_central_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "competing_release.yaml")
     )
-    ledger = Ledger.open(folder / "dpcli-ledger.sqlite")
+    ledger = OpenLedger.open(folder / "dpcli-ledger.sqlite")
     ledger.commit(charge_for(plan, "competing_release", None), lambda _: {"table.csv": b""})
     ledger.close()
 

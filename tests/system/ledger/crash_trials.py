@@ -18,7 +18,7 @@ import pytest
 import dpcli
 from dpcli.cli import main
 from dpcli.ledger import anchor, ledger, store
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 
 for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
     # Import everything once, before processes are forked.
@@ -128,7 +128,7 @@ def check_retry(folder: Path, release_id: str, seen: set[bytes]) -> None:
     assert exit_status(start_release(folder, release_id)) == 0
     seen |= visible_tables(folder, release_id)
     assert len(seen) == 1
-    book = Ledger.open(folder / "dpcli-ledger.sqlite")
+    book = OpenLedger.open(folder / "dpcli-ledger.sqlite")
     charges = [entry for entry in book.releases("town") if entry.release_id == release_id]
     book.close()
     assert len(charges) == 1
@@ -136,7 +136,7 @@ def check_retry(folder: Path, release_id: str, seen: set[bytes]) -> None:
 
 def check_ledger(folder: Path) -> None:
     """The ledger verifies."""
-    book = Ledger.open(folder / "dpcli-ledger.sqlite")
+    book = OpenLedger.open(folder / "dpcli-ledger.sqlite")
     assert not book.all_faults()
     book.close()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from tests.support.cli import Command, data, dpcli, remove_ledger, spec
 
 __all__ = ["data", "dpcli", "spec"]
@@ -264,7 +264,7 @@ def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Pat
         assert limited.returncode in {0, 6, 7}
         assert b"Traceback" not in limited.stderr
         assert subprocess.run(words, capture_output=True, check=False).returncode == 0
-        with closing(Ledger.open(folder / "dpcli-ledger.sqlite")) as book:
+        with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as book:
             assert not book.all_faults()
             assert len(book.release_ids()) == 1
 

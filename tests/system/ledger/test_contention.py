@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 
 SPEC = """\
 dpcli: 1
@@ -42,7 +42,7 @@ def contend(folder: Path, processes: int, epsilon: str) -> Counter[int]:
 
 def paid(folder: Path) -> tuple[int, bool]:
     """The number of charged releases, and whether they spent the whole budget."""
-    book = Ledger.open(folder / "dpcli-ledger.sqlite")
+    book = OpenLedger.open(folder / "dpcli-ledger.sqlite")
     terms = book.accounts()["town"]
     spent = book.balance(terms).spent
     charged = len(book.releases("town"))

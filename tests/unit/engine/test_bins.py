@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.engine.grouping import _place
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery
@@ -112,8 +112,8 @@ def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -
     column = NumericColumn("x", "integer", bounds=(0, 49_999))
     path = tmp_path / "data.csv"
     path.write_text("x\n" + "".join(f"{7 * row}\n" for row in range(7_000)), encoding="utf-8")
-    (actual,) = engine([LinearQuery(by=(Key(column, starts),))], RowUnit(), path)
+    (actual,) = engine([LinearQuery(by=(Axis(column, starts),))], RowUnit(), path)
     expected = Counter(bisect_right(starts, 7 * row) - 1 for row in range(7_000))
 
     assert cells_of(actual) == [expected[place] for place in range(20_000)]
-    assert len(str(_place(Key(column, starts), "x"))) < 1000
+    assert len(str(_place(Axis(column, starts), "x"))) < 1000

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
@@ -21,7 +21,7 @@ from dpcli.queries import LinearQuery
 from tests.oracles.opened import cells_of, engine
 
 KIND = CategoryColumn("a", "category", (("x", "x"), ("y", "y")))
-COUNTS = LinearQuery(by=(Key(KIND),))
+COUNTS = LinearQuery(by=(Axis(KIND),))
 HEADLESS = Dialect(names=("a", "n"))
 
 MAGIC = {

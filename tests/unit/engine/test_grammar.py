@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.decode import Decoder, swap_decimal_mark
-from dpcli.engine.decode_numbers import parse_number
+from dpcli.engine.decode_numbers import parse_number_cell
 from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
@@ -95,7 +95,7 @@ def test_decimal_commas_agree_with_the_oracle(column: CategoryColumn | NumericCo
 def test_the_written_rule_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
     """The exact rules alone give the integers of the oracle."""
     for text in odd_texts(column, 2000):
-        actual = parse_number(text, column)
+        actual = parse_number_cell(text, column)
         expected = value(column, text)
         assert (actual if actual is not None else column.missing) == expected, text
 

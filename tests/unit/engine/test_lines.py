@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, Key, PrivatePartitionColumn
+from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
@@ -101,7 +101,7 @@ def test_one_column(tmp_path: Path) -> None:
 
     assert read(path, [A]) == [("1",), ("",), ("",), ("",), ('3"',)]
     kind = CategoryColumn("a", "category", (("1", "1"), ("3", "3")), missing=1)
-    query = LinearQuery(by=(Key(kind),))
+    query = LinearQuery(by=(Axis(kind),))
     assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
 
 
@@ -193,7 +193,7 @@ def test_people_lose_no_rows_by_the_damage_of_others(tmp_path: Path) -> None:
     path.write_bytes(b'a,b\np1,x\n"p2,x\np3,x\np3,x\n')
     unit = PersonUnit("a", 2, 2, 2)
     kind = CategoryColumn("b", "category", (("x", "x"),))
-    query = LinearQuery(present=(IdColumn("a"),), by=(Key(kind),))
+    query = LinearQuery(present=(IdColumn("a"),), by=(Axis(kind),))
 
     assert cells_of(engine([query], unit, path, dialect=LINES)[0]) == [3]
 

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import Key, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
 from dpcli.engine import csv_normalizer, inspection, pieces
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
@@ -26,7 +26,7 @@ from tests.support.blocks import read_in_blocks
 FILES = 700
 PER_TEST = 100
 
-BY_CELLS = [LinearQuery(by=(Key(PrivatePartitionColumn("a")), Key(PrivatePartitionColumn("b"))))]
+BY_CELLS = [LinearQuery(by=(Axis(PrivatePartitionColumn("a")), Axis(PrivatePartitionColumn("b"))))]
 
 
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 400))

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import column_text, parquet_source, scan_parquet_file
@@ -111,7 +111,7 @@ def total(column: NumericColumn) -> LinearQuery:
 def count(column: Column) -> LinearQuery:
     """The rows of each label."""
     assert isinstance(column, CategoryColumn)
-    return LinearQuery(by=(Key(column),))
+    return LinearQuery(by=(Axis(column),))
 
 
 def test_typed_columns_are_answered_like_texts(tmp_path: Path) -> None:

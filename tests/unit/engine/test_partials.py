@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
 from dpcli.engine.progress import Progress
@@ -115,7 +115,7 @@ def test_kept_rows_are_spread_evenly_over_partials(tmp_path: Path) -> None:
         b"who,day\n" + b"".join(b"p%d,%d\n" % (who, row) for row in rows for who in range(people))
         for rows in ((0,), (1, 2, 3), (4, 5, 6, 7, 8, 9))
     ]
-    query, unit = LinearQuery(by=(Key(day, (*range(10),)),)), PersonUnit("who", kept, kept, kept)
+    query, unit = LinearQuery(by=(Axis(day, (*range(10),)),)), PersonUnit("who", kept, kept, kept)
     names = sealed([query], unit, pieces, tmp_path)
     cells = np.array(cells_of(merged([query], unit, names)[0]))
     expected = people * kept / 10

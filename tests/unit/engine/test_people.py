@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.engine import bounding
 from dpcli.engine.ids import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
@@ -139,7 +139,7 @@ def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
     lines = [f"p{person},{row}" for row in range(10) for person in range(people)]
     path = tmp_path / "data.csv"
     path.write_text("\n".join(["who,day", *lines, ""]), encoding="utf-8")
-    query = LinearQuery(by=(Key(day, (*range(10),)),))
+    query = LinearQuery(by=(Axis(day, (*range(10),)),))
     (counts,) = engine([query], PersonUnit("who", kept, kept, kept), path)
     cells = np.array(counts)
 
@@ -154,7 +154,7 @@ def test_people_with_consecutive_ids_keep_independent_rows(tmp_path: Path) -> No
     lines = [f"{person},{person + row}" for person in range(2000) for row in range(20)]
     path = tmp_path / "data.csv"
     path.write_text("\n".join(["who,day", *lines, ""]), encoding="utf-8")
-    query = LinearQuery(by=(Key(day, (*range(2021),)),))
+    query = LinearQuery(by=(Axis(day, (*range(2021),)),))
     for _ in range(4):
         (counts,) = engine([query], PersonUnit("who", 1, 1, 1), path)
         inner = np.array(cells_of(counts)[40:1980])

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery, Query
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
@@ -32,7 +32,7 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
     common = ScoreQuery(by=by, where=query.where, classes=(), score_function=Frequency(range(1)))
     if isinstance(column, CategoryColumn):
         score_function = Frequency(range(len(column.labels)))
-        return replace(common, classes=(Key(column),), score_function=score_function)
+        return replace(common, classes=(Axis(column),), score_function=score_function)
     points = candidates(random, column)
     kind = random.choice(("rank", "rank", "revenue", "accuracy"))
     if kind == "rank":
@@ -43,7 +43,7 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
     flags = [one for one in usable if isinstance(one, CategoryColumn) and len(one.labels) == 2]
     flags = [one for one in flags if one not in [key.column for key in by]]
     if kind == "accuracy" and flags:
-        classes = (key, Key(random.choice(flags)))
+        classes = (key, Axis(random.choice(flags)))
         return replace(common, classes=classes, score_function=Accuracy(places))
     if points[0] < 0:
         return query

@@ -23,7 +23,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from dpcli.columns import Column, IdColumn, Key, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import Axis, Column, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine import spark as runner
 from dpcli.engine.spark_tasks import Batches, File, Tasks
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 A = NumericColumn("a", "integer", bounds=(0, 9))
 B = PrivatePartitionColumn("b")
-ASKED: list[Query] = [LinearQuery(), LinearQuery(factors=(Factor(A),), by=(Key(B),))]
+ASKED: list[Query] = [LinearQuery(), LinearQuery(factors=(Factor(A),), by=(Axis(B),))]
 
 
 SPEC = """
@@ -162,7 +162,7 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
     day = NumericColumn("day", "date", bounds=(0, 30_000))
     price = NumericColumn("price", "number", Fraction(1, 10), (0, 1000))
     queries: list[Query] = [LinearQuery(factors=(Factor(column),)) for column in (A, day, price)]
-    queries.append(LinearQuery(by=(Key(B),)))
+    queries.append(LinearQuery(by=(Axis(B),)))
     days = [datetime.date(2021, 3, 7), None, datetime.date(1950, 1, 1)]
     table = {"who": [1, 1, 2], "a": [3, 40, None], "b": ["x", None, "y"], "day": days}
     pl.DataFrame({**table, "price": [1.5, 2.25, None]}).write_parquet(tmp_path / "1.parquet")

@@ -14,7 +14,7 @@ import pytest
 from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.chain import LedgerEntry
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -28,7 +28,7 @@ def code(failure: DpcliError) -> str:
     return failure.problems[0].code
 
 
-def test_ten_tenths_are_one(ledger: Ledger) -> None:
+def test_ten_tenths_are_one(ledger: OpenLedger) -> None:
     """A budget of 1 pays for exactly ten releases of 0.1, and for no more."""
     for number in range(10):
         ledger.commit(charge(f"r{number}"), render)
@@ -55,7 +55,7 @@ def test_small_costs_add_up_exactly() -> None:
     assert not balance(terms, [*costs, RecordedCost(pure(Fraction(1, 10**12)), None)]).within
 
 
-def test_an_id_is_charged_once(ledger: Ledger) -> None:
+def test_an_id_is_charged_once(ledger: OpenLedger) -> None:
     """The same id returns the stored bytes, and costs nothing."""
     first = ledger.commit(charge("r"), render)
     again = ledger.commit(charge("r"), lambda _: {"table.csv": b"other noise"})
@@ -65,7 +65,7 @@ def test_an_id_is_charged_once(ledger: Ledger) -> None:
     assert len(ledger.releases("town")) == 1
 
 
-def test_an_id_belongs_to_its_spec(ledger: Ledger) -> None:
+def test_an_id_belongs_to_its_spec(ledger: OpenLedger) -> None:
     """The same id with another spec is refused."""
     ledger.commit(charge("r"), render)
     with pytest.raises(LedgerError) as refusal:
@@ -73,7 +73,7 @@ def test_an_id_belongs_to_its_spec(ledger: Ledger) -> None:
     assert code(refusal.value) == "release-id-taken"
 
 
-def test_an_account_keeps_its_terms(ledger: Ledger) -> None:
+def test_an_account_keeps_its_terms(ledger: OpenLedger) -> None:
     """A spec with another budget is refused, and the refusal states the difference."""
     ledger.commit(charge("r"), render)
     with pytest.raises(LedgerError) as refusal:
@@ -82,7 +82,7 @@ def test_an_account_keeps_its_terms(ledger: Ledger) -> None:
     assert "its budget is epsilon 1, the spec says epsilon 2" in str(refusal.value)
 
 
-def test_datasets_pay_for_themselves(ledger: Ledger) -> None:
+def test_datasets_pay_for_themselves(ledger: OpenLedger) -> None:
     """One account does not pay for another."""
     ledger.commit(charge("a", "1"), render)
     ledger.commit(charge("b", "1", dataset="village"), render)
@@ -90,7 +90,7 @@ def test_datasets_pay_for_themselves(ledger: Ledger) -> None:
         ledger.commit(charge("c", dataset="village"), render)
 
 
-def test_a_failing_render_charges_nothing(ledger: Ledger) -> None:
+def test_a_failing_render_charges_nothing(ledger: OpenLedger) -> None:
     """If outputs cannot be made, there is no charge."""
 
     def fails(_: object) -> dict[str, bytes]:
@@ -103,7 +103,7 @@ def test_a_failing_render_charges_nothing(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("window", [1, 3, 7])
-def test_a_window_bounds_any_consecutive_days(ledger: Ledger, window: int) -> None:
+def test_a_window_bounds_any_consecutive_days(ledger: OpenLedger, window: int) -> None:
     """For any order of days, no window of that length exceeds the budget."""
     budget = Fraction(1)
     terms = AccountTerms("town", "row", "add-remove", "sequential", Loss(budget), window)
@@ -130,7 +130,7 @@ def test_a_window_bounds_any_consecutive_days(ledger: Ledger, window: int) -> No
             )
 
 
-def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> None:
+def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: OpenLedger) -> None:
     """A period is required with a window, and refused without one."""
     ledger.commit(charge("r"), render)
     with pytest.raises(LedgerError) as refusal:
@@ -143,7 +143,7 @@ def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> No
     assert code(refusal.value) == "period-required"
 
 
-def test_an_account_opens_once(ledger: Ledger) -> None:
+def test_an_account_opens_once(ledger: OpenLedger) -> None:
     """A second opening on the same terms changes nothing; on other terms it is refused."""
     terms = AccountTerms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
     assert ledger.open_account(terms, "now")
@@ -160,19 +160,19 @@ def test_an_account_opens_once(ledger: Ledger) -> None:
 def test_a_named_ledger_must_exist(path: Path) -> None:
     """A missing ledger is not replaced by an empty one."""
     with pytest.raises(LedgerError) as refusal:
-        Ledger.open(path)
+        OpenLedger.open(path)
     assert code(refusal.value) == "ledger-missing"
     assert not path.exists()
 
 
-def test_commits_are_synced(ledger: Ledger) -> None:
+def test_commits_are_synced(ledger: OpenLedger) -> None:
     """A power loss cannot undo a commit: full synchronization, and no write-ahead log."""
     connection = ledger.connection
     assert connection.execute("PRAGMA synchronous").fetchone()[0] >= 2
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
 
 
-def test_the_file_is_private(path: Path, ledger: Ledger) -> None:
+def test_the_file_is_private(path: Path, ledger: OpenLedger) -> None:
     """No other user may read or write the ledger."""
     assert path.stat().st_mode & 0o077 == 0
 
@@ -182,7 +182,7 @@ def test_a_file_that_is_not_a_ledger_is_refused(path: Path, content: bytes) -> N
     """Empty, other and damaged files are never treated as an empty ledger."""
     path.write_bytes(content)
     with pytest.raises(LedgerError):
-        Ledger.open(path)
+        OpenLedger.open(path)
 
 
 def test_another_database_is_refused(path: Path) -> None:
@@ -190,20 +190,20 @@ def test_another_database_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
-    for opened in (Ledger.open, create_ledger):
+    for opened in (OpenLedger.open, create_ledger):
         with pytest.raises(LedgerError):
             opened(path)
 
 
-def test_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
+def test_a_newer_version_is_refused(path: Path, ledger: OpenLedger) -> None:
     """A ledger of a later format is refused and not changed."""
     ledger.connection.execute("PRAGMA user_version = 99")
     with pytest.raises(LedgerError) as refusal:
-        Ledger.open(path)
+        OpenLedger.open(path)
     assert "newer version" in str(refusal.value)
 
 
-def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
+def test_a_truncated_ledger_is_refused(path: Path, ledger: OpenLedger) -> None:
     """A ledger that is cut at any sector is in doubt or unusable, and never has budget left."""
     for number in range(10):
         ledger.commit(charge(f"r{number}"), render)
@@ -211,11 +211,11 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
     intact = path.read_bytes()
     for size in range(0, len(intact), 512):
         path.write_bytes(intact[:size])
-        for opened in (Ledger.open, create_ledger):
+        for opened in (OpenLedger.open, create_ledger):
             with pytest.raises(LedgerError):
                 opened(path).close()
     path.write_bytes(intact)
-    Ledger.open(path).close()
+    OpenLedger.open(path).close()
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
@@ -241,7 +241,7 @@ def test_the_worst_window_is_found_for_any_releases(window: int, rule: Compositi
 
 
 def test_a_charge_during_a_check_is_not_reported_as_damage(
-    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+    ledger: OpenLedger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process may charge while this one reads the ledger."""
     entries, rivals = Store.entries, iter(["b"])
@@ -249,7 +249,7 @@ def test_a_charge_during_a_check_is_not_reported_as_damage(
     def slow(self: Store, where: str = "1", *values: object) -> list[LedgerEntry]:
         selected = entries(self, where, *values)
         for name in rivals:
-            other = Ledger.open(path)
+            other = OpenLedger.open(path)
             other.commit(charge(name), render)
             other.close()
         return selected

@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
 from dpcli.ledger.charge import Charge, Receipt
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from tests.support.ledgers import charge, render
 
@@ -30,7 +30,7 @@ def whole(name: str, epsilon: str) -> Charge:
 
 
 def leave(
-    ledger: Ledger, name: str, stage: str, error: BaseException | None, epsilon: str = WHOLE
+    ledger: OpenLedger, name: str, stage: str, error: BaseException | None, epsilon: str = WHOLE
 ) -> None:
     """A release that ends in a stage: `read`, `drawn`, `stopped`, `rendered` or `committed`."""
 
@@ -50,7 +50,7 @@ def leave(
             raise error
 
 
-def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
+def charged(ledger: OpenLedger) -> list[tuple[str, Mapping[str, object]]]:
     """The epsilon of each charge, and what its entry records."""
     return [
         (
@@ -84,7 +84,7 @@ def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
     ],
 )
 def test_the_way_out_decides_what_is_charged(
-    stage: str, error: BaseException | None, epsilons: list[str], ledger: Ledger
+    stage: str, error: BaseException | None, epsilons: list[str], ledger: OpenLedger
 ) -> None:
     """A release that ends without a commit is charged for the noise that may be known."""
     expected = contextlib.nullcontext() if error is None else pytest.raises(type(error))
@@ -96,7 +96,7 @@ def test_the_way_out_decides_what_is_charged(
             ledger.stored("r")
 
 
-def test_a_failure_does_not_show_the_result_of_the_check(ledger: Ledger) -> None:
+def test_a_failure_does_not_show_the_result_of_the_check(ledger: OpenLedger) -> None:
     """After a failure, the entry is the same whether the quality check passed or failed."""
     for name, stage in (("r", "drawn"), ("s", "stopped")):
         with pytest.raises(LedgerError, match="the disk is full"):
@@ -107,7 +107,7 @@ def test_a_failure_does_not_show_the_result_of_the_check(ledger: Ledger) -> None
     assert "stopped" not in stopped
 
 
-def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
+def test_what_is_committed_is_charged_once(ledger: OpenLedger) -> None:
     """A failure after the commit charges nothing more, and the release can be published again."""
     with pytest.raises(ValueError, match="later"):
         leave(ledger, "r", "committed", ValueError("later"))
@@ -117,7 +117,7 @@ def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
     assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
 
 
-def test_a_failed_check_needs_the_budget_for_the_whole_release(ledger: Ledger) -> None:
+def test_a_failed_check_needs_the_budget_for_the_whole_release(ledger: OpenLedger) -> None:
     """The refusal of a release does not depend on the result of its quality check."""
     refusals = []
     for name, stage in (("r", "drawn"), ("s", "stopped")):

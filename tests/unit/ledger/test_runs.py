@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.errors import BudgetError
-from dpcli.ledger.account import MOST_RUNS, Account, RepeatedRuns
+from dpcli.ledger.account import MAX_RUNS, Account, RepeatedRuns
 from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -72,7 +72,7 @@ def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window:
         runs = RepeatedRuns(terms, held, run, 100)
         most = one_by_one(terms, held, run, 100)
         if most == 60:
-            assert runs.most == MOST_RUNS and runs.fit(60)
+            assert runs.most == MAX_RUNS and runs.fit(60)
         else:
             assert runs.most == most
             assert runs.fit(most) and not runs.fit(most + 1)
@@ -96,7 +96,7 @@ def test_windows_that_are_full_do_not_hinder_other_days() -> None:
 def test_a_run_that_reveals_nothing_always_fits() -> None:
     """Exact answers that do not depend on any person cost nothing."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1))
-    assert RepeatedRuns(terms, [], ()).most == MOST_RUNS
+    assert RepeatedRuns(terms, [], ()).most == MAX_RUNS
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))

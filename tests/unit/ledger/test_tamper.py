@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.ledger import OpenLedger, create_ledger
 from tests.support.ledgers import charge, render
 
 ENTRIES = 20
 
 
 @pytest.fixture
-def full(path: Path, ledger: Ledger) -> Path:
+def full(path: Path, ledger: OpenLedger) -> Path:
     """A ledger of twenty entries."""
     for number in range(ENTRIES - 1):
         ledger.commit(charge(f"r{number}", "1/100"), render)
@@ -29,7 +29,7 @@ def full(path: Path, ledger: Ledger) -> Path:
 def is_detected(path: Path) -> bool:
     """Whether opening or verifying the ledger finds a fault."""
     try:
-        with closing(Ledger.open(path)) as book:
+        with closing(OpenLedger.open(path)) as book:
             return bool(book.all_faults())
     except LedgerError:
         return True
@@ -114,12 +114,12 @@ def test_a_dropped_trigger_is_detected(full: Path) -> None:
 def test_a_restored_backup_is_detected(full: Path, tmp_path: Path) -> None:
     """An older copy in place of the ledger is refused, as long as the anchor exists."""
     shutil.copy(full, tmp_path / "backup")
-    book = Ledger.open(full)
+    book = OpenLedger.open(full)
     book.commit(charge("later", "1/100"), render)
     book.close()
     shutil.copy(tmp_path / "backup", full)
     with pytest.raises(LedgerError, match=f"entry {ENTRIES + 1} is missing"):
-        Ledger.open(full)
+        OpenLedger.open(full)
 
 
 def test_a_removed_ledger_is_not_created_again(full: Path) -> None:
@@ -141,9 +141,9 @@ def test_the_anchor_may_lag_and_lines_may_be_cut(full: Path) -> None:
     text = anchor.read_text("ascii")
     for size in range(text.index("\n") + 1, len(text)):
         anchor.write_text(text[:size], "ascii")
-        store = Ledger.open(full)
+        store = OpenLedger.open(full)
         store.close()
-    book = Ledger.open(full)
+    book = OpenLedger.open(full)
     book.commit(charge("later", "1/100"), render)
     book.close()
     assert not is_detected(full)

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from dpcli import mechanisms
-from dpcli.columns import Key, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, LocalRandomizer
 from dpcli.mechanisms.laplace import Laplace
@@ -233,7 +233,7 @@ def test_groups_of_another_unit_stay_sealed() -> None:
     """Groups of another unit are not selected, and their cells are not answered."""
     groups = Groups((("a",),), NOTHING, NOTHING, integer_array([1]), 1)
     other = PersonUnit("who", 9, 9, 81)
-    query = LinearQuery(by=(Key(PrivatePartitionColumn("town")),))
+    query = LinearQuery(by=(Axis(PrivatePartitionColumn("town")),))
     target = Loss(Fraction(1), Fraction(1, 10**6))
     (made,) = CalibratedMechanism.calibrate(
         Laplace(), [query], RELATION, target, selects_partitions=True
@@ -256,7 +256,7 @@ def test_relations_have_no_other_kinds() -> None:
     small = type("Small", (PersonUnit,), {})("who", 9, 9, 81)
     alike = type("Alike", (Relation,), {})(RowUnit(), Neighbors.ADD_REMOVE)
     for relation in (Relation(small, Neighbors.ADD_REMOVE), alike):
-        with pytest.raises(TypeError, match="no other kinds"):
+        with pytest.raises(TypeError, match="cannot be subclassed"):
             calibrated(Laplace(), relation=relation)
     with pytest.raises(TypeError, match="plain number"):
         PersonUnit("who", 1, 1, Most(1))

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import Axis, NumericColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.published_numbers import PublishedCell
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
@@ -198,7 +198,7 @@ DAYS = NumericColumn("day", "date", bounds=(18262, 18627))
 AGES = NumericColumn("<b>age</b>", "integer", bounds=(0, 99))
 
 
-def drawn(cells: list[PublishedCell], key: Key) -> str:
+def drawn(cells: list[PublishedCell], key: Axis) -> str:
     """A chart as it is on a page."""
     chart = chart_over_bins(cells, key, Scale.covering([], zero=True), "95%")
     macros: Any = environment("html").get_template("charts.html.j2").module
@@ -208,13 +208,13 @@ def drawn(cells: list[PublishedCell], key: Key) -> str:
 @pytest.mark.parametrize(
     ("key", "shape"),
     [
-        (Key(AGES, range(0, 100, 5)), "rect"),
-        (Key(AGES, range(0, 100, 4)), "polyline"),
-        (Key(DAYS, (18262, 18353, 18444)), "polyline"),
+        (Axis(AGES, range(0, 100, 5)), "rect"),
+        (Axis(AGES, range(0, 100, 4)), "polyline"),
+        (Axis(DAYS, (18262, 18353, 18444)), "polyline"),
     ],
     ids=["20 bins", "25 bins", "dates"],
 )
-def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
+def test_dates_and_many_bins_are_drawn_as_a_line(key: Axis, shape: str) -> None:
     """Bars up to 20 bins; a line with a band for more and for dates. Each chart has a title."""
     cells = [
         PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
@@ -232,7 +232,7 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
 )
 def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> None:
     """A narrow last bin has fewer rows, so the line falls; the caption states why."""
-    key = Key(AGES, starts)
+    key = Axis(AGES, starts)
     cells = [
         PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
     ]
@@ -245,7 +245,7 @@ def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> No
 
 def test_a_suppressed_number_interrupts_a_line() -> None:
     """A line is not drawn through a bin whose number is left out."""
-    key = Key(DAYS, tuple(range(18262, 18562, 30)))
+    key = Axis(DAYS, tuple(range(18262, 18562, 30)))
     values = ["5" if n != 4 else "" for n in range(10)]
     cells = [PublishedCell("n", {}, "", text, text, text, Flag.NONE) for text in values]
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import FORMULA_STARTS
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import OpenLedger
 from tests.support.cli import PEOPLE, SPECS, Command
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -144,7 +144,7 @@ def test_formats_that_were_not_requested_are_exported_later(dpcli: Command, tmp_
     table, book = tmp_path / "out.csv", tmp_path / "dpcli-ledger.sqlite"
     released = dpcli("release", spec, PEOPLE, "-q", "-o", table, "--release-id", "one")
     assert released.status == 0, released.err
-    with closing(Ledger.open(book)) as ledger:
+    with closing(OpenLedger.open(book)) as ledger:
         stored = ledger.stored("one")
     assert stored is not None
     assert stored.outputs.keys() == {"table.csv", "report.json"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpcli.columns import Key
+from dpcli.columns import Axis
 from dpcli.report.table import csv_text
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import with_column
@@ -21,7 +21,7 @@ WHOLE = r"-?[0-9]+"
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def axis(declaration: str, bins: str) -> Key:
+def axis(declaration: str, bins: str) -> Axis:
     """The axis of a histogram of one column."""
     text = with_column(declaration, f"statistic: histogram, column: x, bins: {bins}")
     histogram_axis = parse_central_spec(text, "spec.yaml").entries[0].request.bins

@@ -16,7 +16,7 @@ from dpcli.statistics.postprocessing import (
     Flag,
     Integer,
     Nonnegative,
-    Step,
+    PostProcessingStep,
     SuppressBelow,
     SuppressWide,
     apply_steps,
@@ -136,7 +136,7 @@ def test_flags_of_numbers_beyond_a_machine_word() -> None:
 
 
 @pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), SuppressWide(UNRELIABLE)])
-def test_numbers_left_out_are_suppressed(step: Step) -> None:
+def test_numbers_left_out_are_suppressed(step: PostProcessingStep) -> None:
     """Value and interval are blank after any step that leaves them out."""
     found = apply_steps([step], estimate("100", "40", "160"), lambda one: one)
     (left,) = found

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
@@ -45,7 +45,7 @@ def number(low: int, high: int) -> NumericColumn:
 
 def requests(statistic: Statistic) -> Iterator[Request]:
     """Requests of every form of a statistic, with three groups or without."""
-    for column, by in product((number(0, 2), number(-2, 1)), ((), (Key(WARD),))):
+    for column, by in product((number(0, 2), number(-2, 1)), ((), (Axis(WARD),))):
         columns = Columns(column, SECOND, WARD, FLAG, OTHER)
         for request in forms(statistic, columns, by):
             if by and request.column is WARD:
