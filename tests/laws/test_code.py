@@ -65,7 +65,7 @@ def used_codes() -> Iterator[str]:
 @pytest.mark.parametrize("code", sorted(set(used_codes())))
 def test_every_code_can_be_explained(code: str) -> None:
     """A code that can be printed is in the catalogue."""
-    assert code in {known.name for known in code_pages()}
+    assert code in {page.name for page in code_pages()}
 
 
 def test_every_explained_code_can_be_raised() -> None:

@@ -1,4 +1,4 @@
-"""The sample file is made by its script, and is as untidy as a real one."""
+"""The sample file is the output of its script, and is as untidy as a real file."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def rows() -> list[dict[str, str]]:
 
 def test_the_script_makes_the_file() -> None:
     """The script reproduces the sample file byte for byte."""
-    made = runpy.run_path(str(FOLDER / "make_people.py"))["text"]()
-    assert made.encode() == PEOPLE.read_bytes()
+    text = runpy.run_path(str(FOLDER / "make_people.py"))["text"]()
+    assert text.encode() == PEOPLE.read_bytes()
 
 
 def test_form() -> None:

@@ -40,20 +40,20 @@ def page(name: str) -> str:
 
 def test_thresholds_of_private_keys() -> None:
     """The thresholds of the example are the ones that the page states."""
-    found = []
+    thresholds = []
     for statistic in ("count_distinct", "count"):
         text = PRIVATE_KEYS.replace("STATISTIC", statistic)
         (part,) = make_plan(parse_central_spec(text, "page")).statistics[0].queries
         assert part.partition_selection is not None
-        found.append(part.partition_selection.threshold)
+        thresholds.append(part.partition_selection.threshold)
 
-    assert f"Here it is {found[0]}; for a `count`," in page("people")
-    assert f"it would be {found[1]}." in page("people")
+    assert f"Here it is {thresholds[0]}; for a `count`," in page("people")
+    assert f"it would be {thresholds[1]}." in page("people")
 
 
 @pytest.mark.parametrize("epsilon", ["1", "3", "10"])
 def test_what_someone_can_learn(epsilon: str, dpcli: Command) -> None:
-    """From 10% sure to as sure as `dpcli explain privacy` says."""
+    """The page states the probabilities that `dpcli explain privacy` prints."""
     explained = dpcli("explain", "privacy", "--epsilon", epsilon).out
     (sure,) = re.findall(r"^ +10% +[\d.]+% +([\d.]+)%$", explained, re.MULTILINE)
 
@@ -77,7 +77,7 @@ def test_every_statistic_is_in_the_table() -> None:
 
 
 def test_flags_and_lengths() -> None:
-    """Flags are listed with the share that decides, and pages end where they are said to."""
+    """The page states the flags, the share that decides, and the length of a report's tables."""
     text = page("outputs")
 
     assert all(f"`{flag}`" in text for flag in FLAGS if flag)
