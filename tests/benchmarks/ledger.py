@@ -35,8 +35,11 @@ def main() -> None:
             place.mkdir()
             text = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
             lines = [
-                "  budget: {epsilon: 1000, delta: 0.9}" if "budget:" in line else line
+                "  budget: {epsilon: 1000, delta: 0.9}"
+                if line.lstrip().startswith("budget:")
+                else line
                 for line in text.replace("epsilon: 0.", "epsilon: 0.0").splitlines()
+                if not line.startswith("quality:")
             ]
             spec = place / "spec.yaml"
             spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
