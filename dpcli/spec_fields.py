@@ -113,6 +113,7 @@ CandidateForms = Annotated[
 ]
 
 NumericColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["income"])]
+WeightColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["weight"])]
 LabelColumnName = Annotated[Text, ColumnRole("column", LABELED), Field(examples=["sex"])]
 ValuedColumnName = Annotated[Text, ColumnRole("column", VALUED), Field(examples=["income"])]
 CountedColumnName = Annotated[

@@ -24,7 +24,8 @@ def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     """The units that a statistic counts or takes values over: rows, visits or people."""
     column, weighted = planned.entry.request.column, planned.queries[0].weighted
     if weighted.role != "distinct":
-        return spec.rows_are
+        weight = planned.entry.request.weight
+        return f"{spec.rows_are} weighted by {weight.name}" if weight else spec.rows_are
     if isinstance(weighted.query, LinearQuery) or column is None:
         return "people"
     return f"different values of {column.name}"

@@ -218,7 +218,7 @@ def _sensitivity(planned_query: PlannedQuery) -> Fact:
 
 
 OPTIONS = (
-    "quantiles", "utility", "label", "k", "ways", "method", "ridge", "rows", "candidates",
+    "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
 )  # fmt: skip
 """Keys of the optional fields of a statistic."""
 
@@ -228,6 +228,7 @@ def statistic_options(request: Request) -> Facts:
     values = (
         request.quantiles or None,
         request.utility or None,
+        request.weight.name if request.weight else None,
         request.label.name if request.label else None,
         request.k if request.k > 1 else None,
         request.ways if request.margins else None,

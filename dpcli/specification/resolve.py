@@ -177,7 +177,7 @@ class RequestReader:
         if "bound" not in self._statistic.takes:
             return request, None
         bound, limits = section.values.bound, section.values.unit_bounds
-        clamp = None if limits is None else self._clamp(request.column, limits)
+        clamp = None if limits is None else self._clamp(request, limits)
         if bound is None and clamp is not None:
             raise section.report_key("bound-required", "unit_bounds")
         if bound is not None and isinstance(self._context.unit, RowUnit):
@@ -189,9 +189,9 @@ class RequestReader:
         summed = replace(request, user_clamp=clamp)
         return (summed, request) if bound == "sum" else (request, summed)
 
-    def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
-        """The bounds of the total of one person, in steps of the column."""
-        step = column.step if isinstance(column, NumericColumn) else Fraction(1)
+    def _clamp(self, request: Request, bounds: Sequence[Fraction]) -> tuple[int, int]:
+        """The bounds of the total of one person, in steps of the answer."""
+        step = self._statistic.step(request)
         scalars = scalars_of(self._section.node.get("unit_bounds"))
 
         def read(side: tuple[Fraction, ScalarNode, str]) -> int:

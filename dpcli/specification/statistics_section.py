@@ -186,10 +186,10 @@ def _selects_partitions(section: Section[Any], by: Callable[[], tuple[Axis, ...]
     section.require("keys")
     if getattr(section.values, "keys", None) is None:
         return False
-    if getattr(section.values, "column", None) is not None:
-        raise section.report_key(
-            "keys-not-taken.column", "keys", others=statistics_with_field("keys")
-        )
+    for key in ("column", "weight"):
+        if getattr(section.values, key, None) is not None:
+            others = statistics_with_field("keys")
+            raise section.report_key(f"keys-not-taken.{key}", "keys", others=others)
     if not any(key.is_private for key in by()):
         raise section.report_key("keys-declared", "keys")
     return True

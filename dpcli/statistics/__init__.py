@@ -11,7 +11,8 @@ where a number is computed from several answers. `postprocessing.py` has the ste
 from __future__ import annotations
 
 from dpcli.statistics.choices import Choose, Mode, TopK
-from dpcli.statistics.counts import Count, CountDistinct, Histogram, Mean, Sum
+from dpcli.statistics.counts import Count, CountDistinct, Mean, Sum
+from dpcli.statistics.histogram import Histogram
 from dpcli.statistics.linear_regression import LinearRegression
 from dpcli.statistics.marginals import Marginals
 from dpcli.statistics.quantile import Maximum, Median, Minimum, Quantile

@@ -1,4 +1,4 @@
-"""Counts of rows, people and distinct values; histograms; sums and means."""
+"""Counts of rows, people and distinct values; sums and means."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.columns import Axis
 from dpcli.numeric.arrays import Floats, add_exact, clip_exact, divide_exact, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.spec_fields import (
-    BinForms,
     BoundName,
     CountedColumnName,
     NumericColumnName,
     PrivateKeys,
     UnitBounds,
     ValuedColumnName,
+    WeightColumnName,
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
@@ -32,30 +31,41 @@ from dpcli.statistics.statistic import (
     center,
     numeric,
 )
+from dpcli.statistics.weighting import (
+    WeightedStatistic,
+    least_denominator,
+    weight_factors,
+    weight_step,
+)
 
 
-class Count(Statistic):
+class Count(WeightedStatistic):
     """The number of rows, overall or in each group of `by`.
 
     With `column`, only rows with a value in that column are counted. The published count is
     the noisy one: a whole number, unbiased, and possibly negative. With `bound: sum`, all
-    rows of a person in a group are counted, up to `unit_bounds`.
+    rows of a person in a group are counted, up to `unit_bounds`. With `weight`, each row
+    counts by its value in that column, and the answer is the sum of the weights.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
     in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;
     a single count without conditions then does not change at all, because the number of
     rows is public (Dwork and Roth 2014, section 3.3). A person with several rows changes
-    the counts by as many rows as the limits allow.
+    the counts by as many rows as the limits allow. A weighted row adds its weight, clamped
+    to [0, W], so the sensitivities are W times as large.
 
     >>> l1("statistic: count")
     {'add-remove': [1], 'change-one': [0]}
     >>> l1("statistic: count, by: [sex]", sex="{type: category, values: [f, m]}")
     {'add-remove': [1], 'change-one': [2]}
+    >>> l1("statistic: count, weight: w", w="{type: number, bounds: [0, 12.5], step: 0.5}")
+    {'add-remove': [12.5], 'change-one': [12.5]}
     """
 
     name = "count"
     takes = field_types(
         column=ValuedColumnName | None,
+        weight=WeightColumnName | None,
         bound=BoundName | None,
         unit_bounds=UnitBounds | None,
         keys=PrivateKeys | None,
@@ -63,12 +73,20 @@ class Count(Statistic):
     measure = "counts"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The rows in each cell."""
-        present = (request.column,) if request.column else ()
+        """The rows in each cell, or their weights."""
         query = LinearQuery(
-            by=request.by, where=request.where, present=present, user_clamp=request.user_clamp
+            factors=weight_factors(request),
+            by=request.by,
+            where=request.where,
+            present=(request.column,) if request.column else (),
+            user_clamp=request.user_clamp,
         )
-        return (WeightedQuery("count", query),)
+        role = "sum of weights" if request.weight else "count"
+        return (WeightedQuery(role, query, step=self.step(request)),)
+
+    def step(self, request: Request) -> Fraction:
+        """A row, or a step of the weights."""
+        return weight_step(request)
 
 
 class CountDistinct(Statistic):
@@ -110,71 +128,22 @@ class CountDistinct(Statistic):
         return (WeightedQuery("distinct", query),)
 
 
-class Histogram(Statistic):
-    """The number of rows in each bin of a numeric column, or in each category.
-
-    Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
-    [18, 30, 65, 100]}`; a category column needs no bins. Bins of whole numbers and days are
-    closed ranges such as `18-29`, `30-64`, `65-100`. Every declared bin is published, even
-    if it is empty. Rows without a value are in no bin.
-
-    Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
-    1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
-    in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person moves as many rows
-    as the limits allow; each bin of each group counts as a group.
-
-    >>> l1("statistic: histogram, column: sex", sex="{type: category, values: [f, m]}")
-    {'add-remove': [1], 'change-one': [2]}
-    """
-
-    name = "histogram"
-    takes = field_types(column=ValuedColumnName, bins=BinForms | None)
-    measure = "counts"
-    item = "bin"
-
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The rows in each bin of each group."""
-        query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
-        return (WeightedQuery("count", query),)
-
-    def names(self, request: Request) -> tuple[str, ...]:
-        """The labels of the bins, or of the category."""
-        return histogram_axis(request).labels
-
-    def item_count(self, request: Request) -> int:
-        """How many bins or labels there are."""
-        return len(histogram_axis(request))
-
-    def item_heading(self, request: Request) -> str:
-        """The column that is counted."""
-        return histogram_axis(request).column.name
-
-
-def histogram_axis(request: Request) -> Axis:
-    """The axis along which a histogram counts, which the spec has checked.
-
-    Raises TypeError if there is none.
-    """
-    if request.bins is None:
-        raise TypeError("this statistic needs bins")
-    return request.bins
-
-
-class Sum(Statistic):
+class Sum(WeightedStatistic):
     """The total of a numeric column, overall or in each group of `by`.
 
     Every value is rounded to the grid of the column and clamped to its bounds before it is
     added, so the total is that of the clamped values. With `bound: sum`, the rows of a
     person in a group are summed first, and their total is clamped to `unit_bounds`. That
-    needs less noise than clamping each row if people have many rows.
+    needs less noise than clamping each row if people have many rows. With `weight`, each
+    value is multiplied by the weight of its row.
 
     Privacy: for values in [L, U], adding or removing a row changes one total by at most
     max(|L|, |U|). Changing a row changes a single total by at most U - L (of values that
     cannot be skipped). Among several groups the row can also move, and the change is at
     most max(2 max(|L|, |U|), U - L) in L1. A person changes the totals by as much for every
-    row that the limits allow, or by `unit_bounds` in every group. Whole steps are summed
-    exactly, so these are the true sensitivities (Casacuberta, Shoemate, Vadhan and Wagaman
-    2022).
+    row that the limits allow, or by `unit_bounds` in every group. With weights up to W, the
+    changes are W times as large. Whole steps are summed exactly, so these are the true
+    sensitivities (Casacuberta, Shoemate, Vadhan and Wagaman 2022).
 
     >>> l1("statistic: sum, column: x", x="{type: integer, bounds: [-20, 110]}")
     {'add-remove': [110], 'change-one': [130]}
@@ -184,24 +153,27 @@ class Sum(Statistic):
 
     name = "sum"
     takes = field_types(
-        column=NumericColumnName, bound=BoundName | None, unit_bounds=UnitBounds | None
+        column=NumericColumnName,
+        weight=WeightColumnName | None,
+        bound=BoundName | None,
+        unit_bounds=UnitBounds | None,
     )
     measure = "amounts"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The sum of each cell, in steps."""
-        column = numeric(request)
         query = LinearQuery(
-            factors=(Factor(column),),
+            factors=(Factor(numeric(request)), *weight_factors(request)),
             by=request.by,
             where=request.where,
             user_clamp=request.user_clamp,
         )
-        return (WeightedQuery("sum", query, step=column.step),)
+        role = "weighted sum" if request.weight else "sum"
+        return (WeightedQuery(role, query, step=self.step(request)),)
 
     def step(self, request: Request) -> Fraction:
-        """A step of the column."""
-        return numeric(request).step
+        """A step of the column, times a step of the weights."""
+        return numeric(request).step * weight_step(request)
 
 
 SUM_WEIGHT = Fraction(3, 5)
@@ -212,43 +184,57 @@ of the mean from the center, in half-widths: it affects the mean at most as much
 """
 
 
-class Mean(Statistic):
+class Mean(WeightedStatistic):
     """The average of a numeric column, overall or in each group of `by`.
 
     A noisy sum of distances from the middle of the bounds is divided by a noisy count of at
     least one. The result is clamped to the bounds. The sum gets 3/5 of the epsilon of the
     entry, and the count 2/5. The interval covers the means of all exact sums and counts
-    that are plausible given the noisy ones.
+    that are plausible given the noisy ones. With `weight`, distances are multiplied by the
+    weights of their rows, and the sum of the weights replaces the count.
 
     Privacy: there are two answers about the same rows, and both are charged. Centered values
     lie in [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
     (U-L)/2, rounded up to a whole step, and the count by 1. A person changes both by that
     for every row that the limits allow. If neighbors change a row and no row can be
     skipped, the number of rows is public: the divisor is exact at no privacy cost, the
-    average of n rows has sensitivity (U-L)/n, and the sum gets all of epsilon.
+    average of n rows has sensitivity (U-L)/n, and the sum gets all of epsilon. With weights
+    up to W, a row changes both answers by at most W times as much.
 
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
     {'add-remove': [5, 1], 'change-one': [10, 1]}
     >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
     {'add-remove': [5, 1], 'change-one': [10, 0]}
+    >>> w = "{type: integer, bounds: [1, 3], missing: 1}"
+    >>> x = "{type: integer, bounds: [0, 10], missing: 0}"
+    >>> l1("statistic: mean, column: x, weight: w", x=x, w=w)
+    {'add-remove': [15, 3], 'change-one': [30, 2]}
     """
 
     name = "mean"
-    takes = field_types(column=NumericColumnName)
+    takes = field_types(column=NumericColumnName, weight=WeightColumnName | None)
     derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
+    weighted_derivation = (
+        "noisy weighted sum divided by noisy sum of weights (at least one weight), clamped to the"
+        " bounds"
+    )
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The centered sum and the count of the same rows."""
-        column = numeric(request)
-        rows = LinearQuery(by=request.by, where=request.where, present=(column,))
+        """The centered sum and the count of the same rows, or the same of their weights."""
+        column, weights = numeric(request), weight_factors(request)
+        weight_size = weight_step(request)
+        rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
         total = LinearQuery(
-            factors=(Factor(column, center(column)),), by=request.by, where=request.where
+            factors=(Factor(column, center(column)), *weights), by=request.by, where=request.where
         )
-        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
+        contribution = rows.row_contribution
+        constant = contribution.low == contribution.high
+        public = relation.size_is_public and constant and rows.cells == 1
         weight = Fraction(1) if public else SUM_WEIGHT
+        roles = ("weighted centred sum", "sum of weights") if weights else ("centred sum", "count")
         return (
-            WeightedQuery("centred sum", total, weight, column.step),
-            WeightedQuery("count", rows, 1 - weight),
+            WeightedQuery(roles[0], total, weight, column.step * weight_size),
+            WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
 
     def estimate(
@@ -258,19 +244,20 @@ class Mean(Statistic):
         column, (total, count) = numeric(request), answers
         middle, limits = center(column), [bound * column.step for bound in column.limits]
         low, high = (limit - middle * column.step for limit in limits)
-        means = FiducialInterval(answers, _ratio, confidence, count=1)
+        least = least_denominator(request)
+
+        def ratio(sums: Floats) -> Floats:
+            above, below = sums
+            means: Floats = (above / np.maximum(below, least))[None]
+            return means
+
+        means = FiducialInterval(answers, ratio, confidence, denominator=1, least=least)
         places = decimal_places(column.step) + 2
         estimates = means.estimates([column.step], [places], [(low, high)]).shifted(
             middle * column.step
         )
-        rows = clip_exact(count.values, 1, None)
+        rows = clip_exact(count.values, least, None)
         sums = add_exact(total.values, multiply_exact(rows, middle))
         exact = divide_exact(sums, rows, int(column.step / estimates.step))
         ends = [int(limit / estimates.step) for limit in limits]
         return replace(estimates, value=clip_exact(exact, *ends), raw=exact)
-
-
-def _ratio(answers: Floats) -> Floats:
-    total, count = answers
-    ratio: Floats = (total / np.maximum(count, 1.0))[None]
-    return ratio

@@ -58,9 +58,11 @@ class FiducialInterval:
         answers: One for each query, all about the same cells.
         outcome: Computes the outcomes from answers in steps.
         confidence: The probability that an interval contains the noise-free value.
-        count: The index of the query that counts rows, if there is one. Draws with less than
-            one row, or with an outcome that is not a number, allow any value. An interval that
-            must include such draws has no bound on either side.
+        denominator: The index of the query that counts rows, or adds up their weights, if there
+            is one. Draws with less than the `least` sum of a group with rows, or with an outcome
+            that is not a number, allow any value. An interval that must include such draws has
+            no bound on either side.
+        least: The least denominator of a group with rows, in steps.
     """
 
     def __init__(
@@ -68,9 +70,10 @@ class FiducialInterval:
         answers: Sequence[NoisyAnswer],
         outcome: Outcome,
         confidence: Fraction,
-        count: int | None = None,
+        denominator: int | None = None,
+        least: int = 1,
     ) -> None:
-        self._outcome, self._count = outcome, count
+        self._outcome, self._denominator, self._least = outcome, denominator, least
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
         draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
         self._noises = np.stack(
@@ -93,8 +96,8 @@ class FiducialInterval:
             outcomes = self._outcome(plausible.reshape(len(plausible), -1))
             outcomes = outcomes.reshape(len(outcomes), *plausible.shape[1:])
             usable = np.isfinite(outcomes)
-            if self._count is not None:
-                usable &= plausible[self._count] >= 1
+            if self._denominator is not None:
+                usable &= plausible[self._denominator] >= self._least
             # Unusable draws are sorted last. They count as below and above all others.
             outcomes = np.sort(np.where(usable, outcomes, np.nan))
             first = self._outside - (~usable).sum(axis=-1)

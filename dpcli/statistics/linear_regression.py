@@ -134,7 +134,7 @@ class LinearRegression(Statistic):
         if request.method == "output":
             return _estimate_output(request, answers[0], confidence)
         model = LeastSquares(request.columns, request.ridge)
-        intervals = FiducialInterval(answers, model.solve, confidence, count=0)
+        intervals = FiducialInterval(answers, model.solve, confidence, denominator=0)
         intervals.replace_values(*model.solve_stably(intervals.noisy, answers))
         return model.estimates(intervals)
 

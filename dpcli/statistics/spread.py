@@ -89,7 +89,7 @@ class Covariance(Statistic):
             covariances = moments.centered(sums).covariances
             return np.stack([self.outcome(covariances, pair) for pair in pairs])
 
-        intervals = FiducialInterval(answers, outcomes, confidence, count=0)
+        intervals = FiducialInterval(answers, outcomes, confidence, denominator=0)
         # Zero is published for what is not a number, with the widest possible interval.
         intervals.values[~np.isfinite(intervals.values)] = 0.0
         units, places, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)

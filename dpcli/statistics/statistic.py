@@ -35,6 +35,7 @@ class Request:
         columns: Several columns of one statistic.
         margins: Axes of marginal tables, each table with `ways` of them.
         candidates: Steps of the column among which `k` are chosen by `utility`.
+        weight: The column by whose value each row counts.
         label: The column that a threshold should predict.
         checked: Columns whose readable cells are counted.
         options: Fields that only one statistic has, by name.
@@ -52,6 +53,7 @@ class Request:
     quantiles: tuple[Fraction, ...] = ()
     candidates: Points = ()
     utility: str = ""
+    weight: NumericColumn | None = None
     label: CategoryColumn | None = None
     k: int = 1
     ridge: Fraction | None = None

@@ -126,12 +126,22 @@ def tables(request: Request, rows: Sequence[Row]) -> list[float]:
     ]
 
 
+def weights(request: Request, rows: Sequence[Row]) -> list[int]:
+    """The weight of each row that has a value; one without weights."""
+    kept = [row for row in rows if request.column is None or present(request.column, row)]
+    return numbers(request.weight, kept) if request.weight else [1] * len(kept)
+
+
+def weighted_sum(request: Request, rows: Sequence[Row]) -> int:
+    """The sum of values, each times the weight of its row."""
+    pairs = zip(numbers(request.column, rows), weights(request, rows), strict=True)
+    return sum(value * weight for value, weight in pairs)
+
+
 PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
-    "count": lambda request, rows: [
-        len(numbers(request.column, rows)) if request.column else len(rows)
-    ],
-    "sum": lambda request, rows: [sum(numbers(request.column, rows))],
-    "mean": lambda request, rows: [float(np.mean(numbers(request.column, rows)))],
+    "count": lambda request, rows: [sum(weights(request, rows))],
+    "sum": lambda request, rows: [weighted_sum(request, rows)],
+    "mean": lambda request, rows: [weighted_sum(request, rows) / sum(weights(request, rows))],
     "variance": lambda request, rows: [float(np.var(numbers(request.column, rows)))],
     "std": lambda request, rows: [float(np.std(numbers(request.column, rows)))],
     "histogram": lambda request, rows: cell_counts(

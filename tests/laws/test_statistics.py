@@ -72,7 +72,8 @@ def rows_of(request: Request) -> list[str]:
     values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
     needs_flag = bool(request.where) or request.label is not None or bool(request.margins)
     flags = ("1", "0") if needs_flag else ("1",)
-    seconds = ("0", "1") if request.columns or request.margins else ("0",)
+    needs_second = bool(request.columns or request.margins or request.weight)
+    seconds = ("0", "1") if needs_second else ("0",)
     return [
         f"{value},{sex},{flag},{second}\n"
         for value, sex, flag, second in product(values, ("f", "m", "?"), flags, seconds)

@@ -51,6 +51,8 @@ def forms(
             yield replace(request, columns=related, method="moments", ridge=Fraction(1, 10))
         else:
             yield replace(request, options=_options(statistic))
+            if "weight" in fields:
+                yield replace(request, options=_options(statistic), weight=columns.second)
 
 
 def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:

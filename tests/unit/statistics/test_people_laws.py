@@ -86,6 +86,8 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
         values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
         flags = ("0", "1") if request.label or request.margins or request.columns else ("0",)
+        # The greatest weight is one.
+        flags = ("1",) if request.weight else flags
         rows = [
             *(f",{ward},{ward},0,0" for ward in ("a", "b", "c")),
             *(

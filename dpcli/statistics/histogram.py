@@ -1,0 +1,60 @@
+"""Histograms: rows by bins or labels."""
+
+from __future__ import annotations
+
+from dpcli.columns import Axis
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries import LinearQuery
+from dpcli.spec_fields import BinForms, ValuedColumnName
+from dpcli.spec_values import field_types
+from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+
+
+class Histogram(Statistic):
+    """The number of rows in each bin of a numeric column, or in each category.
+
+    Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
+    [18, 30, 65, 100]}`; a category column needs no bins. Bins of whole numbers and days are
+    closed ranges such as `18-29`, `30-64`, `65-100`. Every declared bin is published, even
+    if it is empty. Rows without a value are in no bin.
+
+    Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
+    1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
+    in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person moves as many rows
+    as the limits allow; each bin of each group counts as a group.
+
+    >>> l1("statistic: histogram, column: sex", sex="{type: category, values: [f, m]}")
+    {'add-remove': [1], 'change-one': [2]}
+    """
+
+    name = "histogram"
+    takes = field_types(column=ValuedColumnName, bins=BinForms | None)
+    measure = "counts"
+    item = "bin"
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The rows in each bin of each group."""
+        query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
+        return (WeightedQuery("count", query),)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The labels of the bins, or of the category."""
+        return histogram_axis(request).labels
+
+    def item_count(self, request: Request) -> int:
+        """How many bins or labels there are."""
+        return len(histogram_axis(request))
+
+    def item_heading(self, request: Request) -> str:
+        """The column that is counted."""
+        return histogram_axis(request).column.name
+
+
+def histogram_axis(request: Request) -> Axis:
+    """The axis along which a histogram counts, which the spec has checked.
+
+    Raises TypeError if there is none.
+    """
+    if request.bins is None:
+        raise TypeError("this statistic needs bins")
+    return request.bins

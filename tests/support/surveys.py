@@ -1,0 +1,53 @@
+"""Many releases about simulated files at once: each run is a cell of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from dpcli.numeric.arrays import Array, Ints, integer_array
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.planning.planner import make_plan
+from dpcli.queries import LinearQuery
+from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.statistic import NoisyAnswer
+
+CONFIDENCE = Fraction(19, 20)
+
+
+def planned_statistic(spec: str) -> PlannedStatistic:
+    """The only statistic of a spec."""
+    (planned,) = make_plan(parse_central_spec(spec, "survey")).statistics
+    return planned
+
+
+def noisy_answers(
+    planned: PlannedStatistic, files: Mapping[str, Ints], runs: int
+) -> list[NoisyAnswer]:
+    """The noisy answers about each run.
+
+    `files` has whole steps by name of column, shape (runs or 1, rows). Numbers of items per run are
+    not supported: statistics with items need answers of their own.
+    """
+    answers = []
+    for planned_query in planned.queries:
+        query = planned_query.weighted.query
+        assert isinstance(query, LinearQuery)
+        terms: Array = np.ones_like(next(iter(files.values())))
+        for factor in query.factors:
+            terms = terms * (files[factor.column.name] - factor.offset)
+        exact = np.broadcast_to((terms - query.offset).sum(axis=1), runs)
+        noise = np.array(planned_query.noise.sample(runs))
+        answers.append(NoisyAnswer(integer_array(exact + noise), planned_query.noise))
+    return answers
+
+
+def covered(estimates: Estimates, truth: Fraction | float) -> float:
+    """The share of intervals that contain a number."""
+    step = float(estimates.step)
+    lower, upper = estimates.lower * step, estimates.upper * step
+    inside = (lower <= float(truth)) & (float(truth) <= upper)
+    return float(np.mean(inside & (estimates.status == HAS_INTERVAL)))
