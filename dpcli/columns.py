@@ -8,7 +8,8 @@ Everything here is public: it comes from the spec, never from the data.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,13 +31,29 @@ EPOCH = datetime.date(1970, 1, 1)
 
 NumericKind = Literal["integer", "number", "date"]
 
+Source = str | int | None
+"""Where a file has the cells of a column: under a name, at a position from 1 on, or under the
+column's own name. Several columns may read the same cells."""
+
+
+class Derivation(ABC):
+    """How the cells of a derived column follow from other cells of the same row."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns from which it is computed; they may be derived themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
     """Integers, numbers or dates: whole multiples of `step` between two bounds.
 
     `bounds` and `missing` are numbers of steps. A date is a number of days since 1970-01-01. A
-    column without bounds can be declared, but no statistic can use it.
+    column without bounds can be declared, but no statistic can use it. A column with a `derivation`
+    is computed from other columns instead of being read.
     """
 
     name: str
@@ -44,6 +61,8 @@ class NumericColumn:
     step: Fraction = Fraction(1)
     bounds: tuple[int, int] | None = None
     missing: int | None = None
+    source: Source = None
+    derivation: Derivation | None = None
 
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
@@ -91,6 +110,8 @@ class CategoryColumn:
     kind: Literal["category", "boolean"]
     values: tuple[tuple[str, str], ...]
     missing: int | None = None
+    source: Source = None
+    derivation: Derivation | None = None
 
     def __post_init__(self) -> None:
         # What is counted must be what is compared, so labels are plain texts.
@@ -98,7 +119,7 @@ class CategoryColumn:
             raise TypeError("categories are plain texts")
 
     def __hash__(self) -> int:
-        return hash((self.name, self.kind, len(self.values), self.missing))
+        return hash((self.name, self.kind, len(self.values), self.missing, self.source))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -126,6 +147,8 @@ class PrivatePartitionColumn:
     name: str
     kind: Literal["category"] = "category"
     missing: None = None
+    source: Source = None
+    derivation: None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +163,24 @@ class IdColumn:
     singletons_without_id: bool = False
     kind: Literal["id"] = "id"
     missing: None = None
+    source: Source = None
+    derivation: None = None
 
 
 Column = NumericColumn | CategoryColumn | PrivatePartitionColumn | IdColumn
+
+
+def file_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns that a file must have for these, without repetition: not the derived ones."""
+    return tuple(dict.fromkeys(part for column in columns for part in _file_columns(column)))
+
+
+def _file_columns(column: Column) -> Iterator[Column]:
+    if column.derivation is None:
+        yield column
+        return
+    for part in column.derivation.inputs:
+        yield from _file_columns(part)
 
 
 def without_missing_constant(column: Column) -> Column:

@@ -13,20 +13,13 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from math import floor, prod
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.columns import Axis, Column, NumericColumn
+from dpcli.filters import Filter
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 
 GRID_STEPS = 1 << 10
 """The steps of the grid in the largest change of a coefficient; rounding adds one more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A row passes if its value lies in one of the ranges, whose ends are included."""
-
-    column: CategoryColumn | NumericColumn
-    ranges: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +40,14 @@ class Factor:
 class Query:
     """Which rows count, and in which cell each of them lies.
 
-    `by` are the axes of the groups, `items` the axes within each group. A row is skipped if it
-    fails a condition of `where`, if a value that the query uses is missing, or if it lies in no
+    `by` are the axes of the groups, `items` the axes within each group. A row is skipped unless
+    all filters of `where` are true, if a value that the query uses is missing, or if it lies in no
     cell. Values of the columns in `present` must not be missing either.
     """
 
     by: tuple[Axis, ...] = ()
     items: tuple[Axis, ...] = ()
-    where: tuple[Condition, ...] = ()
+    where: tuple[Filter, ...] = ()
     present: tuple[Column, ...] = ()
 
     @property
@@ -89,20 +82,25 @@ class Query:
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The columns whose values the query computes with, other than axes and conditions."""
+        """The columns whose values the query computes with, other than axes and filters."""
         return ()
+
+    @cached_property
+    def required_columns(self) -> tuple[Column, ...]:
+        """The columns without which a row is skipped, without repetition."""
+        axes = (key.column for key in self.grouping_axes)
+        return tuple(dict.fromkeys((*axes, *self.present, *self.operands)))
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column that the query reads, without repetition."""
-        axes = (key.column for key in self.grouping_axes)
-        conditions = (condition.column for condition in self.where)
-        return tuple(dict.fromkeys((*axes, *conditions, *self.present, *self.operands)))
+        tested = (column for test in self.where for column in test.columns)
+        return tuple(dict.fromkeys((*self.required_columns, *tested)))
 
     @cached_property
     def may_skip(self) -> bool:
         """Whether a row can add nothing to any cell."""
-        return bool(self.where) or any(column.missing is None for column in self.columns)
+        return bool(self.where) or any(column.missing is None for column in self.required_columns)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import polars as pl
 
-from dpcli.columns import Column, IdColumn
+from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Grouping, SharedAggregation, share_aggregations
@@ -52,7 +52,8 @@ class Aggregation:
         self._aggregations = share_aggregations(queries, unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
-            columns |= {IdColumn(unit.column, unit.singletons_without_id): None}
+            column = IdColumn(unit.column, unit.singletons_without_id, source=unit.source)
+            columns |= {column: None}
         self.columns: tuple[Column, ...] = tuple(columns)
 
     def partial(self, dataset: Dataset, progress: Progress) -> Partial:
@@ -101,7 +102,8 @@ class Aggregation:
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
         rows = RowLevelAggregation(self._queries, self._aggregations, dataset.size, decoder)
-        for piece in read_pieces(dataset, self.columns, progress, in_place=True):
+        columns = file_columns(self.columns)
+        for piece in read_pieces(dataset, columns, progress, in_place=True):
             for partial in scan_piece(piece, decoder, rows.scan):
                 rows.add(partial)
         return rows.partial()
@@ -113,7 +115,7 @@ class Aggregation:
         finish: Callable[[UserLevelAggregation], Partial],
     ) -> Partial:
         def scan(users: UserLevelAggregation) -> Partial:
-            for piece in read_pieces(dataset, self.columns, progress):
+            for piece in read_pieces(dataset, file_columns(self.columns), progress):
                 for rows in scan_piece(piece, users.decoder, users.scan):
                     users.add(rows)
             return finish(users)

@@ -78,7 +78,7 @@ class UserLevelAggregation:
         }
         self._names = names
         self._id_text = next(
-            text for column, text in decoder.columns.items() if names[column] == "user"
+            text for column, text in decoder.inputs.items() if names.get(column) == "user"
         )
         self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {

@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, Column, without_missing_constant
+from dpcli.columns import CategoryColumn, Column, file_columns, without_missing_constant
 from dpcli.engine.decode import FLAGS, Decoder, strip_blanks
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
@@ -52,7 +52,7 @@ def check_cells(
     dataset: Dataset, columns: Sequence[Column], min_rows: int | None, progress: Progress
 ) -> CellsCheck:
     """Read all files once. Raises DataError `data-unreadable`, without a reason, if that fails."""
-    wanted = tuple(map(without_missing_constant, columns))
+    wanted = tuple(map(without_missing_constant, file_columns(columns)))
     decoder = Decoder(wanted)
     names = {column: f"readable{at}" for at, column in enumerate(wanted)}
     facts = [pl.len().alias("rows"), FLAGS.any(), pl.col(*names.values()).count()]

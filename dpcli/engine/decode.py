@@ -28,8 +28,16 @@ from functools import partial
 import polars as pl
 from polars.selectors import starts_with
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import (
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumericColumn,
+    PrivatePartitionColumn,
+    file_columns,
+)
 from dpcli.engine.decode_numbers import BLANKS, NUMBER, exceeded_bound, parse_number_cell, steps
+from dpcli.engine.derive import derived_value
 
 INVISIBLE = r"[\p{Cc}\p{Zl}\p{Zp}]"
 """Control characters and line ends, which a published key must not hold."""
@@ -45,14 +53,18 @@ LONGEST_KEY = 1000
 
 
 class Decoder:
-    """Decodes columns of texts, named `t0`, `t1` and so on, to columns of whole numbers.
+    """Decodes columns of texts to columns of whole numbers, and computes derived columns.
 
-    Some files have whole numbers (Int64) instead of texts. Call `read`. If a column has an
-    undecided cell, which is rare, call `decide` and read again.
+    `inputs` are the columns of the file that are read, each with the name of its texts: `t0`, `t1`
+    and so on. Some files have whole numbers (Int64) instead of texts. Call `read`. If a column has
+    an undecided cell, which is rare, call `decide` and read again.
     """
 
     def __init__(self, columns: Iterable[Column]) -> None:
-        self.columns = {column: f"t{place}" for place, column in enumerate(columns)}
+        self.columns = tuple(columns)
+        self.inputs = {
+            column: f"t{place}" for place, column in enumerate(file_columns(self.columns))
+        }
         self._decided: dict[Column, dict[str, int | None]] = {}
 
     def read(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
@@ -61,12 +73,20 @@ class Decoder:
         `names` maps the columns to the names of the results. A missing cell is null unless a
         constant replaces it. The flags `odd_t0` and so on mark undecided numbers.
         """
+        read = {
+            column: names.get(column, f"cell_{self.inputs[column]}")
+            for column in file_columns(names)
+        }
+        return _derive(self._read_cells(texts, read), names, read)
+
+    def _read_cells(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
+        """The table with columns of the file as whole numbers."""
         types = texts.collect_schema()
-        integers = [column for column in names if types[self.columns[column]] == pl.Int64]
+        integers = [column for column in names if types[self.inputs[column]] == pl.Int64]
         rules = {column: self._rules(column, is_integer=column in integers) for column in names}
-        cell = {column: pl.col(self.columns[column]) for column in names}
+        cell = {column: pl.col(self.inputs[column]) for column in names}
         value = {column: pl.col(name) for column, name in names.items()}
-        left = {column: f"left_{self.columns[column]}" for column in names}
+        left = {column: f"left_{self.inputs[column]}" for column in names}
         # Each rule reads the texts that earlier rules left; most cells need only the first rule.
         table = texts.with_columns(
             rules[column][0](cell[column]).alias(name) for column, name in names.items()
@@ -97,7 +117,7 @@ class Decoder:
 
     def decide(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
         """Decide the undecided cells of the columns with these flags, text by text."""
-        for column, text in self.columns.items():
+        for column, text in self.inputs.items():
             if f"odd_{text}" in flags:
                 assert isinstance(column, NumericColumn)
                 odd = self.read(texts, {column: "value"}).filter(f"odd_{text}")
@@ -107,7 +127,7 @@ class Decoder:
                 decided |= {cell: parse_number_cell(cell, column) for cell in cells}
 
     def decode(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The decoded columns of a table in memory, under the names of their texts."""
+        """The decoded columns of a table in memory, as `t0`, `t1` and so on."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
         cells = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
         flags = raised_flags(cells.select(FLAGS))
@@ -115,7 +135,7 @@ class Decoder:
             self.decide(flags, frame.lazy())
             return self.decode(frame)
         return cells.select(
-            pl.col(names[column]).alias(text) for column, text in self.columns.items()
+            pl.col(names[column]).alias(f"t{place}") for place, column in enumerate(self.columns)
         )
 
     def _rules(self, column: Column, *, is_integer: bool) -> list[Callable[[pl.Expr], pl.Expr]]:
@@ -127,7 +147,7 @@ class Decoder:
         if isinstance(column, CategoryColumn):
             return [partial(_positions, column=column)] * 2
         low, high = column.limits
-        dtype = next(kind for kind, most in WHOLE.items() if -most <= low and high < most)
+        dtype = _smallest_type(low, high)
 
         def within(steps: pl.Expr) -> pl.Expr:
             return steps.clip(low, high).cast(dtype)
@@ -158,7 +178,41 @@ class Decoder:
         decided = self._decided.get(column)
         is_open = left.str.contains(NUMBER)
         is_open = is_open & ~left.is_in(list(decided)) if decided else is_open
-        return is_open.fill_null(value=False).alias(f"odd_{self.columns[column]}")
+        return is_open.fill_null(value=False).alias(f"odd_{self.inputs[column]}")
+
+
+def _derive(
+    cells: pl.LazyFrame, names: Mapping[Column, str], read: Mapping[Column, str]
+) -> pl.LazyFrame:
+    """The table with the derived columns among `names`; columns of the file are `read` already."""
+    known = dict(read)
+
+    def add(column: Column) -> None:
+        nonlocal cells
+        if column in known or column.derivation is None:
+            return
+        for part in column.derivation.inputs:
+            add(part)
+        value = _possible(derived_value(column.derivation, known), column)
+        known[column] = names.get(column, f"derived_{len(known)}")
+        value = value if column.missing is None else value.fill_null(column.missing)
+        cells = cells.with_columns(value.alias(known[column]))
+
+    for column in names:
+        add(column)
+    return cells
+
+
+def _possible(value: pl.Expr, column: Column) -> pl.Expr:
+    """A derived value within the bounds, or null if it is the position of no label."""
+    if isinstance(column, NumericColumn):
+        return value.clip(*column.limits).cast(_smallest_type(*column.limits))
+    assert isinstance(column, CategoryColumn)
+    return pl.when(value.is_between(0, len(column.labels) - 1)).then(value)
+
+
+def _smallest_type(low: int, high: int) -> pl.DataType:
+    return next(kind for kind, most in WHOLE.items() if -most <= low and high < most)
 
 
 def _is_number(column: Column) -> bool:

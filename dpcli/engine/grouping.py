@@ -14,7 +14,8 @@ from math import prod
 import polars as pl
 
 from dpcli.columns import Axis, Column, NumericColumn
-from dpcli.engine.sums import plain_sums, row_filter
+from dpcli.engine.row_filter import row_filter
+from dpcli.engine.sums import plain_sums
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
 

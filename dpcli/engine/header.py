@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dpcli.columns import Column, IdColumn
+from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import UTF8
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
 from dpcli.engine.source import Dataset, Source
@@ -47,16 +47,14 @@ def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
     Names must match exactly. Messages show only names from the spec, and the types of columns of
     a Parquet file.
     """
-    problems = [problem for source in dataset.sources for problem in _problems(source, columns)]
+    read = file_columns(columns)
+    problems = [problem for source in dataset.sources for problem in _problems(source, read)]
     if problems:
         raise DataError(problems)
 
 
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
-    count_by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
-    counts = {
-        column: count_by_name[unicodedata.normalize("NFC", column.name)] for column in columns
-    }
+    counts = _counts(source, columns)
     file, hint, mark = source.name, "missing-column", _separator_in(source)
     if is_separator_mark(source.header):
         hint = "missing-column.mark"
@@ -65,23 +63,49 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     if len(columns) > 1 and not any(counts.values()):
         if source.dialect is not None and hint == "missing-column":
             hint = "missing-column.all"
-        missed = f"none of the {len(columns):,} declared columns, {quote(columns[0].name)} for one"
+        first = quote(str(_key(columns[0])))
+        missed = f"none of the {len(columns):,} declared columns, {first} for one"
         yield make_problem(hint, file=file, mark=mark, missed=missed)
         return
     for column, count in counts.items():
-        name = column.name
-        if not count:
-            yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(name)}")
-        elif count > 1 or name not in source.header:
-            yield make_problem("ambiguous-column", file=file, column=name, count=count)
-        elif name in source.odd:
-            yield make_problem("column-type", file=file, column=name, type=source.odd[name])
-        elif isinstance(column, IdColumn) and name in source.unfit_ids:
-            # As texts, 7.0 and 7 in another file would be two people, and so would one time
-            # in two time zones.
-            yield make_problem(
-                "column-type.id", file=file, column=name, type=source.unfit_ids[name]
-            )
+        key = _key(column)
+        if count == 1 and (isinstance(key, int) or key in source.header):
+            yield from _type_problems(source, column)
+        elif count:
+            yield make_problem("ambiguous-column", file=file, column=key, count=count)
+        elif isinstance(key, int):
+            missed = f"{len(source.header):,} columns, and none at position {key:,}"
+            yield make_problem("missing-column.position", file=file, missed=missed)
+        else:
+            yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
+
+
+def _key(column: Column) -> str | int:
+    return column.source or column.name
+
+
+def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
+    """How many columns of a file each declared one may mean, in any Unicode spelling."""
+    by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
+    counts = {}
+    for column in columns:
+        key = _key(column)
+        if isinstance(key, int):
+            counts[column] = int(key <= len(source.header))
+        else:
+            counts[column] = by_name[unicodedata.normalize("NFC", key)]
+    return counts
+
+
+def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
+    name = source.header[source.place(column)]
+    if name in source.odd:
+        yield make_problem("column-type", file=source.name, column=name, type=source.odd[name])
+    elif isinstance(column, IdColumn) and name in source.unfit_ids:
+        # As texts, 7.0 and 7 in another file would be two people, and so would one time in two
+        # time zones.
+        facts = {"column": name, "type": source.unfit_ids[name]}
+        yield make_problem("column-type.id", file=source.name, **facts)
 
 
 def _separator_in(source: Source) -> str | None:

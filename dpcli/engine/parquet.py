@@ -110,7 +110,7 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
     types = table.collect_schema().dtypes()
     texts = []
     for at, column in enumerate(wanted):
-        place = source.header.index(column.name)
+        place = source.place(column)
         cell = _whole(place, types[place], column)
         if cell is None:
             cell = swap_decimal_mark(column_text(place, types[place], decimal), column, decimal)

@@ -86,7 +86,7 @@ class Piece:
             truncate_ragged_lines=True,
             quote_char=dialect.quote if self.quoted else None,
         )
-        wanted = [names[header.index(column.name)] for column in self.columns]
+        wanted = [names[self.source.place(column)] for column in self.columns]
         texts = [
             swap_decimal_mark(pl.col(name), column, self.decimal).alias(f"t{at}")
             for at, (name, column) in enumerate(zip(wanted, self.columns, strict=True))

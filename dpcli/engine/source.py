@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
+from dpcli.columns import Column
 from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
 from dpcli.engine.file_content import (
     SEALED_ENDING,
@@ -47,7 +48,6 @@ STDIN = "-"
 PARQUET_ENDINGS = (".parquet", ".pq")
 """Endings of the names of Parquet files, both data and tables."""
 
-
 State = tuple[int, int]
 """The size of a file, and the time of its last change in nanoseconds."""
 
@@ -59,8 +59,8 @@ class Source:
     `size` is at least the number of its rows: for CSV the bytes. `bytes` is the size of the named
     file, which may be compressed or in another encoding. `dialect` describes the text, which is
     UTF-8 by now; it is None for Parquet. In a Parquet file, `odd` maps the columns that cannot be
-    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is the state of a
-    file when it was opened, if it is read without a copy.
+    read to their types, and `unfit_ids` the columns that cannot be ids. `state` is that of a file
+    that is read without a copy. `positions` are indices in a file with some columns of another.
     """
 
     name: str
@@ -72,6 +72,12 @@ class Source:
     odd: Mapping[str, str] = field(default_factory=dict)
     unfit_ids: Mapping[str, str] = field(default_factory=dict)
     state: State | None = None
+    positions: Mapping[int, int] = field(default_factory=dict)
+
+    def place(self, column: Column) -> int:
+        """The index of a column, which the file has; several columns may have one."""
+        key = column.source or column.name
+        return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +101,7 @@ class Dataset:
     def redacted_errors(self) -> Iterator[None]:
         """Replace errors of the body, which may quote a record, by one fixed sentence.
 
-        Raises DataError `data-unreadable`, or `data-changed` if a file changed after it was opened.
-        A DpcliError passes, because it quotes no record.
+        Raises DataError `data-unreadable`, or `data-changed`. A DpcliError passes: it quotes none.
         """
         try:
             with silenced_stderr():

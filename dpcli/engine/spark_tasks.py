@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 from pyspark import TaskContext
 
-from dpcli.columns import Column, IdColumn
+from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer
@@ -83,9 +83,10 @@ class Tasks:
 
     @property
     def _texts(self) -> tuple[IdColumn, ...]:
-        """The columns of all queries, as texts that are not decoded."""
-        names = dict.fromkeys(column.name for column in self.aggregation.columns)
-        return tuple(map(IdColumn, names))
+        """The columns of the files for all queries, as texts that are not decoded."""
+        columns = file_columns(self.aggregation.columns)
+        sources = dict.fromkeys(column.source or column.name for column in columns)
+        return tuple(IdColumn(str(source), source=source) for source in sources)
 
     @property
     def rows_schema(self) -> pa.Schema:
@@ -108,7 +109,8 @@ class Tasks:
         """The report and the rows of a stretch of a file, as texts."""
         assert isinstance(self.unit, PersonUnit)
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
-        user = strip_blanks(pl.col(f"t{columns.index(IdColumn(self.unit.column))}"))
+        sources = [column.source for column in columns]
+        user = strip_blanks(pl.col(f"t{sources.index(self.unit.source or self.unit.column)}"))
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
@@ -135,8 +137,12 @@ class Tasks:
                     writer.write_batch(batch.filter(batch["note"].is_null()))
             copy.flush()
             copy.seek(0)
-            names = (column.name for column in self._texts)
-            source = replace(parquet_source("", copy), header=("", "", "", *names))
+            sources = ["", "", "", *(column.source for column in self._texts)]
+            source = replace(
+                parquet_source("", copy),
+                header=tuple(map(str, sources)),
+                positions={key: at for at, key in enumerate(sources) if isinstance(key, int)},
+            )
             dataset = Dataset((source,), self.dialect)
             with dataset.redacted_errors():
                 frames = self.aggregation.partial(dataset, Progress())

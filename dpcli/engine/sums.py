@@ -6,7 +6,7 @@ count of the same rows need two sums, not four. The offset of a product is subtr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -15,7 +15,9 @@ from operator import mul
 import polars as pl
 
 from dpcli.columns import Column
-from dpcli.queries import Condition, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
+from dpcli.engine.row_filter import row_filter
+from dpcli.filters import Filter
+from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import ScoreQuery
 
 COUNTABLE_ROWS = 2**32
@@ -26,18 +28,18 @@ COUNTABLE_ROWS = 2**32
 class PlainSum:
     """The sum of a product over the rows of a group that pass, or their number.
 
-    A row passes if it meets every condition and no column in `not_missing` is missing in it.
+    A row passes if all filters are true and no column in `not_missing` is missing in it.
     """
 
     factors: tuple[Factor, ...]
-    where: tuple[Condition, ...]
+    where: tuple[Filter, ...]
     not_missing: frozenset[Column]
 
     @property
     def columns(self) -> set[Column]:
         """Every column that the value of a row depends on."""
         used: set[Column] = {factor.column for factor in self.factors}
-        return used | self.not_missing | {condition.column for condition in self.where}
+        return used | self.not_missing | {column for test in self.where for column in test.columns}
 
     def expression(self, name: Mapping[Column, str], size: int) -> pl.Expr:
         """The sum as a polars expression, in integers that cannot overflow.
@@ -60,20 +62,6 @@ class PlainSum:
                 (column,) = self.not_missing
                 return pl.col(name[column]).count().cast(pl.Int64)
         return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
-
-
-def row_filter(
-    where: Sequence[Condition], not_missing: Iterable[Column], name: Mapping[Column, str]
-) -> pl.Expr | None:
-    """Whether a row meets all conditions and has all columns; None if every row passes."""
-    tests = [
-        pl.any_horizontal(
-            pl.col(name[condition.column]).is_between(low, high) for low, high in condition.ranges
-        )
-        for condition in where
-    ]
-    tests += [pl.col(name[column]).is_not_null() for column in not_missing]
-    return pl.all_horizontal(tests).fill_null(value=False) if tests else None
 
 
 LinearCombination = tuple[tuple[int, PlainSum], ...]

@@ -74,7 +74,7 @@ def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
     collected = [CollectedCounts(response) for response in spec.responses]
     columns = _columns(spec)
     decoder = Decoder(columns)
-    names = {text: column.name for column, text in decoder.columns.items()}
+    names = {f"t{place}": column.name for place, column in enumerate(columns)}
     limits = {response.column.name: response.randomizer.limits for response in spec.responses}
     numbers = []
     for text, column in names.items():

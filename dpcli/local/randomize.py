@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, NumericColumn, file_columns
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
@@ -157,7 +157,7 @@ def responses(
     row_limit = max(1, CELLS // len(spec.header))
     frames = (
         rows
-        for frame in read_texts(dataset, columns, progress)
+        for frame in read_texts(dataset, file_columns(columns), progress)
         for rows in frame.iter_slices(row_limit)
     )
     for cells in prefetch(map(decoder.decode, frames)):

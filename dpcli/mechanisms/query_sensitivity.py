@@ -11,18 +11,12 @@ from fractions import Fraction
 from typing import Any, Final, cast
 
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.derivations import DERIVATIONS
+from dpcli.filters import FILTERS
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import (
-    Condition,
-    DistinctQuery,
-    Factor,
-    LinearQuery,
-    Query,
-    ReadabilityQuery,
-    RidgeQuery,
-)
+from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
@@ -31,15 +25,13 @@ QUERIES: Final[frozenset[type]] = frozenset(
 """Every kind of query."""
 
 PARTS: Final[frozenset[type]] = frozenset(
-    {Frequency, Rank, Accuracy, Revenue, Condition, Factor, Axis}
+    {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS}
     | {NumericColumn, PrivatePartitionColumn, IdColumn}
 )
 """Every kind of object that a query is made of."""
 
-PLAIN: Final[frozenset[type]] = frozenset(
-    {int, str, bool, Fraction, range, type(None), CategoryColumn}
-)
-"""Plain values; a category column checks its own."""
+PLAIN: Final[frozenset[type]] = frozenset({int, str, bool, Fraction, range, type(None)})
+"""Plain values. A category column checks its own texts."""
 
 
 def require_plain(query: Query) -> None:
@@ -57,6 +49,8 @@ def require_plain(query: Query) -> None:
             waiting += value
         elif type(value) in QUERIES | PARTS:
             waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
+        elif type(value) is CategoryColumn:
+            waiting.append(value.derivation)
         elif type(value) not in PLAIN:
             raise TypeError("a query is made of plain values")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from dpcli.filters import InRanges, Ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import LinearQuery
-from dpcli.specification.axes import Ranges
+from dpcli.queries import LinearQuery, Query
 from dpcli.specification.model import Spec, ValuedColumn
 
 
@@ -16,8 +16,8 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
     """The branch of each statistic whose rows belong to no other branch.
 
     Every row has one value in a column. So two statistics are about disjoint rows if no value
-    satisfies the conditions of both on that column; statistics whose conditions overlap share a
-    branch.
+    lies in the ranges of both on that column; statistics whose ranges overlap share a branch.
+    Only filters that are ranges, and that must be true by themselves, are considered.
 
     Privacy: a unit is in a single branch if it is a row, or a person with at most one row.
     Queries that clamp the totals of a person over all of their rows are left out.
@@ -30,9 +30,10 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
         weighted_queries = entry.statistic.queries(entry.request, spec.privacy.relation)
         queries = [weighted.query for weighted in weighted_queries]
         if all(not isinstance(query, LinearQuery) or query.user_clamp is None for query in queries):
-            for condition in entry.request.where:
-                ranges_by_name = columns.setdefault(condition.column.name, {})
-                ranges_by_name[entry.request.name] = condition.ranges
+            for test in entry.request.where:
+                if isinstance(test, InRanges):
+                    ranges_by_name = columns.setdefault(test.column.name, {})
+                    ranges_by_name[entry.request.name] = test.ranges
     branches: dict[str, Branch] = {}
     # Columns that separate more branches go first; a statistic belongs to one column.
     for column in sorted(columns, key=lambda column: -len(_overlapping(columns[column]))):
@@ -59,18 +60,24 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
         branches = ranges_by_branch.setdefault(name, {})
         for planned_query in planned.queries:
             query = planned_query.weighted.query
-            condition = next((one for one in query.where if one.column.name == name), None)
+            test = _range_test(query, name)
             if (
-                condition is None
-                or columns.setdefault(name, condition.column) != condition.column
+                test is None
+                or columns.setdefault(name, test.column) != test.column
                 or (isinstance(query, LinearQuery) and query.user_clamp is not None)
                 or (isinstance(unit, PersonUnit) and unit.max_rows > 1)
             ):
                 raise ValueError("a statistic is not about the rows of its branch")
-            branches[str(place)] = branches.get(str(place), ()) + condition.ranges
+            branches[str(place)] = branches.get(str(place), ()) + test.ranges
     for branches in ranges_by_branch.values():
         if len(_overlapping(branches)) != len(branches):
             raise ValueError("two branches have rows in common")
+
+
+def _range_test(query: Query, column: str) -> InRanges | None:
+    """The first filter of a query that is a range of a column of that name."""
+    tests = (test for test in query.where if isinstance(test, InRanges))
+    return next((test for test in tests if test.column.name == column), None)
 
 
 def _overlapping(ranges_by_name: Mapping[str, Ranges]) -> list[list[str]]:

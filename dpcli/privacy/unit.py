@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 
@@ -20,6 +20,7 @@ class PersonUnit:
     At most `max_rows` rows of a person are used. In a query with groups they enter at most
     `max_groups` cells, and at most `max_rows_per_group` of them enter one cell. With
     `singletons_without_id`, a row without an id counts as one person; otherwise it is dropped.
+    `source` is where the file has the ids, if not under the name of the column.
     """
 
     column: str
@@ -27,6 +28,7 @@ class PersonUnit:
     max_groups: int
     max_rows: int
     singletons_without_id: bool = False
+    source: str | int | None = None
 
     def __post_init__(self) -> None:
         # A number of another type could be one limit to the engine and another to a sensitivity.
@@ -44,14 +46,12 @@ class PersonUnit:
     @property
     def for_ungrouped(self) -> PersonUnit:
         """The unit for a query without groups: all `max_rows` rows enter its one cell."""
-        return PersonUnit(self.column, self.max_rows, 1, self.max_rows, self.singletons_without_id)
+        return replace(self, max_rows_per_group=self.max_rows, max_groups=1)
 
     @property
     def for_totals(self) -> PersonUnit:
         """The unit for per-user totals: a person adds one total to each of `max_groups` cells."""
-        return PersonUnit(
-            self.column, 1, self.max_groups, self.max_groups, self.singletons_without_id
-        )
+        return replace(self, max_rows_per_group=1, max_rows=self.max_groups)
 
 
 Unit = RowUnit | PersonUnit

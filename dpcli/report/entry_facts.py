@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import NumericColumn
 from dpcli.numeric.exact import decimal_text
 from dpcli.numeric.number_text import plain_decimal
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.notes import counted_units, left_out_note
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
 from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
-from dpcli.queries import Condition
 from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
@@ -46,7 +45,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
             }
             for key in request.binned_axes
         ],
-        "where": [condition_text(condition) for condition in request.where],
+        "where": [test.text for test in request.where],
         "mechanism": _mechanism(first),
         "sensitivity": _sensitivity(first),
         "epsilon": planned.target.epsilon,
@@ -247,19 +246,6 @@ def _bounds(request: Request) -> Fact:
         return None
     texts = [column.text(bound) for bound in column.bounds]
     return texts if column.kind == "date" else [JsonNumber(text) for text in texts]
-
-
-def condition_text(condition: Condition) -> str:
-    """A condition in words, such as `income from 100000 to 200000`."""
-    column, ranges = condition.column, condition.ranges
-    if isinstance(column, CategoryColumn):
-        labels = [label for low, high in ranges for label in column.labels[low : high + 1]]
-        return f"{column.name} is {' or '.join(labels)}"
-    spans = [
-        column.text(low) if low == high else f"from {column.text(low)} to {column.text(high)}"
-        for low, high in ranges
-    ]
-    return f"{column.name} {' or '.join(spans)}"
 
 
 def response_facts(response: Response, records: int | None = None) -> Facts:

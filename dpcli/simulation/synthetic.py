@@ -5,16 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
 
 import numpy as np
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import (
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumericColumn,
+    PrivatePartitionColumn,
+    file_columns,
+)
 from dpcli.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
+from dpcli.filters import AllOf, AnyOf, Filter, InRanges, Not
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
@@ -111,7 +119,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self._stream = Stream(seed)
         self._people = _RowOwners(spec.privacy.unit, rows, self._stream.named("people"))
         self.people, self.people_above_limit = self._people.count, self._people.people_above_limit
-        self._columns = {column.name: column for column in spec.columns}
+        self._columns = _columns_of_file(spec)
         mark = MARK_COLUMN
         while mark in self._columns:
             mark += "_"
@@ -210,9 +218,9 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def _texts(self, rows: Positions, dialect: Dialect) -> list[list[str]]:
         """The columns of these rows, in the dialect of a file."""
         columns = []
-        for name in dialect.names or self._columns:
-            cells = self._cells(name, rows) if name in self._columns else [""] * len(rows)
-            if dialect.decimal == "," and isinstance(self._columns.get(name), NumericColumn):
+        for name, column in self._columns.items():
+            cells = [""] * len(rows) if column is None else self._cells(name, column, rows)
+            if dialect.decimal == "," and isinstance(column, NumericColumn):
                 cells = [cell.replace(".", ",") for cell in cells]
             if dialect.quote is None:
                 unquoted = (dialect.delimiter, "\n")
@@ -220,13 +228,46 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
             columns.append(cells)
         return [*columns, [MARK_TEXT] * len(rows)]
 
-    def _cells(self, name: str, rows: Positions) -> list[str]:
+    def _cells(self, name: str, column: Column, rows: Positions) -> list[str]:
         spec, stream = self._spec, self._stream.named("column").named(name)
-        if isinstance(spec.privacy.unit, PersonUnit) and name == spec.privacy.unit.column:
+        unit = spec.privacy.unit
+        if isinstance(unit, PersonUnit) and column.name == unit.column:
             return id_cells(stream, rows, self._people.owners(rows))
-        conditions = [condition for entry in spec.entries for condition in entry.request.where]
+        tests = (test for entry in spec.entries for test in entry.request.where)
+        conditions = [condition for test in tests for condition in _conditions(test)]
         positions = self._people.positions(rows, name)
-        return column_cells(self._columns[name], conditions, stream, positions, self.rows)
+        return column_cells(column, conditions, stream, positions, self.rows)
+
+
+def _columns_of_file(spec: Spec) -> dict[str, Column | None]:
+    """The columns of a synthetic file from left to right, by name; None for undeclared ones.
+
+    Of several columns that read the same cells, the first is generated.
+    """
+    columns: dict[str | int, Column] = {}
+    for column in file_columns(spec.columns):
+        columns.setdefault(column.source or column.name, column)
+    if spec.dialect.names:
+        return {
+            name: columns.get(name, columns.get(position))
+            for position, name in enumerate(spec.dialect.names, 1)
+        }
+    named = iter([key for key in columns if isinstance(key, str)])
+    width = max(len(columns), *(key for key in columns if isinstance(key, int)), 0)
+    keys = (at if at in columns else next(named, at) for at in range(1, width + 1))
+    return {f"column {key}" if isinstance(key, int) else key: columns.get(key) for key in keys}
+
+
+def _conditions(test: Filter) -> Iterator[InRanges]:
+    """The ranges in a filter."""
+    match test:
+        case InRanges():
+            yield test
+        case Not(inner):
+            yield from _conditions(inner)
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from _conditions(part)
 
 
 def _require_writable(header: Sequence[str], dialect: Dialect) -> None:

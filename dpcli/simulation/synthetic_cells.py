@@ -28,8 +28,8 @@ from dpcli.columns import (
     NumericColumn,
     PrivatePartitionColumn,
 )
+from dpcli.filters import InRanges
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, Words, scramble
-from dpcli.queries import Condition
 
 BLANK_PERCENT = 3
 """Percent of cells that are blank."""
@@ -97,7 +97,7 @@ def fraction_of(fractions: Words, limit: int) -> Positions:
 
 
 def column_cells(
-    column: Column, conditions: Sequence[Condition], stream: Stream, positions: Positions, rows: int
+    column: Column, conditions: Sequence[InRanges], stream: Stream, positions: Positions, rows: int
 ) -> list[str]:
     """The cells of a column at these positions, for a spec with these conditions and rows."""
     own = [condition for condition in conditions if condition.column.name == column.name]
@@ -134,7 +134,7 @@ def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
 
 
 def _labels(
-    column: CategoryColumn, conditions: Sequence[Condition], stream: Stream, positions: Positions
+    column: CategoryColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
     """The declared texts; some are replaced so that every condition is met and missed."""
     texts = [text for text, _ in column.values]
@@ -147,7 +147,7 @@ def _labels(
 
 
 def _spread(
-    conditions: Sequence[Condition], low: int, end: int, stream: Stream, positions: Positions
+    conditions: Sequence[InRanges], low: int, end: int, stream: Stream, positions: Positions
 ) -> tuple[npt.NDArray[np.bool_], Positions]:
     """Which numbers are replaced, and the numbers that replace them.
 
@@ -166,7 +166,7 @@ def _spread(
 
 
 def _numbers(
-    column: NumericColumn, conditions: Sequence[Condition], stream: Stream, positions: Positions
+    column: NumericColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
     """Numbers within the bounds with a mode left of the middle, and a few outside."""
     low, high = column.bounds or DEFAULT_BOUNDS

@@ -9,8 +9,8 @@ from math import ceil, floor
 from typing import Any
 
 from dpcli.columns import FORMULA_STARTS, Axis, NumericColumn, PrivatePartitionColumn
+from dpcli.filters import InRanges, Ranges
 from dpcli.numeric.exact import readable_text
-from dpcli.queries import Condition
 from dpcli.reference import variant_code
 from dpcli.scores import Points
 from dpcli.specification.columns_section import SpecContext
@@ -44,8 +44,6 @@ ESTIMATE_COLUMNS = (
     "upper",
 )
 """The columns of the table of estimates that are not keys."""
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 def read_keys(section: Section[Any], field: str, context: SpecContext) -> tuple[Axis, ...]:
@@ -144,13 +142,13 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
     return edges[:-1]
 
 
-def read_conditions(section: Section[Any], context: SpecContext) -> tuple[Condition, ...]:
+def read_conditions(section: Section[Any], context: SpecContext) -> tuple[InRanges, ...]:
     """Reads all conditions of a `where` mapping."""
     section.require("where")
 
-    def read(pair: tuple[ScalarNode, Node]) -> Condition:
+    def read(pair: tuple[ScalarNode, Node]) -> InRanges:
         column = context.valued_column(pair[0], section.subject)
-        return Condition(column, _read_ranges(column, pair[1]))
+        return InRanges(column, _read_ranges(column, pair[1]))
 
     where = section.node.mapping("where")
     return tuple(read_all(read, where.pairs.values() if where else ()))

@@ -118,6 +118,7 @@ def _read_unit(section: Section[PrivacyModel], context: SpecContext) -> Unit:
         unit.max_groups or unit.max_rows,
         unit.max_rows,
         id_column.singletons_without_id,
+        id_column.source,
     )
 
 

@@ -9,8 +9,9 @@ from math import prod
 from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.filters import Filter
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Condition, LinearQuery, RidgeQuery
+from dpcli.queries import LinearQuery, RidgeQuery
 from dpcli.scores import Points
 from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
@@ -50,7 +51,7 @@ class RequestReader:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
         self._fields: dict[str, Callable[[], Any]] = {}
 
-    def request(self, where: Callable[[], tuple[Condition, ...]]) -> Request:
+    def request(self, where: Callable[[], tuple[Filter, ...]]) -> Request:
         """The request of all fields; raises `AlreadyReportedError` if any is invalid."""
         section, fields = self._section, type(self._section.values).model_fields
         for key in self._statistic.takes:

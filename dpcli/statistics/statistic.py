@@ -11,10 +11,11 @@ from math import prod
 from typing import Any, ClassVar, Literal
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.filters import Filter
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Condition, Query
+from dpcli.queries import Query
 from dpcli.scores import Points
 from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
@@ -45,7 +46,7 @@ class Request:
     column: Column | None = None
     bins: Axis | None = None
     by: tuple[Axis, ...] = ()
-    where: tuple[Condition, ...] = ()
+    where: tuple[Filter, ...] = ()
     user_clamp: tuple[int, int] | None = None
     columns: tuple[NumericColumn, ...] = ()
     margins: tuple[Axis, ...] = ()

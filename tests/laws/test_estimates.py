@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.filters import InRanges
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import Array, integer_array
@@ -40,6 +41,7 @@ def groups(request: Request) -> Iterator[list[Row]]:
         if all(
             any(low <= number(condition.column, row) <= high for low, high in condition.ranges)
             for condition in request.where
+            if isinstance(condition, InRanges)
         )
     ]
     keys = [key.column for key in request.by]

@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.filters import InRanges
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
@@ -19,7 +20,7 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Condition, LinearQuery, Query
+from dpcli.queries import LinearQuery, Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
@@ -57,10 +58,10 @@ def requests(statistic: Statistic) -> Iterator[Request]:
     """Requests about small columns, with and without groups and filters."""
     for number, sex in product(COLUMNS, (SEX, SEX_FILLED)):
         columns = Columns(number, SECOND, sex, OPEN)
-        filters: list[tuple[Condition, ...]] = [(), (Condition(OPEN, ((1, 1),)),)]
+        filters: list[tuple[InRanges, ...]] = [(), (InRanges(OPEN, ((1, 1),)),)]
         if "ways" in statistic.fields.model_fields:
             # In a table of the filtered column, only some cells can change.
-            filters = [(), (Condition(SECOND, ((1, 1),)),)]
+            filters = [(), (InRanges(SECOND, ((1, 1),)),)]
         for by, where in product(((), (Axis(sex),)), filters):
             if not (by and statistic.name in ("top_k", "mode")):
                 yield from forms(statistic, columns, by, where)

@@ -21,8 +21,9 @@ from dpcli.columns import (
     NumericColumn,
     without_missing_constant,
 )
+from dpcli.filters import InRanges
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.queries import Condition, Factor, LinearQuery, ReadabilityQuery
+from dpcli.queries import Factor, LinearQuery, ReadabilityQuery
 
 NAMES = (
     "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",
@@ -197,12 +198,12 @@ def _key(random: Random, column: CategoryColumn | NumericColumn) -> Axis:
     return Axis(column, tuple(sorted(cuts | {low})))
 
 
-def _condition(random: Random, column: CategoryColumn | NumericColumn) -> Condition:
+def _condition(random: Random, column: CategoryColumn | NumericColumn) -> InRanges:
     """One to three ranges, which may overlap or lie partly outside the bounds."""
     if isinstance(column, CategoryColumn):
         last = len(column.labels) - 1
         picks = random.sample(range(last + 1), random.randint(1, last + 1))
-        return Condition(column, tuple((pick, pick) for pick in picks))
+        return InRanges(column, tuple((pick, pick) for pick in picks))
     low, high = column.limits
     ranges = []
     for _ in range(random.choice((1, 1, 1, 2, 3))):
@@ -210,7 +211,7 @@ def _condition(random: Random, column: CategoryColumn | NumericColumn) -> Condit
         if random.random() < 0.3:
             ends[random.randrange(2)] = random.choice((low, high))
         ranges.append((min(ends), max(ends)))
-    return Condition(column, tuple(ranges))
+    return InRanges(column, tuple(ranges))
 
 
 # Cells.

@@ -22,11 +22,15 @@ from dpcli.columns import (
     Axis,
     CategoryColumn,
     Column,
+    Derivation,
     IdColumn,
     NumericColumn,
     PrivatePartitionColumn,
+    file_columns,
 )
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.derivations import Satisfies
+from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
@@ -60,7 +64,7 @@ def evaluate(
     """The noise-free answer to every query, cell by cell, the last axis fastest."""
     header, rows = table(data, dialect)
     columns: set[Column] = {column for query in queries for column in query.columns}
-    place = {column: header.index(column.name) for column in columns}
+    place = {column: _place(column, header) for column in file_columns(columns)}
     whose = header.index(unit.column) if isinstance(unit, PersonUnit) else None
     people: dict[object, list[tuple[int, Row]]] = {}
     for number, row in enumerate(rows):
@@ -68,6 +72,8 @@ def evaluate(
             column: value(column, row[at] if at < len(row) else "", dialect.decimal)
             for column, at in place.items()
         }
+        for column in columns:
+            _derive(column, values)
         name: object = number
         if isinstance(unit, PersonUnit) and whose is not None:
             text = row[whose].strip(" \t") if whose < len(row) else ""
@@ -77,6 +83,29 @@ def evaluate(
         mine = people.setdefault(name, [])
         mine.append((priority(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
     return [_answer(query, list(people.values()), unit) for query in queries]
+
+
+def _derive(column: Column, row: Row) -> None:
+    """Add the value of a derived column, and those of the derived columns that it needs."""
+    if column.derivation is None or column in row:
+        return
+    for part in column.derivation.inputs:
+        _derive(part, row)
+    found = derived(column.derivation, row)
+    row[column] = column.missing if found is None else found
+
+
+def derived(derivation: Derivation, row: Row) -> int | None:
+    """The value of a derived column, before `missing` is considered."""
+    assert isinstance(derivation, Satisfies)
+    return None if (found := truth(derivation.test, row)) is None else int(found)
+
+
+def _place(column: Column, header: Sequence[str]) -> int:
+    """The place of a column in a file, by its position, its name there, or its own name."""
+    if isinstance(column.source, int):
+        return column.source - 1
+    return header.index(column.source or column.name)
 
 
 def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
@@ -209,12 +238,41 @@ def _term(query: LinearQuery, row: Row) -> int:
 
 def _passes(query: Query, row: Row) -> bool:
     """Whether a row counts: it has all needed cells and meets all conditions."""
-    if any(row[column] is None for column in query.columns):
+    if any(row[column] is None for column in query.required_columns):
         return False
-    return all(
-        any(low <= cast("int", row[condition.column]) <= high for low, high in condition.ranges)
-        for condition in query.where
+    return all(truth(test, row) is True for test in query.where)
+
+
+def truth(test: Filter, row: Row) -> bool | None:
+    """Whether a row passes a filter, or None if that is unknown (Kleene 1938)."""
+    if isinstance(test, IsMissing):
+        return row[test.column] is None
+    if isinstance(test, Not):
+        inner = truth(test.inner, row)
+        return None if inner is None else not inner
+    if isinstance(test, AllOf | AnyOf):
+        parts = [truth(part, row) for part in test.parts]
+        decisive = isinstance(test, AnyOf)
+        if decisive in parts:
+            return decisive
+        return None if None in parts else not decisive
+    found = [row[column] for column in test.columns]
+    if None in found:
+        return None
+    if isinstance(test, InRanges):
+        return any(low <= cast("int", found[0]) <= high for low, high in test.ranges)
+    assert isinstance(test, Compared)
+    left, right = (
+        cast("int", steps) * column.step
+        for steps, column in zip(found, (test.left, test.right), strict=True)
     )
+    return {
+        "<": left < right,
+        "<=": left <= right,
+        "=": left == right,
+        ">=": left >= right,
+        ">": left > right,
+    }[test.comparison]
 
 
 def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:

@@ -8,7 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
-from dpcli.queries import Condition, Factor, LinearQuery
+from dpcli.filters import InRanges
+from dpcli.queries import Factor, LinearQuery
 from tests.oracles.plain import evaluate, table, value
 
 AGE = NumericColumn("age", "integer", bounds=(18, 100))
@@ -328,13 +329,13 @@ def test_the_last_axis_is_fastest() -> None:
 
 def test_conditions() -> None:
     """A row passes when each condition holds in at least one of its ranges."""
-    young_or_old = Condition(AGE, ((18, 29), (100, 200)))
-    female = Condition(SEX, ((1, 1),))
+    young_or_old = InRanges(AGE, ((18, 29), (100, 200)))
+    female = InRanges(SEX, ((1, 1),))
     queries = [
         LinearQuery(where=(young_or_old,)),
         LinearQuery(where=(young_or_old, female)),
-        LinearQuery(where=(Condition(AGE, ()),)),
-        LinearQuery(where=(Condition(SEX, ((0, 0), (0, 1))),)),
+        LinearQuery(where=(InRanges(AGE, ()),)),
+        LinearQuery(where=(InRanges(SEX, ((0, 0), (0, 1))),)),
     ]
     assert evaluate(queries, TOWN) == [[3], [1], [0], [6]]
 
@@ -353,7 +354,7 @@ def test_products() -> None:
     squares = LinearQuery(factors=(Factor(INCOME), Factor(INCOME)))
     assert evaluate([squares], TOWN) == [[400 + 1600 + 36 + 160_000 + 1 + 196]]
     cross = LinearQuery(
-        factors=(Factor(INCOME, 1), Factor(AGE, 18)), where=(Condition(AGE, ((18, 30),)),)
+        factors=(Factor(INCOME, 1), Factor(AGE, 18)), where=(InRanges(AGE, ((18, 30),)),)
     )
     assert evaluate([cross], TOWN) == [[0 + 39 * 11 - 7 * 12]]
 

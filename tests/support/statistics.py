@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
-from dpcli.queries import Condition
+from dpcli.filters import InRanges
 from dpcli.scores import Points
 from dpcli.spec_fields import column_role
 from dpcli.statistics.choices import SCORE_FUNCTIONS
@@ -27,7 +27,7 @@ class Columns:
 
 
 def forms(
-    statistic: Statistic, columns: Columns, by: tuple[Axis, ...], where: tuple[Condition, ...] = ()
+    statistic: Statistic, columns: Columns, by: tuple[Axis, ...], where: tuple[InRanges, ...] = ()
 ) -> Iterator[Request]:
     """Requests with every combination of fields that the statistic reads."""
     bare = Request("r", by=by, where=where)

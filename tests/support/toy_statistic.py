@@ -7,8 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpcli.filters import InRanges
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Condition, LinearQuery
+from dpcli.queries import LinearQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.statistic import Request, Statistic, WeightedQuery, numeric
@@ -41,6 +42,6 @@ class HighCount(Statistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The count of high values."""
         column = numeric(request)
-        high = Condition(column, ((column.upper - request.option("top") + 1, column.upper),))
+        high = InRanges(column, ((column.upper - request.option("top") + 1, column.upper),))
         query = LinearQuery(by=request.by, where=(*request.where, high))
         return (WeightedQuery("high", query),)

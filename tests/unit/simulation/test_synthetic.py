@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.columns import NumericColumn
+from dpcli.filters import InRanges
 from dpcli.noise import entropy
 from dpcli.planning.plan import Plan
-from dpcli.queries import Condition
 from dpcli.simulation.synthetic import MARK_COLUMN, MARK_TEXT, SyntheticDataset
 from dpcli.simulation.synthetic_cells import Stream, column_cells, fraction_of
 from tests.oracles.plain import value
@@ -124,6 +124,7 @@ def test_conditions_have_rows_on_both_sides(plan: Plan, dummy: Make, tmp_path: P
     columns = table(dummy(plan, MANY, 3), tmp_path)
     for planned in plan.statistics:
         for condition in planned.entry.request.where:
+            assert isinstance(condition, InRanges)
             cells = columns[condition.column.name]
             read = [value(condition.column, cell) for cell in cells]
             passed = sum(
@@ -181,7 +182,7 @@ def test_wide_grids_stay_within_words() -> None:
     limit = 2**62 - 1
     bounds = (-limit, limit)
     column = NumericColumn("n", "integer", bounds=bounds)
-    conditions = [Condition(column, ((limit, limit),))]
+    conditions = [InRanges(column, ((limit, limit),))]
     cells = column_cells(column, conditions, Stream(1), np.arange(500), 500)
     numbers = [int(cell) for cell in cells if cell]
     assert limit in numbers

@@ -10,11 +10,11 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.errors import SpecError
+from dpcli.filters import InRanges
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Condition
 from dpcli.specification.load import parse_central_spec, read_spec_file
 from dpcli.specification.model import Entry
 from dpcli.specification.statistics_section import EntryModel, entry_model
@@ -38,10 +38,9 @@ def entry(fields: str) -> Entry:
 
 def ranges(condition: str) -> tuple[tuple[int, int], ...]:
     """The ranges of one condition."""
-    conditions: tuple[Condition, ...] = entry(
-        f"statistic: count, where: {{{condition}}}"
-    ).request.where
-    return conditions[0].ranges
+    (test,) = entry(f"statistic: count, where: {{{condition}}}").request.where
+    assert isinstance(test, InRanges)
+    return test.ranges
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)

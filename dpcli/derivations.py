@@ -1,0 +1,29 @@
+"""How derived columns follow from other columns: one class for each kind.
+
+A derivation is public: it comes from the spec. The value of a row depends on that row alone, and it
+is clamped to the bounds of the derived column, or is one of its labels. So queries over a derived
+column have the sensitivity that its declaration states, as over any column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcli.columns import Column, Derivation
+from dpcli.filters import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Satisfies(Derivation):
+    """A boolean: whether a filter is true. It is missing where the filter is unknown."""
+
+    test: Filter
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns that the filter reads."""
+        return self.test.columns
+
+
+DERIVATIONS: tuple[type[Derivation], ...] = (Satisfies,)
+"""Every kind of derivation."""

@@ -1,0 +1,22 @@
+"""Derived columns as native expressions over decoded columns, exact in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from dpcli.columns import Column, Derivation
+from dpcli.derivations import Satisfies
+from dpcli.engine.row_filter import truth
+
+
+def derived_value(derivation: Derivation, names: Mapping[Column, str]) -> pl.Expr:
+    """The value of a derived column, in its steps or as the position of its label, or null.
+
+    `names` are the names of the decoded inputs.
+    """
+    match derivation:
+        case Satisfies(test):
+            return truth(test, names).cast(pl.Int8)
+    raise TypeError("a derivation that the engine does not know")
