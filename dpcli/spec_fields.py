@@ -28,8 +28,9 @@ from dpcli.spec_values import (
 )
 
 NUMERIC = ("integer", "number")
+ORDERED = (*NUMERIC, "date")
 LABELED = ("category", "boolean")
-VALUED = (*NUMERIC, "date", *LABELED)
+VALUED = (*ORDERED, *LABELED)
 """The kinds of columns whose possible values are declared."""
 
 MAX_COLUMNS_TOGETHER = 20
@@ -108,12 +109,11 @@ class CandidateStepModel(SectionModel):
 
 
 KeyForm = Annotated[Text | BinnedKeyModel, ByForm]
-CandidateForms = Annotated[
-    Annotated[list[GridNumber], Field(min_length=1)] | CandidateStepModel, ByForm
-]
+CandidateForms = Annotated[Annotated[list[Text], Field(min_length=1)] | CandidateStepModel, ByForm]
 
 NumericColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["income"])]
 WeightColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["weight"])]
+OrderedColumnName = Annotated[Text, ColumnRole("column", ORDERED), Field(examples=["income"])]
 LabelColumnName = Annotated[Text, ColumnRole("column", LABELED), Field(examples=["sex"])]
 ValuedColumnName = Annotated[Text, ColumnRole("column", VALUED), Field(examples=["income"])]
 CountedColumnName = Annotated[

@@ -21,7 +21,7 @@ from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
-from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of
+from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
 from dpcli.statistics.postprocessing import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
@@ -115,11 +115,15 @@ def _statistic_rows(
 
 def _drawn_intervals(shown: Sequence[PublishedCell]) -> list[str]:
     """Each value in its interval, all on one scale; empty if no cell has an interval."""
-    texts = [text for cell in shown for text in (cell.value, cell.lower, cell.upper) if text]
     if not any(cell.lower for cell in shown):
         return [""] * len(shown)
-    low, high = min(map(Fraction, texts)), max(map(Fraction, texts))
-    return [interval_line(cell.value, cell.lower, cell.upper, low, high) for cell in shown]
+    drawn = [
+        [number_of(text) if text else None for text in (cell.value, cell.lower, cell.upper)]
+        for cell in shown
+    ]
+    numbers = [number for ends in drawn for number in ends if number is not None]
+    low, high = min(numbers), max(numbers)
+    return [interval_line(ends, low, high) for ends in drawn]
 
 
 def _flags(report: Report) -> list[Flag]:

@@ -178,16 +178,20 @@ def budget_bar(before: Fraction, now: Fraction, total: Fraction) -> str:
     return SHADE * first + FULL * (last - first) + EMPTY * (BAR_WIDTH - last)
 
 
-def interval_line(value: str, lower: str, upper: str, low: Fraction, high: Fraction) -> str:
-    """A number and its interval, drawn on a line from `low` to `high`; all may be empty."""
-    if not value or high <= low:
+def interval_line(ends: Sequence[Fraction | None], low: Fraction, high: Fraction) -> str:
+    """A number, and the lower and upper end of its interval, on a line from `low` to `high`.
+
+    It is empty without a number.
+    """
+    value, lower, upper = ends
+    if value is None or high <= low:
         return ""
 
-    def place(text: str) -> int:
-        return round((Fraction(text) - low) / (high - low) * (BAR_WIDTH - 1))
+    def place(number: Fraction) -> int:
+        return round((number - low) / (high - low) * (BAR_WIDTH - 1))
 
     line = [" "] * BAR_WIDTH
-    if lower:
+    if lower is not None and upper is not None:
         first, last = place(lower), place(upper)
         line[first : last + 1] = "\u2500" * (last + 1 - first)
         line[first], line[last] = "\u251c", "\u2524"

@@ -6,15 +6,16 @@ from 0 at the left or lower end to 1. `charts.html.j2` turns them into static SV
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.columns import EPOCH, Axis, NumericColumn
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.report.published_numbers import PublishedCell
+from dpcli.report.published_numbers import PublishedCell, number_of
 
 STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that are steps between ticks."""
@@ -40,25 +41,32 @@ MAX_NAME_LENGTH = 11
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of numbers, and the step between its ticks."""
+    """A range of numbers, or with `dates` of days, and the step between its ticks."""
 
     low: Fraction
     high: Fraction
     step: Fraction
+    dates: bool = False
 
     @classmethod
-    def covering(cls, numbers: Iterable[Fraction], *, zero: bool, ticks: int = 4) -> Scale:
-        """A range that contains all numbers, and also zero if requested."""
+    def covering(
+        cls, numbers: Iterable[Fraction], *, zero: bool, ticks: int = 4, dates: bool = False
+    ) -> Scale:
+        """A range that contains all numbers, and also zero if requested; dates are whole days."""
         values = [*numbers, *([Fraction(0)] if zero else [])] or [Fraction(0)]
         low, high = min(values), max(values)
-        if low == high:
+        if low == high and dates:
+            low, high = low - 1, high + 1
+        elif low == high:
             low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
             low = max(low, Fraction(0)) if zero and min(values) >= 0 else low
         least = (high - low) / ticks
         power = Fraction(10) ** floor(log10(least))
         step = next((times * power for times in STEPS if times * power >= least), 10 * power)
         fine = step / STEP_PARTS
-        return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step)
+        if dates:
+            step, fine = max(step, Fraction(1)), Fraction(max(1, step // STEP_PARTS))
+        return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step, dates)
 
     def position(self, number: Fraction) -> float:
         """The position of a number, as a share of the range."""
@@ -72,8 +80,13 @@ class Scale:
     def mark(self, cell: PublishedCell, at: float = 0) -> Mark:
         """The mark of a published cell that is not suppressed."""
         texts = (cell.value, cell.lower, cell.upper)
-        value, lower, upper = (self.position(Fraction(text or cell.value)) for text in texts)
+        value, lower, upper = (self.position(number_of(text or cell.value)) for text in texts)
         return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
+
+    @property
+    def shows_zero(self) -> bool:
+        """Whether zero lies in the range and means something, unlike the day zero of dates."""
+        return not self.dates and self.low <= 0 <= self.high
 
     @property
     def ticks(self) -> tuple[Fraction, ...]:
@@ -85,11 +98,13 @@ class Scale:
 def interval_ends(cells: Iterable[PublishedCell]) -> list[Fraction]:
     """The published numbers of cells, and the ends of their intervals."""
     texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
-    return [Fraction(text) for text in texts if text]
+    return [number_of(text) for text in texts if text]
 
 
-def tick_text(number: Fraction) -> str:
-    """A number in few characters: 1k for a thousand, 1M for a million, and so on."""
+def tick_text(number: Fraction, dates: bool = False) -> str:
+    """A number in few characters: 1k for a thousand, 1M for a million; or the date of a day."""
+    if dates:
+        return (EPOCH + datetime.timedelta(days=int(number))).isoformat()
     size = abs(number)
     text = exact_or_up(number)
     if size >= 10**4:

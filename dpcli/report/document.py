@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.loss import Loss
 from dpcli.report.json_text import Fact, json_text
-from dpcli.report.published_numbers import RAW, PublishedNumbers
+from dpcli.report.published_numbers import DATE_UNIT, RAW, PublishedNumbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,7 +153,8 @@ def _line(numbers: PublishedNumbers) -> pl.Expr:
     parts = ['{"raw":true,"keys":' if numbers.name.endswith(RAW) else '{"keys":', keys, ","]
     parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
     for end in ENDS:
-        parts += [f',"{end}":', or_null(pl.col(end), end)]
+        number = pl.format('"{}"', end) if numbers.dates else pl.col(end)
+        parts += [f',"{end}":', or_null(number, end)]
     parts += [',"flag":', or_null(pl.format('"{}"', "flag"), "flag"), "}"]
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
@@ -171,9 +172,9 @@ def _numbers(statistic: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[Pub
     for mark, is_raw in (("", False), (RAW, True)):
         selected = frame.filter(pl.col("raw") == is_raw).drop("raw")
         if statistic["raw"] or not is_raw:
-            yield PublishedNumbers(
-                statistic["name"] + mark, keys, selected, statistic["layout"]["chosen"]
-            )
+            layout, name = statistic["layout"], statistic["name"] + mark
+            dates = layout.get("unit") == DATE_UNIT
+            yield PublishedNumbers(name, keys, selected, layout["chosen"], dates)
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -184,7 +185,10 @@ def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     labels = pl.Struct(dict.fromkeys(keys, pl.String))
     named = pl.Struct({"raw": pl.Boolean, "keys": labels, "item": pl.String})
     parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
-    digits = [pl.when(pl.col(end) != "null").then(end).otherwise(pl.lit("")) for end in ENDS]
+    digits = [
+        pl.when(pl.col(end) != "null").then(pl.col(end).str.strip_chars('"')).otherwise(pl.lit(""))
+        for end in ENDS
+    ]
     flag = pl.col("flag").str.strip_chars('"').replace("null", "")
     read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag)
     group = pl.col("named").struct.field("keys").struct.rename_fields(places).struct.unnest()

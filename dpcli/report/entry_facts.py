@@ -14,6 +14,7 @@ from dpcli.planning.notes import counted_units, left_out_note
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
 from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
 from dpcli.report.json_text import Fact, Facts, JsonNumber
+from dpcli.report.published_numbers import DATE_UNIT
 from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
 from dpcli.statistics.statistic import Request
@@ -87,6 +88,7 @@ def layout_facts(published: PublishedStatistic, table: str, columns: list[str]) 
         "measure": statistic.measure,
         "scale": scale,
         "axis": _axis(published),
+        **({"unit": DATE_UNIT} if published.estimates.date_range is not None else {}),
     }
 
 

@@ -165,6 +165,9 @@ def _window(receipt: Receipt) -> Facts:
 
 def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
+    entries = [planned.entry for planned in plan.statistics]
+    has_dates = any(entry.statistic.publishes_dates(entry.request) for entry in entries)
+    marks = {Flag.UNRELIABLE: "-dates"} if has_dates else {}
     return {
         "bounding": notes.bounding_notes(plan),
         "composition": notes.composition_notes(plan),
@@ -172,7 +175,7 @@ def _notes(plan: Plan) -> Facts:
         "flags": {
             "unreliable_above": UNRELIABLE,
             **{
-                flag.value: note(f"flag.{flag}", percent=percent, share=share)
+                flag.value: note(f"flag.{flag}{marks.get(flag, '')}", percent=percent, share=share)
                 for flag in Flag
                 if flag
             },

@@ -12,7 +12,7 @@ from dpcli.columns import EPOCH, Axis, NumericColumn
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
-from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of
+from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
 
 MAX_LINES = 1_000
 """Lines of a statistic that a page shows; the CSV table and the JSON report have all."""
@@ -93,7 +93,7 @@ class StatisticView:
         if key is None or not self._drawn or not len(key) <= self.count <= MAX_CHARTS * len(key):
             return []
         cells = self._numbers[0].cells()
-        scale = Scale.covering(interval_ends(cells), zero=self.bars)
+        scale = Scale.covering(interval_ends(cells), zero=self.bars, dates=self._numbers[0].dates)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
         return [chart_over_bins(group, key, scale, self.percent) for group in groups]
 
@@ -131,7 +131,8 @@ class StatisticView:
         drawn, scale = self._drawn and not (own and self.charts), None
         if drawn and self._layout["scale"] != "each":
             bounds = self.facts["bounds"] if self._layout["scale"] == "bounds" else ()
-            scale = Scale.covering([*map(Fraction, bounds), *interval_ends(cells)], zero=self.bars)
+            ends = [*map(number_of, bounds), *interval_ends(cells)]
+            scale = Scale.covering(ends, zero=self.bars, dates=numbers.dates)
         return NumbersTable(
             "" if own else numbers.name,
             cells,

@@ -1,12 +1,19 @@
-"""The published numbers of a statistic as text, with their flags."""
+"""The published numbers of a statistic as text, with their flags.
+
+Dates are written as in ISO 8601, `2024-03-05`. Where they are drawn or compared, they are numbers
+of days since 1970-01-01.
+"""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
+from dpcli.columns import EPOCH
 from dpcli.numeric.arrays import Array, np
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
@@ -15,6 +22,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpcli.releasing import PublishedStatistic
+
+ISO_DATE = "%Y-%m-%d"
+"""The format of published dates."""
+
+DATE_UNIT = "date"
+"""The unit in the layout of a statistic whose published numbers are dates."""
 
 RAW = ".raw"
 """The ending of the name of the numbers before post-processing."""
@@ -49,13 +62,14 @@ class PublishedNumbers:
 
     All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item,
     value, lower, upper and flag. Blank cells are empty strings. If labels were `chosen`, they are
-    the items, and the values are their ranks.
+    the items, and the values are their ranks. With `dates`, values and ends are dates.
     """
 
     name: str
     keys: tuple[str, ...]
     frame: pl.DataFrame
     chosen: bool = False
+    dates: bool = False
 
     def cells(self, most: int | None = None) -> tuple[PublishedCell, ...]:
         """The numbers one by one; with `most`, only the first of them."""
@@ -78,7 +92,13 @@ def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, 
     if published.raw is not None:
         named[published.planned.name + RAW] = published.raw
     return tuple(
-        PublishedNumbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
+        PublishedNumbers(
+            name,
+            keys,
+            _texts(places, estimates),
+            entry.statistic.chooses_labels,
+            estimates.date_range is not None,
+        )
         for name, estimates in named.items()
     )
 
@@ -124,14 +144,25 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
 
 
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
-    """Numbers of the estimates, counted in steps, as a String series with their decimals."""
+    """Numbers of the estimates, counted in steps, as a String series of decimals or dates."""
     import polars as pl
 
     from dpcli.engine.pieces import decimal_texts
 
     rounded = estimates.rounded(numbers)
-    texts = pl.concat(map(decimal_texts, rounded, estimates.places))
+    if estimates.date_range is None:
+        texts = pl.concat(map(decimal_texts, rounded, estimates.places))
+    else:
+        days = pl.concat(pl.Series(part, dtype=pl.Int32) for part in rounded)
+        texts = days.cast(pl.Date).dt.strftime(ISO_DATE)
     return texts.gather(np.arange(len(texts)).reshape(len(rounded), -1).T.ravel())
+
+
+def number_of(text: str) -> Fraction:
+    """A published number; of a date, its days since 1970-01-01."""
+    if text.count("-", 1) < 2:
+        return Fraction(text)
+    return Fraction((datetime.date.fromisoformat(text) - EPOCH).days)
 
 
 def flags_of(published: Iterable[PublishedNumbers]) -> list[Flag]:

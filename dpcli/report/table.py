@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from dpcli.columns import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import Plan
-from dpcli.report.published_numbers import PublishedNumbers
+from dpcli.report.published_numbers import ISO_DATE, PublishedNumbers
 from dpcli.specification.axes import ESTIMATE_COLUMNS
 
 if TYPE_CHECKING:
@@ -28,23 +29,34 @@ FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 ENDS = ("", "_lower", "_upper")
 """The endings of the columns of a statistic in a wide table."""
 
+DATES_METADATA, DAYS = "dpcli.dates", "days since 1970-01-01"
+"""The metadata of a Parquet file whose numbers are partly dates: a mapping from the unit of these
+numbers to the names of the statistics that have them."""
+
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A published table, all columns String, and the names of its columns with numbers."""
+    """A published table, all columns String, and the names of its columns with numbers.
+
+    Columns in `dates` have dates. In a long table, numbers and dates share columns: `dated` are the
+    names of the statistics whose numbers are dates.
+    """
 
     frame: pl.DataFrame
     numbers: frozenset[str]
+    dates: frozenset[str] = frozenset()
+    dated: tuple[str, ...] = ()
 
     @property
     def csv(self) -> bytes:
         """The table as CSV."""
         written = io.BytesIO(csv_text([self.frame.columns]))
         written.seek(0, io.SEEK_END)
-        texts = [name for name in self.frame.columns if name not in self.numbers]
+        harmless = self.numbers | self.dates
+        texts = [name for name in self.frame.columns if name not in harmless]
         self.frame.with_columns(map(_harmless_text, texts)).with_columns(
             _blank_as_null()
         ).write_csv(written, include_header=False)
@@ -54,19 +66,35 @@ class Table:
     def parquet(self) -> bytes:
         """The table as Parquet: texts as String, numbers as Float64, blank cells as null.
 
-        A number with more digits than a float has is rounded; the CSV has all digits.
+        A number with more digits than a float has is rounded; the CSV has all digits. Columns of
+        dates are Date. Where dates share a column with numbers, they are days since 1970-01-01,
+        and the metadata of the file names the statistics.
         """
         written = io.BytesIO()
-        self.typed.write_parquet(written, compression="zstd", statistics=False)
+        metadata = {DATES_METADATA: json.dumps({DAYS: self.dated})} if self.dated else None
+        self.typed.write_parquet(written, compression="zstd", statistics=False, metadata=metadata)
         return written.getvalue()
 
     @property
     def typed(self) -> pl.DataFrame:
-        """The table with numbers as Float64, and null for blank cells."""
+        """The table with numbers as Float64, dates as Date, and null for blank cells.
+
+        A date in a column of numbers is its days since 1970-01-01.
+        """
         import polars as pl
 
-        numbers = (pl.col(name).cast(pl.Float64) for name in self.numbers)
-        return self.frame.with_columns(_blank_as_null()).with_columns(numbers)
+        def day(column: pl.Expr) -> pl.Expr:
+            return column.str.to_date(ISO_DATE)
+
+        columns = [day(pl.col(name)) for name in self.dates]
+        is_dated = pl.col(FIXED[0]).is_in(self.dated) if self.dated else pl.lit(value=False)
+        for name in self.numbers:
+            number = pl.col(name)
+            if self.dated:
+                days = day(pl.when(is_dated).then(number)).to_physical().cast(pl.Float64)
+                number = days.fill_null(pl.when(~is_dated).then(number).cast(pl.Float64))
+            columns.append(number.cast(pl.Float64).alias(name))
+        return self.frame.with_columns(_blank_as_null()).with_columns(columns)
 
 
 def _blank_as_null() -> pl.Expr:
@@ -92,7 +120,8 @@ def long_table(published: Sequence[PublishedNumbers]) -> Table:
         columns = [pl.lit(numbers.name), *group, *map(pl.col, FIXED[1:])]
         named = zip(columns, header, strict=True)
         frames.append(numbers.frame.select(column.alias(name) for column, name in named))
-    return Table(pl.concat(frames), frozenset(header[-4:-1]))
+    dated = tuple(numbers.name for numbers in published if numbers.dates)
+    return Table(pl.concat(frames), frozenset(header[-4:-1]), dated=dated)
 
 
 def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
@@ -112,12 +141,13 @@ def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) ->
             numbers.frame[end] for end in ("item" if numbers.chosen else "value", "lower", "upper")
         ]
     header = distinct(names)
-    texts = {*header[: len(heading)]}
-    texts |= {
-        header[len(heading) + 3 * at] for at, numbers in enumerate(published) if numbers.chosen
-    }
+    texts, dates = {*header[: len(heading)]}, set[str]()
+    for at, numbers in enumerate(published):
+        start = len(heading) + 3 * at
+        texts |= {header[start]} if numbers.chosen else set()
+        dates |= {*header[start : start + 3]} if numbers.dates else set()
     named = (column.alias(name) for column, name in zip(columns, header, strict=True))
-    return Table(pl.DataFrame(named), frozenset(header) - texts)
+    return Table(pl.DataFrame(named), frozenset(header) - texts - dates, frozenset(dates))
 
 
 def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:

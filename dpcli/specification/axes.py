@@ -215,7 +215,8 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     scalar = node.scalar("step") if isinstance(node, MappingNode) else None
     if scalar is None:
         return range(column.lower, column.upper + 1)
-    steps = read_in_steps(column, scalar, "`step`")
+    # A step between dates is a number of days.
+    steps = read_number(scalar, "`step`") / column.step
     if steps <= 0 or steps.denominator != 1:
         facts = {"value": scalar.text, "step": readable_text(column.step)}
         raise scalar.span.report("off-grid.candidates", **facts)

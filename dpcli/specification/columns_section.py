@@ -110,6 +110,7 @@ class SpecContext:
         if column.kind not in kinds:
             is_category = isinstance(column, CategoryColumn)
             code = "wrong-column-type.labels" if is_category else "wrong-column-type"
+            code = "wrong-column-type.days" if column.kind == "date" else code
             facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": needed_by}
             raise scalar.span.report(code, **facts)
         return column

@@ -21,7 +21,7 @@ from dpcli.specification.grid import read_number
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.specification.validation import Section
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
-from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 
 AUTO = "auto"
 """The value of `mechanism` that leaves the choice to the plan."""
@@ -212,6 +212,15 @@ def read_steps(
         names = () if limited else statistic.default_steps
         steps = [step() for step in STEPS if step.name in names]
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
+
+
+def refuse_for_dates(section: Section[Any], steps: Sequence[PostProcessingStep]) -> None:
+    """Refuses what is only for numbers, in an entry that publishes dates."""
+    for step in steps:
+        if step.name in NUMERIC_STEPS:
+            raise section.report_key("step-not-taken.dates", "post", step=step.name)
+    if section.values.raw:
+        raise section.report_key("raw-not-taken.dates", "raw")
 
 
 def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:

@@ -42,6 +42,7 @@ from dpcli.specification.mechanism_fields import (
     read_budget_key,
     read_raw,
     read_steps,
+    refuse_for_dates,
 )
 from dpcli.specification.model import Entry
 from dpcli.specification.resolve import RequestReader, count_numbers, count_scores
@@ -157,6 +158,8 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
+    if statistic.publishes_dates(request()):
+        refuse_for_dates(section, steps())
     bounded, alternative = reader.with_bounds(request())
     section.require()
     selected_by = bounded.name if selects() else None

@@ -15,6 +15,7 @@ from dpcli.spec_fields import (
     BoundName,
     CountedColumnName,
     NumericColumnName,
+    OrderedColumnName,
     PrivateKeys,
     UnitBounds,
     ValuedColumnName,
@@ -29,6 +30,7 @@ from dpcli.statistics.statistic import (
     Statistic,
     WeightedQuery,
     center,
+    date_range,
     numeric,
 )
 from dpcli.statistics.weighting import (
@@ -185,13 +187,14 @@ of the mean from the center, in half-widths: it affects the mean at most as much
 
 
 class Mean(WeightedStatistic):
-    """The average of a numeric column, overall or in each group of `by`.
+    """The average of numbers or dates, overall or in each group of `by`.
 
     A noisy sum of distances from the middle of the bounds is divided by a noisy count of at
     least one. The result is clamped to the bounds. The sum gets 3/5 of the epsilon of the
     entry, and the count 2/5. The interval covers the means of all exact sums and counts
     that are plausible given the noisy ones. With `weight`, distances are multiplied by the
-    weights of their rows, and the sum of the weights replaces the count.
+    weights of their rows, and the sum of the weights replaces the count. The average of
+    dates is rounded to a day, and the ends of its interval outwards to whole days.
 
     Privacy: there are two answers about the same rows, and both are charged. Centered values
     lie in [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
@@ -212,7 +215,8 @@ class Mean(WeightedStatistic):
     """
 
     name = "mean"
-    takes = field_types(column=NumericColumnName, weight=WeightColumnName | None)
+    takes = field_types(column=OrderedColumnName, weight=WeightColumnName | None)
+    gives_dates = True
     derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
     weighted_derivation = (
         "noisy weighted sum divided by noisy sum of weights (at least one weight), clamped to the"
@@ -252,7 +256,7 @@ class Mean(WeightedStatistic):
             return means
 
         means = FiducialInterval(answers, ratio, confidence, denominator=1, least=least)
-        places = decimal_places(column.step) + 2
+        places = 0 if column.kind == "date" else decimal_places(column.step) + 2
         estimates = means.estimates([column.step], [places], [(low, high)]).shifted(
             middle * column.step
         )
@@ -260,4 +264,5 @@ class Mean(WeightedStatistic):
         sums = add_exact(total.values, multiply_exact(rows, middle))
         exact = divide_exact(sums, rows, int(column.step / estimates.step))
         ends = [int(limit / estimates.step) for limit in limits]
-        return replace(estimates, value=clip_exact(exact, *ends), raw=exact)
+        value = clip_exact(exact, *ends)
+        return replace(estimates, value=value, raw=exact, date_range=date_range(column))

@@ -8,7 +8,15 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from dpcli.numeric.arrays import Array, Bools, add_exact, integer_array, multiply_exact, np
+from dpcli.numeric.arrays import (
+    Array,
+    Bools,
+    add_exact,
+    integer_array,
+    multiply_exact,
+    np,
+    repeated_integer,
+)
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
 
 Limits = tuple[Fraction | None, Fraction | None]
@@ -51,6 +59,8 @@ class Estimates:
         raw: The values before they were clamped into their range.
         items: The chosen categories.
         least: The least noise-free value that public knowledge allows; `most` is the greatest.
+        date_range: The days between the bounds of a column of dates. The numbers are then days
+            since 1970-01-01, and published as dates. None for other numbers.
     """
 
     step: Fraction
@@ -63,6 +73,7 @@ class Estimates:
     items: Array | None = None
     least: Array | None = None
     most: Array | None = None
+    date_range: int | None = None
 
     @classmethod
     def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
@@ -155,12 +166,16 @@ class Estimates:
     def wider_than(self, share: Fraction) -> Bools:
         """Whether the half-width of each interval exceeds a share of the absolute value.
 
-        Both are taken as printed. An unbounded interval exceeds any share.
+        For dates, it is a share of half the days between the bounds, which is the most that a
+        half-width can be. All are taken as printed. An unbounded interval exceeds any share.
         """
         wider = np.empty(len(self), np.bool_)
         columns = map(self.rounded, (self.value, self.lower, self.upper))
         for at, (value, lower, upper) in enumerate(zip(*columns, strict=True)):
-            allowed = multiply_exact(abs(value), 2 * share.numerator)
+            twice = multiply_exact(abs(value), 2)
+            if self.date_range is not None:
+                twice = repeated_integer(self.date_range, len(value))
+            allowed = multiply_exact(twice, share.numerator)
             wider[at :: len(self.places)] = (
                 multiply_exact(upper - lower, share.denominator) > allowed
             )

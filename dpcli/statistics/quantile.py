@@ -1,4 +1,4 @@
-"""Quantiles of a numeric column: any, the median, minimum and maximum."""
+"""Quantiles of numbers or dates: any, the median, minimum and maximum."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from dpcli.numeric.arrays import integer_array, multiply_exact, np
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
-from dpcli.spec_fields import Candidates, NumericColumnName, Quantiles
+from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
+from dpcli.statistics.statistic import (
+    NoisyAnswer,
+    Request,
+    Statistic,
+    WeightedQuery,
+    date_range,
+    numeric,
+)
 
 CACHED = 4
 """The number of axes that are cached: statistics with the same candidates share one."""
@@ -65,17 +72,20 @@ def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estim
         values = points.start + multiply_exact(chosen, points.step)
     else:
         values = integer_array(points)[chosen]
-    return Estimates.chosen(values, numeric(request).step)
+    column = numeric(request)
+    estimates = Estimates.chosen(values, column.step)
+    return replace(estimates, date_range=date_range(column))
 
 
 class Quantile(Statistic):
-    """Values below which given shares of a numeric column lie, overall or in each group.
+    """Values or dates below which given shares of a column lie, overall or in each group.
 
     Each of the `quantiles` is chosen from public `candidates`: a list, or `{step: ...}` from
-    bound to bound, or all steps of the column if absent. A candidate is better if its rank
-    misses the quantile by fewer rows. The expected error in `plan` is a number of rows:
-    that many ranks may lie between the published value and the quantile. Several quantiles
-    share epsilon evenly, and `post: [consistent]` sorts those that noise has swapped.
+    bound to bound (for dates in days), or all steps of the column if absent. A candidate is
+    better if its rank misses the quantile by fewer rows. The expected error in `plan` is a
+    number of rows: that many ranks may lie between the published value and the quantile.
+    Several quantiles share epsilon evenly, and `post: [consistent]` sorts those that noise
+    has swapped.
 
     Privacy: for the quantile p/d in lowest terms, the score of a candidate is minus the
     number of rows by which its rank misses it, in units of 1/d. Adding or removing a row
@@ -96,8 +106,9 @@ class Quantile(Statistic):
     name = "quantile"
     has_raw = False
     item = "quantile"
-    takes = field_types(column=NumericColumnName, quantiles=Quantiles, candidates=Candidates | None)
+    takes = field_types(column=OrderedColumnName, quantiles=Quantiles, candidates=Candidates | None)
     chooses = True
+    gives_dates = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
 
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:
@@ -150,7 +161,7 @@ class Quantile(Statistic):
 
 
 class Median(Quantile):
-    """The middle value of a numeric column, overall or in each group of `by`.
+    """The middle value or date of a column, overall or in each group of `by`.
 
     Half of the rows lie on either side of it. It is the `quantile` 0.5, chosen from public
     `candidates` in the same way.
@@ -167,7 +178,7 @@ class Median(Quantile):
 
     name = "median"
     item = ""
-    takes = field_types(column=NumericColumnName, candidates=Candidates | None)
+    takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
     steps = ()
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 
@@ -181,7 +192,7 @@ TAIL = Fraction(1, 100)
 
 
 class Minimum(Median):
-    """The low end of a numeric column: the value below which 1% of the rows lie.
+    """The low end of a column: the value or date below which 1% of the rows lie.
 
     The smallest value of all belongs to one person, so no private answer can reveal it. So
     this is the `quantile` 0.01, chosen from public `candidates` in the same way. In groups
@@ -203,7 +214,7 @@ class Minimum(Median):
 
 
 class Maximum(Median):
-    """The high end of a numeric column: the value above which 1% of the rows lie.
+    """The high end of a column: the value or date above which 1% of the rows lie.
 
     The greatest value of all belongs to one person, so no private answer can reveal it. So
     this is the `quantile` 0.99, chosen from public `candidates` in the same way. In groups

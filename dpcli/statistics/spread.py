@@ -10,7 +10,7 @@ from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.spec_fields import NumericColumnName, NumericColumns
+from dpcli.spec_fields import NumericColumns, OrderedColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
@@ -142,7 +142,7 @@ class Variance(Covariance):
     half of the greatest square. It lies between zero and the square of half the width of
     the bounds; `raw: true` also shows the noisy variance before it is clamped to that
     range. The interval covers the variances of all exact answers that are plausible given
-    the noisy ones.
+    the noisy ones. The variance of dates is in squared days.
 
     Privacy: with h the distance from the middle to a bound, adding or removing a row
     changes the count by 1, the sum by at most h, and the sum of squares by at most h^2/2,
@@ -156,7 +156,7 @@ class Variance(Covariance):
     """
 
     name = "variance"
-    takes = field_types(column=NumericColumnName)
+    takes = field_types(column=OrderedColumnName)
     item = ""
     mixed_units = False
     derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
@@ -177,7 +177,7 @@ class StandardDeviation(Variance):
     It is the square root of the `variance`, over n rows, from the same three noisy answers
     and at the same cost. If noise makes the variance negative, it is zero; `raw: true` then
     shows minus the root of the absolute value. The ends of the interval are the square
-    roots of those for the variance.
+    roots of those for the variance. That of dates is a number of days.
 
     Privacy: as for `variance`, of which it is a function.
 

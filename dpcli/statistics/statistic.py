@@ -124,6 +124,7 @@ class Statistic(ABC):
         item: What an item is, for example a bin; empty if each group has a single number.
         measure: What the numbers measure. Reports word and draw them accordingly.
         mixed_units: Whether its items have different units.
+        gives_dates: Whether its numbers are dates if those of the column are.
     """
 
     name: ClassVar[str]
@@ -136,6 +137,7 @@ class Statistic(ABC):
     chooses_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
     mixed_units: ClassVar[bool] = False
+    gives_dates: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""
@@ -198,6 +200,10 @@ class Statistic(ABC):
         """Sentences that a reader of the numbers must know."""
         return (f"{request.name}: {self.warning}",) if self.warning else ()
 
+    def publishes_dates(self, request: Request) -> bool:
+        """Whether the published numbers are dates."""
+        return self.gives_dates and request.column is not None and request.column.kind == "date"
+
     def make_consistent(
         self,
         request: Request,
@@ -222,6 +228,11 @@ def numeric(request: Request) -> NumericColumn:
     if not isinstance(request.column, NumericColumn):
         raise TypeError("this statistic needs a numeric column")
     return request.column
+
+
+def date_range(column: NumericColumn) -> int | None:
+    """The days between the bounds of a column of dates; None for a column of numbers."""
+    return column.upper - column.lower if column.kind == "date" else None
 
 
 def center(column: NumericColumn) -> int:

@@ -1,0 +1,160 @@
+"""Quantiles and means of dates: rounding, flags and coverage."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from dpcli.columns import EPOCH, NumericColumn
+from dpcli.noise import entropy
+from dpcli.noise.distribution import NO_NOISE
+from dpcli.numeric.arrays import integer_array
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.confidential import Confidential
+from dpcli.report.published_numbers import number_of, number_texts
+from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.counts import Mean
+from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.quantile import Median
+from dpcli.statistics.statistic import NoisyAnswer, Request
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+from tests.support.estimates import estimates_of
+from tests.support.streams import Stream
+
+RUNS = 1000
+
+SURE = Fraction(19, 20)
+
+SPEC = """
+dpcli: 1
+dataset: dates
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 100}}
+columns:
+  born: {type: date, bounds: [1930-01-01, 2009-12-31]}
+statistics:
+  - {name: mean, statistic: mean, column: born, epsilon: 0.5}
+"""
+
+
+def day(text: str) -> int:
+    """The days since 1970-01-01."""
+    return (datetime.date.fromisoformat(text) - EPOCH).days
+
+
+def days_apart(lower: int, upper: int, days: int) -> Estimates:
+    """One date with an interval, of a column with that many days between its bounds."""
+    value = integer_array([(lower + upper) // 2])
+    dates = Estimates.around(value, integer_array([0]), Fraction(1))
+    low, high = integer_array([lower]), integer_array([upper])
+    return replace(dates, date_range=days, lower=low, upper=high)
+
+
+def mean_of(total: int, count: int, bounds: tuple[str, str]) -> Estimates:
+    """The mean of dates from a noiseless sum of distances from the middle, and a count."""
+    column = NumericColumn("d", "date", Fraction(1), (day(bounds[0]), day(bounds[1])))
+    answers = [NoisyAnswer(integer_array([number]), NO_NOISE) for number in (total, count)]
+    return Mean().estimate(Request("m", column), answers, SURE)
+
+
+def texts(estimates: Estimates) -> tuple[str, str, str]:
+    """The published value and the ends of its interval."""
+    value, lower, upper = (
+        number_texts(estimates, numbers).item()
+        for numbers in (estimates.value, estimates.lower, estimates.upper)
+    )
+    return value, lower, upper
+
+
+def test_the_mean_is_rounded_and_its_interval_outwards() -> None:
+    """A mean of a third of a day after the middle is that day, in an interval of two days."""
+    bounds = ("2024-01-01", "2024-01-31")
+
+    assert texts(mean_of(1, 3, bounds)) == ("2024-01-16", "2024-01-16", "2024-01-17")
+    assert texts(mean_of(-1, 3, bounds)) == ("2024-01-16", "2024-01-15", "2024-01-16")
+    assert texts(mean_of(2, 3, bounds)) == ("2024-01-17", "2024-01-16", "2024-01-17")
+
+
+def test_the_mean_stays_within_the_bounds() -> None:
+    """However large the noise of the sum is, the mean is a date that the column can have."""
+    bounds = ("0001-01-01", "9999-12-31")
+
+    assert texts(mean_of(10**12, 1, bounds)) == ("9999-12-31",) * 3
+    assert texts(mean_of(-(10**12), 1, bounds)) == ("0001-01-01",) * 3
+
+
+def test_the_median_is_a_date_before_and_after_1970() -> None:
+    """A chosen candidate is published as its date."""
+    points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
+    column = NumericColumn("d", "date", Fraction(1), (points[0], points[-1]))
+    request = Request("m", column, candidates=points)
+    chosen = Median().estimate(request, [NoisyAnswer(integer_array([0, 1, 2]), NO_NOISE)], SURE)
+
+    assert number_texts(chosen, chosen.value).to_list() == [
+        "1969-12-31",
+        "1970-01-01",
+        "2024-02-29",
+    ]
+
+
+@pytest.mark.parametrize("text", ["1969-07-20", "2024-02-29", "0001-01-01", "9999-12-31"])
+def test_a_published_date_is_drawn_at_its_day(text: str) -> None:
+    """Charts place dates by their days, and numbers as before."""
+    assert number_of(text) == day(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("-12", -12), ("0.5", Fraction(1, 2)), ("2024", 2024)]
+)
+def test_a_published_number_is_no_date(text: str, number: Fraction) -> None:
+    """A number stays what it is."""
+    assert number_of(text) == number
+
+
+@pytest.mark.parametrize(("width", "flag"), [(15, Flag.NONE), (16, Flag.UNRELIABLE)])
+def test_a_date_is_unreliable_if_the_interval_covers_more_than_half(width: int, flag: Flag) -> None:
+    """The share is one of half the days between the bounds, not of the days since 1970."""
+    dates = days_apart(20_000, 20_000 + width, 30)
+
+    assert dates.status[0] == HAS_INTERVAL
+    assert FLAGS[flags(dates)[0]] is flag
+
+
+@pytest.mark.parametrize(("share", "wide"), [(Fraction(1, 3), False), (Fraction(3, 10), True)])
+def test_wide_intervals_of_dates_are_withheld(share: Fraction, wide: bool) -> None:
+    """`withhold` compares half the width with a share of half the days between the bounds."""
+    assert days_apart(20_000, 20_010, 30).wider_than(share).tolist() == [wide]
+
+
+def test_means_of_dates_have_the_coverage_that_they_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In 1,000 runs, 93% to 97% of the intervals contain the mean without noise."""
+    monkeypatch.setattr(entropy, "source", Stream("coverage of dates"))
+    random, low = Random(1), day("1930-01-01")
+    days = [low + random.randrange(29_000) for _ in range(400)]
+    plan = make_plan(parse_central_spec(SPEC, "spec.yaml"))
+    rows = "".join(f"{EPOCH + datetime.timedelta(days=one)}\n" for one in days)
+    exact = list(map(cells_of, evaluate(plan.engine_queries, f"born\n{rows}".encode())))
+    mean = Fraction(sum(days), len(days))
+    held = sum(covers(plan, exact, mean) for _ in range(RUNS))
+
+    assert 0.93 <= held / RUNS <= 0.97
+
+
+def covers(plan: Plan, exact: Sequence[list[int]], mean: Fraction) -> bool:
+    """Whether the interval of one release, in whole days, contains the mean."""
+    sealed = [
+        Confidential(integer_array(cells), query, plan.spec.privacy.unit)
+        for cells, query in zip(exact, plan.engine_queries, strict=True)
+    ]
+    ((estimate,),) = (list(released.estimates) for released in estimates_of(plan, sealed))
+    assert estimate.lower is not None
+    assert estimate.upper is not None
+    assert estimate.lower.denominator == estimate.upper.denominator == 1
+    return estimate.lower <= mean <= estimate.upper
