@@ -21,7 +21,7 @@ from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.estimates import SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import apply_steps
 from dpcli.statistics.statistic import NoisyAnswer
 
@@ -49,13 +49,14 @@ class PublishedStatistic:
     """The published numbers of one statistic.
 
     `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
-    post-processing, if they are published too.
+    post-processing, and `population` those of the population, if they are published too.
     """
 
     planned: PlannedStatistic
     estimates: Estimates
     groups: tuple[Group, ...] | None = None
     raw: Estimates | None = None
+    population: Estimates | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +273,11 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Published
         return entry.statistic.make_consistent(entry.request, answers, changed, confidence)
 
     raw = estimates.before_postprocessing if entry.raw else None
-    return PublishedStatistic(planned, apply_steps(entry.post, estimates, agree), noisy.groups, raw)
+    processed, population = apply_steps(entry.post, estimates, agree), None
+    if entry.statistic.has_population(entry.request):
+        population = entry.statistic.population(entry.request, answers, confidence)
+        population = population.suppressed(processed.status == SUPPRESSED)
+    return PublishedStatistic(planned, processed, noisy.groups, raw, population)
 
 
 _Groups = Confidential[Groups]

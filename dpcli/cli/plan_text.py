@@ -23,6 +23,7 @@ from dpcli.planning.notes import (
     bounding_comparisons,
     bounding_notes,
     composition_notes,
+    population_notes,
     post_processing_notes,
     query_title,
     reader_warnings,
@@ -84,6 +85,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         bounding_notes,
         composition_notes,
         selection_notes,
+        population_notes,
         bounding_comparisons,
         post_processing_notes,
     ):
@@ -134,7 +136,7 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
     for planned in plan.statistics:
         roles, cells = [part.weighted.role for part in planned.queries], planned.cells
-        if roles == MEAN and known and cells and not planned.entry.request.where:
+        if roles[:2] == MEAN and known and cells and not planned.entry.request.where:
             error = _error_of_mean(planned, plan, Fraction(known, cells))
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
@@ -153,7 +155,7 @@ def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fra
     noise in the count n. The mean changes by at most (s + h c) / (n - c). Each noise has half of
     the allowed risk.
     """
-    total, count = planned.queries
+    total, count = planned.queries[:2]
     confidence = (1 + plan.spec.confidence) / 2
     most, fewer = total.error(confidence), count.error(confidence)
     _, farthest = total.row_contribution

@@ -133,5 +133,6 @@ def _flags(report: Report) -> list[Flag]:
 def _notes(report: Report) -> Iterator[str]:
     """What is left out of the table, and what its marks mean."""
     yield from report.facts["bounding"][:1]
+    yield from report.facts.get("sample", {}).get("notes", [])[1:2]
     for flag in _flags(report):
         yield f"{MARKS[flag]} {report.facts['flags'][flag]}"

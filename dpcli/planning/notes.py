@@ -168,6 +168,23 @@ def selection_notes(plan: Plan) -> list[str]:
     return [*notes, *([note("selections.too_large")] if notes else [])]
 
 
+def population_notes(plan: Plan) -> list[str]:
+    """What is estimated for the population of a declared sample; empty without one."""
+    design = plan.spec.sample
+    if design is None:
+        return []
+    size = note("sample.size", size=f"{design.size:,}") if design.size else ""
+    notes = [note("sample.declared", size=size, population=f"{design.population:,}")]
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for planned in plan.statistics:
+        entry = planned.entry
+        names[entry.statistic.has_population(entry.request)].append(planned.name)
+    for has_population, key in ((True, "estimated"), (False, "only_file")):
+        if names[has_population]:
+            notes.append(note(f"sample.{key}", names=", ".join(names[has_population])))
+    return notes
+
+
 def bounding_comparisons(plan: Plan) -> list[str]:
     """The noise under the other way to bound contributions, if a statistic allows both."""
     notes, confidence = [], plan.spec.confidence

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.loss import Loss
 from dpcli.report.json_text import Fact, json_text
-from dpcli.report.published_numbers import DATE_UNIT, RAW, PublishedNumbers
+from dpcli.report.published_numbers import DATE_UNIT, POPULATION, RAW, PublishedNumbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +38,9 @@ FORM = (
     + r',"flag":(?<flag>[^}]*)\},?$'
 )
 """The form of a line with a number; no JSON string can end like that."""
+
+MARKS = {RAW: "raw", POPULATION: "population"}
+"""The JSON key that marks a number, by the ending of the name of the numbers."""
 
 _CELLS = "\u0000cells"
 _PLACE = '"\\u0000cells"'
@@ -150,7 +153,9 @@ def _line(numbers: PublishedNumbers) -> pl.Expr:
     labels = [pl.col(f"key{place}").alias(key) for place, key in enumerate(numbers.keys)]
     keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
     item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
-    parts = ['{"raw":true,"keys":' if numbers.name.endswith(RAW) else '{"keys":', keys, ","]
+    marks = [key for ending, key in MARKS.items() if numbers.name.endswith(ending)]
+    first = f'{{"{marks[0]}":true,"keys":' if marks else '{"keys":'
+    parts: list[str | pl.Expr] = [first, keys, ","]
     parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
     for end in ENDS:
         number = pl.format('"{}"', end) if numbers.dates else pl.col(end)
@@ -160,7 +165,7 @@ def _line(numbers: PublishedNumbers) -> pl.Expr:
 
 
 def _numbers(statistic: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[PublishedNumbers]:
-    """The numbers of a statistic from the block that its facts name; raw numbers come last."""
+    """The numbers of a statistic from the block that its facts name, in the order of `MARKS`."""
     import polars as pl
 
     keys, block = tuple(statistic["by"]), statistic.pop("cells") or "0"
@@ -169,10 +174,11 @@ def _numbers(statistic: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[Pub
     lines = pl.read_lines(blocks[int(block)], name="line")
     parts = [_read(part, keys) for part in lines.iter_slices(SLICE)]
     frame = pl.concat([_read(lines.clear(), keys), *parts])
-    for mark, is_raw in (("", False), (RAW, True)):
-        selected = frame.filter(pl.col("raw") == is_raw).drop("raw")
-        if statistic["raw"] or not is_raw:
-            layout, name = statistic["layout"], statistic["name"] + mark
+    for ending, key in {"": "", **MARKS}.items():
+        # Reports of earlier versions state nothing about populations.
+        if not key or statistic.get(key):
+            selected = frame.filter(pl.col("ending") == ending).drop("ending")
+            layout, name = statistic["layout"], statistic["name"] + ending
             dates = layout.get("unit") == DATE_UNIT
             yield PublishedNumbers(name, keys, selected, layout["chosen"], dates)
 
@@ -183,7 +189,8 @@ def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
     places = [f"key{at}" for at in range(len(keys))]
     labels = pl.Struct(dict.fromkeys(keys, pl.String))
-    named = pl.Struct({"raw": pl.Boolean, "keys": labels, "item": pl.String})
+    marks = dict.fromkeys(MARKS.values(), pl.Boolean)
+    named = pl.Struct({**marks, "keys": labels, "item": pl.String})
     parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
     digits = [
         pl.when(pl.col(end) != "null").then(pl.col(end).str.strip_chars('"')).otherwise(pl.lit(""))
@@ -197,5 +204,11 @@ def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         pl.col("named").struct.field("item").fill_null(""),
         *ENDS,
         "flag",
-        pl.col("named").struct.field("raw").fill_null(value=False),
+        pl.coalesce(
+            *(
+                pl.when(pl.col("named").struct.field(key)).then(pl.lit(ending))
+                for ending, key in MARKS.items()
+            ),
+            pl.lit(""),
+        ).alias("ending"),
     )

@@ -61,6 +61,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "bounds": _bounds(request),
         "post": [step.summary for step in entry.post],
         "raw": entry.raw,
+        **({"population": True} if entry.statistic.has_population(request) else {}),
         "keys": {
             "selected_by": entry.selected_by,
             "threshold": rule.threshold if rule else None,

@@ -180,10 +180,25 @@ def _notes(plan: Plan) -> Facts:
                 if flag
             },
         },
+        **_sample(plan),
         "post_processing": notes.post_processing_notes(plan),
         "unprotected": list(notes.exact_notes(plan)),
         "limits": notes.limitations(plan),
     }
+
+
+def _sample(plan: Plan) -> Facts:
+    """The declared sample, and what is estimated from it; empty without one."""
+    design = plan.spec.sample
+    if design is None:
+        return {}
+    sample: Facts = {
+        "design": "simple-random",
+        "population": design.population,
+        "size": design.size,
+        "notes": notes.population_notes(plan),
+    }
+    return {"sample": sample}
 
 
 def _stewardship(plan: Plan, window: int | None) -> Facts:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpcli.columns import EPOCH, Axis, NumericColumn
+from dpcli.messages import note
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
@@ -48,6 +49,7 @@ class StatisticView:
     def __init__(self, report: Report, place: int) -> None:
         self.facts, self._numbers = report.facts["statistics"][place], report.numbers[place]
         self.percent, self._flags = report.percent, report.facts["flags"]
+        self._sample = report.facts.get("sample")
         self._layout, self.count = self.facts["layout"], len(self._numbers[0].frame)
         self.bars = self._layout["measure"] != "values"
 
@@ -154,5 +156,8 @@ class StatisticView:
             yield "The numbers are exact."
         else:
             yield f"The interval contains the noise-free number in {self.percent} of cases."
+        if self._sample and self.facts.get("population"):
+            facts = {"population": f"{int(self._sample['population']):,}", "percent": self.percent}
+            yield note("sample.interval", name=self.facts["name"], **facts)
         for flag in flags_of(self._numbers):
             yield f"Flag {self._flags[flag]}."

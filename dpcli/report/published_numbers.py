@@ -32,6 +32,9 @@ DATE_UNIT = "date"
 RAW = ".raw"
 """The ending of the name of the numbers before post-processing."""
 
+POPULATION = ".population"
+"""The ending of the name of the numbers of the population."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedCell:
@@ -84,13 +87,16 @@ class PublishedNumbers:
 def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, ...]:
     """The published numbers of a statistic, in the order of the spec.
 
-    If numbers before post-processing are published too, they follow under their own name.
+    If numbers before post-processing, or of the population, are published too, they follow under
+    their own names.
     """
     entry, places = published.planned.entry, _places(published)
     keys = tuple(key.column.name for key in entry.request.by)
     named = {published.planned.name: published.estimates}
     if published.raw is not None:
         named[published.planned.name + RAW] = published.raw
+    if published.population is not None:
+        named[published.planned.name + POPULATION] = published.population
     return tuple(
         PublishedNumbers(
             name,

@@ -19,6 +19,7 @@ from dpcli.specification.grid import proposed_step
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
+from dpcli.statistics.sampling import SampleDesign
 
 MAX_COLUMNS = 10_000
 MAX_NAME_LENGTH = 1000
@@ -44,7 +45,8 @@ class SpecContext:
     A column with a wrong declaration is None, and its uses report nothing more. Without the section
     `columns`, `declared` is false, and names of columns report nothing. `names` are the names of
     statistics so far. `reserved_names` cannot be names of statistics; their values say what has
-    each of them. `tables` are the contents of files in `folder` that the spec names.
+    each of them. `sample` is how the rows were drawn. `tables` are the contents of files in
+    `folder` that the spec names.
     """
 
     findings: Findings
@@ -55,6 +57,7 @@ class SpecContext:
     unit: Unit | None = None
     neighbors: str = ""
     composition: Composition | None = None
+    sample: SampleDesign | None = None
     names: dict[str, Span] = field(default_factory=dict)
     reserved_names: dict[str, str] = field(default_factory=dict)
     tables: list[tuple[Path, bytes]] = field(default_factory=list)

@@ -31,6 +31,7 @@ from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.model import Declarations, Spec
 from dpcli.specification.privacy_section import read_privacy, read_quality
+from dpcli.specification.sample_section import MAX_POPULATION, read_sample
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
@@ -40,9 +41,6 @@ VERSION = "1"
 
 LOCAL = "local"
 """The model in which each record is randomized by itself."""
-
-MAX_POPULATION = 10**11
-"""More people than have ever lived."""
 
 MAX_ANSWER_LENGTH = 2_000
 """Characters of one answer under `declarations:`: a paragraph, not a document."""
@@ -139,6 +137,7 @@ class CentralSpecModel(SpecModel):
         | None
     ) = None
     quality: dict[str, Any] | None = None
+    sample: dict[str, Any] | None = None
     statistics: list[Any]
 
 
@@ -210,6 +209,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     declare_columns(root.mapping("columns"), context)
     privacy = attempt(read_privacy, root.mapping("privacy"), context)
     quality = attempt(read_quality, None if local else root.mapping("quality"), context)
+    sample = attempt(read_sample, None if local else root.mapping("sample"), context)
     entries = attempt(read_entries, root, context) if not local else tuple
     collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
     dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
@@ -227,6 +227,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         declarations=_read_declarations(heading),
         dialect=dialect(),
         quality=quality(),
+        sample=sample(),
         rows_are=rows_are(),
         must_exist=values.ledger is not None,
         responses=responses,

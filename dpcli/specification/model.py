@@ -20,6 +20,7 @@ from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.statistics.postprocessing import PostProcessingStep
+from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Request, Statistic
 
 if TYPE_CHECKING:
@@ -133,9 +134,9 @@ class Spec:
     `digest` is the SHA-256 of its text and of the `files` that it names.
     A spec of the central model has `entries`, and perhaps a `quality` check before them. A spec of
     the local model has `responses` instead: each record is randomized by itself, and the columns in
-    `public` are collected without change. `rows_are` is the plural of what a row is. With
-    `must_exist`, no release creates a ledger or opens an account. The default ledger is in the
-    `folder` of the spec.
+    `public` are collected without change. `rows_are` is the plural of what a row is, and `sample`
+    how rows were drawn. With `must_exist`, no release creates a ledger or opens an account. The
+    default ledger is in the `folder` of the spec.
     """
 
     dataset: str
@@ -150,6 +151,7 @@ class Spec:
     must_exist: bool = False
     rows_are: str = "rows"
     quality: QualityCheck | None = None
+    sample: SampleDesign | None = None
     responses: tuple[Response, ...] = ()
     public: tuple[ValuedColumn, ...] = ()
     files: tuple[Path, ...] = ()

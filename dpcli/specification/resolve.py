@@ -59,7 +59,8 @@ class RequestReader:
                 self._fields[key] = attempt(self._field, key, column_role(fields[key]))
         values = {key: read() for key, read in self._fields.items()}
         section.require("name", *self._statistic.takes)
-        request = Request(section.values.name, by=self._by(), where=where())
+        named = Request(section.values.name, by=self._by(), where=where())
+        request = replace(named, sample=self._context.sample)
         return self._statistic.complete_request(request, values)
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:

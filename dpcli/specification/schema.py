@@ -22,6 +22,7 @@ from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
 from dpcli.specification.privacy_section import PrivacyModel, QualityModel
 from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
+from dpcli.specification.sample_section import SampleModel
 from dpcli.specification.statistics_section import MAX_STATISTICS, EntryModel
 from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics.quality import QUALITY_COUNTS
@@ -63,11 +64,12 @@ def spec_schema() -> dict[str, object]:
         definitions[f"{model.kind}_column"] = _model_schema(model, definitions, model.kind)
     definitions["privacy"] = _model_schema(PrivacyModel, definitions)
     definitions["csv"] = _model_schema(CsvModel, definitions)
+    definitions["sample"] = _model_schema(SampleModel, definitions)
     definitions["quality"] = _quality_schema(definitions)
     definitions["statistic"] = _statistic_schema(definitions)
     definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
-    for section in ("csv", "privacy", "quality"):
+    for section in ("csv", "privacy", "quality", "sample"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
         fields[section] = {key: field[key] for key in ("description", "examples", "$ref")}
     fields["columns"] |= {

@@ -24,6 +24,7 @@ from dpcli.spec_fields import (
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
+from dpcli.statistics.population import population_counts, population_means, with_squares
 from dpcli.statistics.statistic import (
     NoisyAnswer,
     Request,
@@ -85,6 +86,18 @@ class Count(WeightedStatistic):
         )
         role = "sum of weights" if request.weight else "count"
         return (WeightedQuery(role, query, step=self.step(request)),)
+
+    def has_population(self, request: Request) -> bool:
+        """A part of the rows is a share of a sample of public size."""
+        size = request.sample and request.sample.size
+        is_part = bool(request.by or request.where or request.column)
+        return bool(size) and is_part and not request.weight and request.user_clamp is None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The number of the population in each group."""
+        return population_counts(request, answers[0], confidence)
 
     def step(self, request: Request) -> Fraction:
         """A row, or a step of the weights."""
@@ -193,8 +206,10 @@ class Mean(WeightedStatistic):
     least one. The result is clamped to the bounds. The sum gets 3/5 of the epsilon of the
     entry, and the count 2/5. The interval covers the means of all exact sums and counts
     that are plausible given the noisy ones. With `weight`, distances are multiplied by the
-    weights of their rows, and the sum of the weights replaces the count. The average of
-    dates is rounded to a day, and the ends of its interval outwards to whole days.
+    weights of their rows, and the sum of the weights replaces the count. If a `sample` is
+    declared, a tenth of epsilon goes to the sum of squares, which shows the error of the
+    sample. The average of dates is rounded to a day, and the ends of its interval outwards
+    to whole days.
 
     Privacy: there are two answers about the same rows, and both are charged. Centered values
     lie in [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
@@ -236,16 +251,27 @@ class Mean(WeightedStatistic):
         public = relation.size_is_public and constant and rows.cells == 1
         weight = Fraction(1) if public else SUM_WEIGHT
         roles = ("weighted centred sum", "sum of weights") if weights else ("centred sum", "count")
-        return (
+        queries = (
             WeightedQuery(roles[0], total, weight, column.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
+        return with_squares(queries, request, relation) if self.has_population(request) else queries
+
+    def has_population(self, request: Request) -> bool:
+        """The rows of a sample have equal weights."""
+        return request.sample is not None and request.weight is None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The mean of each group of the population."""
+        return population_means(request, answers, confidence)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy sum over the noisy count, clamped to the bounds."""
-        column, (total, count) = numeric(request), answers
+        column, (total, count) = numeric(request), answers[:2]
         middle, limits = center(column), [bound * column.step for bound in column.limits]
         low, high = (limit - middle * column.step for limit in limits)
         least = least_denominator(request)
@@ -255,7 +281,7 @@ class Mean(WeightedStatistic):
             means: Floats = (above / np.maximum(below, least))[None]
             return means
 
-        means = FiducialInterval(answers, ratio, confidence, denominator=1, least=least)
+        means = FiducialInterval(answers[:2], ratio, confidence, denominator=1, least=least)
         places = 0 if column.kind == "date" else decimal_places(column.step) + 2
         estimates = means.estimates([column.step], [places], [(low, high)]).shifted(
             middle * column.step

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import floor
 
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import (
     Array,
@@ -63,6 +64,8 @@ class FiducialInterval:
             that is not a number, allow any value. An interval that must include such draws has
             no bound on either side.
         least: The least denominator of a group with rows, in steps.
+        sampled: Whether the outcome also depends on the error of a sample. Its answers then end
+            with draws of a standard normal number, which is zero at the noisy answers.
     """
 
     def __init__(
@@ -72,6 +75,8 @@ class FiducialInterval:
         confidence: Fraction,
         denominator: int | None = None,
         least: int = 1,
+        *,
+        sampled: bool = False,
     ) -> None:
         self._outcome, self._denominator, self._least = outcome, denominator, least
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
@@ -79,6 +84,10 @@ class FiducialInterval:
         self._noises = np.stack(
             [_draws(answer.noise, index, draws) for index, answer in enumerate(answers)]
         )
+        if sampled:
+            normal = _quantiles(DiscreteGaussian, draws)[_order(len(answers), draws)]
+            self.noisy = np.vstack([self.noisy, np.zeros(self.noisy.shape[1])])
+            self._noises = np.vstack([self._noises, normal])
         self._outside = max(floor(draws * (1 - confidence) / 2) - 1, 0)
         self.values = outcome(self.noisy)
         self.lower = np.full_like(self.values, -np.inf)

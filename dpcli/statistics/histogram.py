@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 from dpcli.columns import Axis
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import LinearQuery
 from dpcli.spec_fields import BinForms, ValuedColumnName
 from dpcli.spec_values import field_types
-from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.population import population_counts
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 
 class Histogram(Statistic):
@@ -36,6 +41,16 @@ class Histogram(Statistic):
         """The rows in each bin of each group."""
         query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
         return (WeightedQuery("count", query),)
+
+    def has_population(self, request: Request) -> bool:
+        """Each bin is a share of a sample of public size."""
+        return request.sample is not None and request.sample.size is not None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The number of the population in each bin."""
+        return population_counts(request, answers[0], confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The labels of the bins, or of the category."""

@@ -20,6 +20,7 @@ from dpcli.scores import Points
 from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.sampling import SampleDesign
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` for statistics whose numbers are whole or real."""
@@ -36,6 +37,7 @@ class Request:
         columns: Several columns of one statistic.
         margins: Axes of marginal tables, each table with `ways` of them.
         candidates: Steps of the column among which `k` are chosen by `utility`.
+        sample: How the rows were drawn from a population, if that is declared.
         weight: The column by whose value each row counts.
         label: The column that a threshold should predict.
         checked: Columns whose readable cells are counted.
@@ -54,6 +56,7 @@ class Request:
     quantiles: tuple[Fraction, ...] = ()
     candidates: Points = ()
     utility: str = ""
+    sample: SampleDesign | None = None
     weight: NumericColumn | None = None
     label: CategoryColumn | None = None
     k: int = 1
@@ -160,6 +163,19 @@ class Statistic(ABC):
         """
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.step(request))
+
+    def has_population(self, request: Request) -> bool:
+        """Whether its numbers are also estimated for the population of a declared sample."""
+        return False
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The numbers of the population, with intervals that contain the error of the sample.
+
+        From noisy answers alone, in the order of `estimate`. Only for statistics that have them.
+        """
+        raise NotImplementedError
 
     def step(self, request: Request) -> Fraction:
         """The value of one step of the answer, for statistics that publish it as it is."""

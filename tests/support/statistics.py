@@ -12,6 +12,7 @@ from dpcli.filters import InRanges
 from dpcli.scores import Points
 from dpcli.spec_fields import column_role
 from dpcli.statistics.choices import SCORE_FUNCTIONS
+from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import REQUEST_FIELDS, Request, Statistic
 
 
@@ -51,6 +52,9 @@ def forms(
             yield replace(request, columns=related, method="moments", ridge=Fraction(1, 10))
         else:
             yield replace(request, options=_options(statistic))
+            sampled = replace(request, sample=SampleDesign(1000, 100))
+            if statistic.has_population(sampled):
+                yield replace(sampled, options=_options(statistic))
             if "weight" in fields:
                 yield replace(request, options=_options(statistic), weight=columns.second)
 

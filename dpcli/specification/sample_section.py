@@ -1,0 +1,55 @@
+"""Reads the section `sample`: how rows were drawn from a population."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from dpcli.privacy.unit import PersonUnit
+from dpcli.spec_values import Choice, ExactNumber, SectionModel
+from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.tree import MappingNode
+from dpcli.specification.validation import read_section
+from dpcli.statistics.sampling import SampleDesign
+
+DESIGNS = ("simple-random",)
+"""The designs whose error is known from noisy answers: every unit had the same chance."""
+
+MAX_POPULATION = 10**11
+"""More people than have ever lived."""
+
+Units = Annotated[int, ExactNumber("bad-sample.number", least=1, most=MAX_POPULATION, whole=True)]
+
+
+LINES = {
+    "design": "`design: simple-random`, if every unit had the same chance and none was drawn twice",
+    "population": "`population: 250000`: how many units the sample was drawn from",
+}
+"""What to write for missing fields."""
+
+
+class SampleModel(SectionModel):
+    """The file is a sample of a population: how it was drawn, and from how many."""
+
+    design: Annotated[str, Choice("unknown-design", DESIGNS)]
+    population: Units
+    size: Units | None = None
+
+
+def read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign | None:
+    """The declared sample, which is also stored in the context; None without the section.
+
+    Raises `AlreadyReportedError` after the problems are recorded.
+    """
+    if node is None:
+        return None
+    section = read_section(SampleModel, node, "`sample`", lines=LINES)
+    unit = context.unit
+    if isinstance(unit, PersonUnit) and unit.max_rows > 1:
+        # Rows of one person are a cluster: they say less than as many rows of different people.
+        raise node.span.report("sample-of-rows", rows=unit.max_rows)
+    section.require()
+    population, size = section.values.population, section.values.size
+    if size is not None and size > population:
+        raise section.report("bad-sample", "size", population=population)
+    context.sample = SampleDesign(population, size)
+    return context.sample

@@ -1,0 +1,269 @@
+"""Intervals for the population: how often they contain it, over samples and noise."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcli.numeric.arrays import Ints, integer_array
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.sampling import SampleDesign
+from dpcli.statistics.statistic import NoisyAnswer
+from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
+
+POPULATION, SIZE = 6000, 600
+
+SPEC = """
+dpcli: 1
+dataset: population
+privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 10, delta: 1e-5}}}}
+columns:
+  id: {{type: id}}
+  x: {{type: integer, bounds: [0, 100]{missing}}}
+  f: {{type: boolean}}
+  day: {{type: date, bounds: [2024-01-01, 2024-12-31]}}
+  city: {{type: category}}
+  w: {{type: integer, bounds: [0, 3]}}
+sample: {{design: simple-random, population: {population}{size}}}
+statistics: [{{name: s, {fields}}}]
+"""
+
+
+def planned(fields: str, *, sized: bool = True, **changes: str) -> PlannedStatistic:
+    """A statistic of a declared sample, whose size is public if `sized`."""
+    facts = {
+        "unit": "row",
+        "neighbors": "add-remove",
+        "missing": "",
+        "population": str(POPULATION),
+        "size": f", size: {SIZE}" if sized else "",
+    }
+    return planned_statistic(SPEC.format(fields=fields, **{**facts, **changes}))
+
+
+def draw_samples(population: Ints, runs: int, seed: int) -> Ints:
+    """Simple random samples without replacement, shape (runs, SIZE)."""
+    random = np.random.default_rng(seed)
+    order = random.random((runs, len(population))).argpartition(SIZE, axis=1)[:, :SIZE]
+    drawn: Ints = population[order]
+    return drawn
+
+
+NUMBERS = {
+    "even": np.random.default_rng(1).integers(0, 101, POPULATION),
+    "skewed": np.random.default_rng(2).exponential(12, POPULATION).clip(0, 100).astype(np.int64),
+    "narrow": np.random.default_rng(3).normal(60, 4, POPULATION).clip(0, 100).astype(np.int64),
+}
+"""Values of populations."""
+
+MEANS = {
+    "even": "epsilon: 0.5",
+    "skewed": "epsilon: 0.5",
+    "narrow": "epsilon: 1",
+    "even gaussian": "mechanism: gaussian, epsilon: 0.5, delta: 1e-6",
+    "skewed precise": "epsilon: 9",
+    "narrow noisy": "epsilon: 0.2",
+}
+"""The budget of a mean of one of these populations."""
+
+
+def coverage_of_mean(name: str, runs: int, **changes: str) -> float:
+    """The share of intervals that contain the mean of the population."""
+    population = NUMBERS[name.partition(" ")[0]]
+    statistic = planned(f"statistic: mean, column: x, {MEANS[name]}", sized=False, **changes)
+    samples = draw_samples(population, runs, 5)
+    answers, entry = noisy_answers(statistic, {"x": samples}, runs), statistic.entry
+    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    return covered(estimates, Fraction(int(population.sum()), POPULATION))
+
+
+COUNTS = {
+    "most": (0.7, "epsilon: 0.5"),
+    "some": (0.2, "epsilon: 0.1"),
+    "few": (0.03, "epsilon: 1"),
+    "precise": (0.2, "epsilon: 9"),
+    "noisy": (0.4, "epsilon: 0.02"),
+}
+"""A share of the population, and the budget of its count."""
+
+
+def coverage_of_count(name: str, runs: int) -> float:
+    """The share of intervals that contain the number of the population."""
+    share, budget = COUNTS[name]
+    number = round(share * POPULATION)
+    statistic = planned(f"statistic: count, column: f, {budget}")
+    random, (query,), entry = np.random.default_rng(6), statistic.queries, statistic.entry
+    exact = random.hypergeometric(number, POPULATION - number, SIZE, runs)
+    answer = NoisyAnswer(integer_array(exact + np.array(query.noise.sample(runs))), query.noise)
+    estimates = entry.statistic.population(entry.request, [answer], CONFIDENCE)
+    return covered(estimates, number)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_intervals_of_means_cover_the_population(name: str) -> None:
+    """In 200 samples, 90% of the intervals or more contain the mean of the population."""
+    assert coverage_of_mean(name, 200) >= 0.9
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_intervals_of_counts_cover_the_population(name: str) -> None:
+    """In 200 samples, 90% of the intervals or more contain the number of the population."""
+    assert coverage_of_count(name, 200) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MEANS)
+def test_intervals_of_means_cover_the_population_in_many_samples(name: str) -> None:
+    """In 1,000 samples, 93% to 97% of the intervals contain the mean of the population."""
+    assert 0.93 <= coverage_of_mean(name, 1000) <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTS)
+def test_intervals_of_counts_cover_the_population_in_many_samples(name: str) -> None:
+    """In 1,000 samples, 93% to 97% of the intervals contain the number of the population."""
+    assert 0.93 <= coverage_of_count(name, 1000) <= 0.97
+
+
+def test_a_mean_over_a_public_number_of_rows_has_squares_too() -> None:
+    """Under change-one, the sum gets nine tenths of epsilon and the squares one tenth."""
+    fields = "statistic: mean, column: x, epsilon: 1"
+    queries = planned(fields, neighbors="change-one", missing=", missing: 0").queries
+
+    assert [query.weighted.weight for query in queries] == [Fraction(9, 10), 0, Fraction(1, 10)]
+    assert coverage_of_mean("even", 200, neighbors="change-one", missing=", missing: 0") >= 0.9
+
+
+def test_a_sample_of_the_whole_population_has_no_error() -> None:
+    """If everyone is in the sample, the interval is that of the noise, up to rounding outwards."""
+    statistic = planned("statistic: count, column: f, epsilon: 1", population=str(SIZE))
+    (query,), entry = statistic.queries, statistic.entry
+    answers = [NoisyAnswer(integer_array([100]), query.noise)]
+    file = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    population = entry.statistic.population(entry.request, answers, CONFIDENCE)
+
+    assert int(file.lower[0] - population.lower[0] * population.step) in (0, 1)
+    assert int(population.upper[0] * population.step - file.upper[0]) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "statistic: count, column: f, epsilon: 1",
+        "statistic: histogram, column: f, epsilon: 1",
+        "statistic: mean, column: x, epsilon: 1",
+    ],
+)
+def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: str) -> None:
+    """Any noisy answer, however extreme, gives an ordered interval within the possible."""
+    statistic = planned(fields)
+    entry, size = statistic.entry, statistic.entry.statistic.item_count(statistic.entry.request)
+    for extreme in (0, -1, 10**30, -(10**30)):
+        answers = [
+            NoisyAnswer(integer_array([extreme] * size), query.noise) for query in statistic.queries
+        ]
+        estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+        assert len(estimates) == size
+        assert (estimates.least <= estimates.lower).all()
+        assert (estimates.lower <= estimates.upper).all()
+        assert (estimates.upper <= estimates.most).all()
+        if statistic.entry.statistic.name == "mean" and extreme < 10:
+            assert (estimates.lower == estimates.least).all()
+            assert (estimates.upper == estimates.most).all()
+
+
+def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
+    """Shown groups have large counts by selection: the interval is all that is possible."""
+    fields = "statistic: count, by: [city], keys: private, epsilon: 1, delta: 1e-6"
+    statistic = planned(fields)
+    answers = [NoisyAnswer(integer_array([300]), statistic.queries[0].noise)]
+    entry = statistic.entry
+    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+
+    assert estimates.lower[0] == 0
+    assert estimates.upper[0] * estimates.step == POPULATION
+    assert FLAGS[flags(estimates)[0]] is Flag.NO_INFORMATION
+
+
+@pytest.mark.parametrize(
+    ("fields", "sized"),
+    [
+        ("statistic: count, column: f, epsilon: 1", False),
+        ("statistic: count, epsilon: 1", True),
+        ("statistic: count, column: f, weight: w, epsilon: 1", True),
+        ("statistic: mean, column: x, weight: w, epsilon: 1", True),
+        ("statistic: median, column: x, epsilon: 1", True),
+        ("statistic: sum, column: x, epsilon: 1", True),
+    ],
+)
+def test_other_numbers_are_those_of_the_file_alone(fields: str, sized: bool) -> None:
+    """Without a public size, with weights, or of other statistics, there is no second line."""
+    statistic = planned(fields, sized=sized)
+    assert not statistic.entry.statistic.has_population(statistic.entry.request)
+
+
+def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
+    """The line of the population has whole days, as that of the file."""
+    statistic = planned("statistic: mean, column: day, epsilon: 1")
+    entry, noises = statistic.entry, [query.noise for query in statistic.queries]
+    answers = [
+        NoisyAnswer(integer_array([number]), noise)
+        for number, noise in zip((0, SIZE, 0), noises, strict=True)
+    ]
+    file = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    population = entry.statistic.population(entry.request, answers, CONFIDENCE)
+
+    assert population.places == file.places == (0,)
+    assert population.date_range == file.date_range == 365
+    assert population.value[0] * population.step == file.value[0] * file.step
+
+
+def test_the_loss_and_the_noise_of_a_count_are_the_same_without_a_sample() -> None:
+    """A sample does not amplify privacy: the plan of a count does not depend on it."""
+    statistic = planned("statistic: count, column: f, epsilon: 1")
+    request = replace(statistic.entry.request, sample=None)
+    relation_free = statistic.entry.statistic.queries(request, None)  # type: ignore[arg-type]
+
+    assert [query.weighted for query in statistic.queries] == list(relation_free)
+    assert statistic.queries[0].loss.epsilon == 1
+
+
+def test_the_share_of_a_population_is_the_score_interval() -> None:
+    """At the quantiles of the normal distribution, a share is that of Wilson's interval."""
+    design = SampleDesign(10**9)
+    share, rows, z = 0.3, 50.0, 1.959964
+    ends = design.share_of_population(np.full(2, share), np.full(2, rows), np.array([-z, z]))
+    middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    half = z * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)
+
+    assert ends == pytest.approx([middle - half, middle + half], abs=1e-6)
+
+
+def test_a_report_keeps_the_numbers_of_the_population() -> None:
+    """A stored report has the lines of the population, and reads them back."""
+    import polars as pl
+
+    from dpcli.report.document import Report
+    from dpcli.report.json_text import Facts
+    from dpcli.report.published_numbers import PublishedNumbers
+
+    def numbers(name: str, value: str) -> PublishedNumbers:
+        texts = {"key0": "north", "item": "", "value": value, "lower": "", "upper": "", "flag": ""}
+        return PublishedNumbers(name, ("region",), pl.DataFrame([texts]))
+
+    named = tuple(
+        numbers(f"n{end}", value) for end, value in (("", "1"), (".raw", "2"), (".population", "3"))
+    )
+    facts: Facts = {"name": "n", "by": ["region"], "raw": True, "population": True}
+    facts["layout"] = {"chosen": False}
+    report = Report.compose({"statistics": [facts]}, [named])
+    again = Report.parse(report.content)
+
+    assert [part.name for part in again.numbers[0]] == ["n", "n.raw", "n.population"]
+    assert [part.frame["value"][0] for part in again.numbers[0]] == ["1", "2", "3"]
+    assert json.loads(report.content)["statistics"][0]["cells"][2]["population"] is True
