@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
 from dpcli.spec_values import (
+    NO_FIXED_LIMIT,
     ByForm,
     Choice,
     ExactNumber,
@@ -25,6 +26,7 @@ from dpcli.spec_values import (
     Text,
     Texts,
     invalid_value,
+    whole_number,
 )
 
 NUMERIC = ("integer", "number")
@@ -37,12 +39,16 @@ MAX_COLUMNS_TOGETHER = 20
 """The k^2/2 products of k columns share epsilon, so more columns would be too noisy."""
 
 
+MAX_COUNTED_COLUMNS = 1000
+"""Columns of one statistic that counts rows for each of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnRole:
     """How the value of a field refers to columns.
 
     - `column`: the name of a column of one of the `kinds`.
-    - `columns`: names of at least `least` different columns of these kinds.
+    - `columns`: names of `least` to `most` different columns of these kinds.
     - `axes`: the axes of tables: columns divided by their labels or into bins.
     - `bins`: the bins of the field `column`; a column with labels needs none.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
@@ -51,6 +57,7 @@ class ColumnRole:
     refers_to: Literal["column", "columns", "axes", "bins", "candidates"]
     kinds: tuple[str, ...] = ()
     least: int = 1
+    most: int = MAX_COLUMNS_TOGETHER
 
 
 def _annotations(field: FieldInfo) -> Iterator[Any]:
@@ -122,6 +129,19 @@ CountedColumnName = Annotated[
 BooleanColumnName = Annotated[Text, ColumnRole("column", ("boolean",)), Field(examples=["insured"])]
 NumericColumns = Annotated[
     Texts, ColumnRole("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])
+]
+SelectedColumns = Annotated[
+    Texts,
+    ColumnRole("columns", LABELED, 2, MAX_COUNTED_COLUMNS),
+    Field(examples=[["by_bus", "by_car"]]),
+]
+CheckedColumns = Annotated[
+    Texts,
+    ColumnRole("columns", VALUED, 1, MAX_COUNTED_COLUMNS),
+    Field(examples=[["income", "age"]]),
+]
+SelectionLimit = Annotated[
+    int, whole_number(NO_FIXED_LIMIT, "answers of a row are counted"), Field(examples=[2])
 ]
 Predictors = Annotated[Texts, ColumnRole("columns", NUMERIC, 1), Field(examples=[["hours", "age"]])]
 TableColumns = Annotated[

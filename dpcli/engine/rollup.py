@@ -17,6 +17,7 @@ from dpcli.columns import Axis
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.ridge import ridge_coefficients
 from dpcli.engine.sums import linear_combinations, plain_sums
+from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.arrays import (
     SAFE_INTEGER,
     Array,
@@ -79,6 +80,9 @@ def _seal(
         totals = [sum(values.tolist()) for values in sums]
         numbers = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
         return Confidential(integer_array(numbers), query, unit)
+    if isinstance(query, IndicatorQuery):
+        counts = [_sum_cells(query.axes, places, values) for values in sums]
+        return Confidential(np.stack(counts, axis=1).ravel(), query, unit)
     (values,) = sums
     if query.has_private_groups:
         return Confidential(_groups(query, places, private, values), query, unit)

@@ -10,6 +10,7 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
+from dpcli.indicators import PassesAmongFirst
 
 COMPARE: dict[str, Callable[[Any, Any], pl.Expr]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}
 
@@ -48,6 +49,11 @@ def truth(test: Filter, names: Mapping[Column, str]) -> pl.Expr:
             return pl.all_horizontal(truth(part, names) for part in parts)
         case AnyOf(parts):
             return pl.any_horizontal(truth(part, names) for part in parts)
+        case PassesAmongFirst(tests, place, most):
+            passed = [truth(part, names).fill_null(value=False) for part in tests[: place + 1]]
+            if place < most:
+                return passed[-1]
+            return passed[-1] & (pl.sum_horizontal(passed[:-1]) < most)
     raise TypeError("a filter that the engine does not know")
 
 

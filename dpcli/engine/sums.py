@@ -17,6 +17,7 @@ import polars as pl
 from dpcli.columns import Column
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
+from dpcli.indicators import IndicatorQuery
 from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import ScoreQuery
 
@@ -88,6 +89,13 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
     """The combinations that answer a query in each cell: several for some queries, else one."""
     if isinstance(query, RidgeQuery):
         return tuple(linear_combination(moment) for moment in query.moments)
+    if isinstance(query, IndicatorQuery):
+        axes = {axis.column for axis in query.axes}
+        present = {column for column in query.present if column.missing is None}
+        return tuple(
+            ((1, PlainSum((), (*query.where, test), frozenset(present - axes))),)
+            for test in query.indicators
+        )
     if isinstance(query, ReadabilityQuery):
         return tuple(_readability(query))
     if isinstance(query, ScoreQuery):

@@ -13,19 +13,25 @@ from typing import Any, Final, cast
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.derivations import DERIVATIONS
 from dpcli.filters import FILTERS
+from dpcli.indicators import IndicatorQuery, PassesAmongFirst
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
+from dpcli.privacy.sensitivity import (
+    Sensitivity,
+    indicator_sensitivity,
+    readability_sensitivity,
+    sensitivity,
+)
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
-    {LinearQuery, DistinctQuery, ReadabilityQuery, RidgeQuery, ScoreQuery}
+    {LinearQuery, DistinctQuery, ReadabilityQuery, RidgeQuery, ScoreQuery, IndicatorQuery}
 )
 """Every kind of query."""
 
 PARTS: Final[frozenset[type]] = frozenset(
-    {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS}
+    {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, PassesAmongFirst}
     | {NumericColumn, PrivatePartitionColumn, IdColumn}
 )
 """Every kind of object that a query is made of."""
@@ -71,5 +77,8 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
             unit = unit.for_totals
         elif not query.axes:
             unit = unit.for_ungrouped
+    if isinstance(query, IndicatorQuery):
+        tests, most = len(query.tests), query.most
+        return indicator_sensitivity(tests, most, neighbors, unit, query.groups)
     single = sensitivity(query.row_contribution, neighbors, unit, query.cells)
     return single.repeated(query.k) if isinstance(query, ScoreQuery) else single

@@ -18,7 +18,8 @@ under that limit. Squares are convex, so the worst unit puts r rows into each of
 possible, and the remaining rows into one more. If a unit is exchanged for another, a full cell of
 one may meet the remaining rows of the other.
 
-`readability_sensitivity` is the table for a vector in which every row changes every element.
+`readability_sensitivity` is the table for a vector in which every row changes every element, and
+`indicator_sensitivity` that for a vector in which every row adds one to a few elements.
 """
 
 from __future__ import annotations
@@ -136,6 +137,36 @@ def readability_sensitivity(
         l2_squared=changed * change**2,
         linf=change if changed else 0,
     )
+
+
+def indicator_sensitivity(
+    tests: int, most: int, neighbors: Neighbors, unit: Unit, groups: int
+) -> Sensitivity:
+    """The sensitivity of counts of k tests in each group; a row adds one to at most m of them.
+
+    With t rows per unit, r of them in one group, and q the largest sum of the squares of its
+    numbers of rows in the groups (r^2 for each full group, and the rest squared):
+
+        relation    groups  L1                L2 squared            Linf
+        add-remove  any     m t               m q                   r
+        change-one  many    2 m t             2 m q                 r
+                    one     min(2 m, k) t     min(2 m, k) q         r
+
+    In a group where a unit has c rows, its counts are at most c and sum to at most m c, so the sum
+    of their squares is at most m c^2. If a unit is exchanged, a count changes by at most the
+    greater of the two numbers, so the sums are at most twice as large. With one group they are also
+    at most those of k counts that all change by t.
+    """
+    rows, total, touched = _limits(unit, groups)
+    full, remaining = divmod(total, rows)
+    squares = full * rows**2 + remaining**2
+    factor = most
+    if neighbors is Neighbors.CHANGE_ONE:
+        factor, touched = 2 * most, min(2 * touched, groups)
+        if groups == 1:
+            factor, squares = min(factor, tests), total**2
+    changed = min(factor * total, touched * tests)
+    return _sensitivity(changed, factor * total, factor * squares, rows)
 
 
 def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:

@@ -34,7 +34,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "counts": counted_units(planned, spec),
         "left_out": left_out_note(planned, spec) or None,
         "column": request.column.name if request.column else None,
-        "columns": [column.name for column in (*request.columns, *margins)],
+        "columns": [column.name for column in (*request.columns, *request.checked, *margins)],
         **statistic_options(request),
         "by": [key.column.name for key in request.by],
         "bins": [

@@ -99,12 +99,14 @@ class RequestReader:
             return column()
 
         columns = read_all(read, scalars)
-        self._require_few(key, len(columns), role.least)
+        self._require_few(key, len(columns), role.least, role.most)
         return tuple(columns)
 
-    def _require_few(self, key: str, count: int, least: int) -> None:
-        if not least <= count <= MAX_COLUMNS_TOGETHER:
-            facts = {"key": key, "count": count, "least": least, "most": MAX_COLUMNS_TOGETHER}
+    def _require_few(
+        self, key: str, count: int, least: int, most: int = MAX_COLUMNS_TOGETHER
+    ) -> None:
+        if not least <= count <= most:
+            facts = {"key": key, "count": count, "least": least, "most": most}
             raise self._section.report_key("columns-count", key, **facts)
 
     def _axes(self, key: str) -> tuple[Axis, ...]:

@@ -16,6 +16,7 @@ from dpcli.statistics.histogram import Histogram
 from dpcli.statistics.linear_regression import LinearRegression
 from dpcli.statistics.marginals import Marginals
 from dpcli.statistics.quantile import Maximum, Median, Minimum, Quantile
+from dpcli.statistics.selections import CountMissing, Selections
 from dpcli.statistics.spread import Correlation, Covariance, StandardDeviation, Variance
 from dpcli.statistics.statistic import Statistic
 
@@ -28,6 +29,8 @@ STATISTICS: tuple[Statistic, ...] = (
     Histogram(),
     Marginals(),
     CountDistinct(),
+    Selections(),
+    CountMissing(),
     Quantile(),
     Median(),
     Minimum(),

@@ -39,7 +39,8 @@ def groups(request: Request) -> Iterator[list[Row]]:
         row
         for row in every
         if all(
-            any(low <= number(condition.column, row) <= high for low, high in condition.ranges)
+            present(condition.column, row)
+            and any(low <= number(condition.column, row) <= high for low, high in condition.ranges)
             for condition in request.where
             if isinstance(condition, InRanges)
         )
@@ -140,6 +141,22 @@ def weighted_sum(request: Request, rows: Sequence[Row]) -> int:
     return sum(value * weight for value, weight in pairs)
 
 
+def selected(request: Request, rows: Sequence[Row]) -> list[float]:
+    """How many rows have each flag, among the first ones up to the limit."""
+    counts = [0.0] * len(request.checked)
+    for row in rows:
+        flags = [present(column, row) and number(column, row) for column in request.checked]
+        chosen = [place for place, flag in enumerate(flags) if flag]
+        for place in chosen[: request.option("max_selected")]:
+            counts[place] += 1
+    return counts
+
+
+def missing(request: Request, rows: Sequence[Row]) -> list[float]:
+    """How many cells of each column are missing."""
+    return [sum(not present(column, row) for row in rows) for column in request.checked]
+
+
 PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
     "count": lambda request, rows: [sum(weights(request, rows))],
     "sum": lambda request, rows: [weighted_sum(request, rows)],
@@ -152,6 +169,8 @@ PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
     ),
     "marginals": tables,
     "count_distinct": lambda request, rows: [len(set(numbers(request.column, rows)))],
+    "selections": selected,
+    "count_missing": missing,
     "covariance": covariances,
     "correlation": correlations,
     "linear_regression": coefficients,

@@ -11,6 +11,7 @@ from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
+    indicator_sensitivity,
     readability_sensitivity,
     sensitivity,
 )
@@ -153,6 +154,64 @@ def test_textbook_histogram() -> None:
 
     assert (added.l1, added.l2_squared) == (1, 1)
     assert (changed.l1, changed.l2_squared) == (2, 2)
+
+
+def indicator_vectors(tests: int, most: int, groups: int, unit: Unit) -> set[tuple[int, ...]]:
+    """Every vector that one unit can add to the counts of tests in each group."""
+    nothing = (0,) * (tests * groups)
+    singles = {
+        (0,) * (tests * group) + flags + (0,) * (tests * (groups - group - 1))
+        for group in range(groups)
+        for flags in product((0, 1), repeat=tests)
+        if sum(flags) <= most
+    }
+    if isinstance(unit, RowUnit):
+        return singles
+    vectors = set()
+    for count in range(unit.max_rows + 1):
+        for rows in combinations_with_replacement(sorted(singles), count):
+            # A row without a true test may lie in any group; it changes nothing.
+            inside = [
+                sum(any(row[at : at + tests]) for row in rows)
+                for at in range(0, tests * groups, tests)
+            ]
+            if max(inside) <= unit.max_rows_per_group and sum(map(bool, inside)) <= unit.max_groups:
+                vectors.add(tuple(map(sum, zip(nothing, *rows, strict=True))))
+    return vectors
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize(("tests", "most"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2), (2, 2, 3)])
+def test_the_table_of_tests_is_never_exceeded_and_reached_with_enough_cells(
+    neighbors: Neighbors, tests: int, most: int, groups: int, limits: tuple[int, int, int] | None
+) -> None:
+    """No unit exceeds the table of tests; where units fit side by side, one reaches it."""
+    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
+    vectors = indicator_vectors(tests, most, groups, unit)
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * (tests * groups)}
+    changes = {
+        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
+        for one in vectors
+        for other in others
+    }
+    claimed = indicator_sensitivity(tests, most, neighbors, unit, groups)
+    reached = Sensitivity(
+        l0=max(sum(map(bool, change)) for change in changes),
+        l1=max(map(sum, changes)),
+        l2_squared=max(sum(part**2 for part in change) for change in changes),
+        linf=max(map(max, changes)),
+    )
+
+    assert reached.l0 <= claimed.l0
+    assert reached.l1 <= claimed.l1
+    assert reached.l2_squared <= claimed.l2_squared
+    assert reached.linf <= claimed.linf
+    if neighbors is Neighbors.ADD_REMOVE and (limits is None or groups >= limits[1]):
+        assert (reached.l1, reached.l2_squared) == (claimed.l1, claimed.l2_squared)
+    if limits is None:
+        assert reached == claimed
 
 
 def readability_vectors(columns: int, rows: int, *, with_rows: bool) -> set[tuple[int, ...]]:

@@ -62,6 +62,9 @@ def requests(statistic: Statistic) -> Iterator[Request]:
         if "ways" in statistic.fields.model_fields:
             # In a table of the filtered column, only some cells can change.
             filters = [(), (InRanges(SECOND, ((1, 1),)),)]
+        if statistic.item == "column":
+            # Both flags are counted, so the filter is on another column.
+            filters = [(), (InRanges(number, ((number.lower, number.lower),)),)]
         for by, where in product(((), (Axis(sex),)), filters):
             if not (by and statistic.name in ("top_k", "mode")):
                 yield from forms(statistic, columns, by, where)
@@ -72,9 +75,11 @@ def rows_of(request: Request) -> list[str]:
     column = number_of(request) or COLUMNS[0]
     values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
     needs_flag = bool(request.where) or request.label is not None or bool(request.margins)
-    flags = ("1", "0") if needs_flag else ("1",)
+    flags: tuple[str, ...] = ("1", "0") if needs_flag else ("1",)
     needs_second = bool(request.columns or request.margins or request.weight)
-    seconds = ("0", "1") if needs_second else ("0",)
+    seconds: tuple[str, ...] = ("0", "1") if needs_second else ("0",)
+    if request.checked:
+        flags = seconds = ("0", "1", "")
     return [
         f"{value},{sex},{flag},{second}\n"
         for value, sex, flag, second in product(values, ("f", "m", "?"), flags, seconds)

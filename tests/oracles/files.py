@@ -7,7 +7,7 @@ well formed. The engine is compared with `tests.oracles.plain` on these files.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
@@ -21,9 +21,10 @@ from dpcli.columns import (
     NumericColumn,
     without_missing_constant,
 )
-from dpcli.filters import InRanges
+from dpcli.filters import Filter, InRanges, IsMissing
+from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.queries import Factor, LinearQuery, ReadabilityQuery
+from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
 
 NAMES = (
     "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",
@@ -157,8 +158,26 @@ def _day(text: str) -> int:
 # Queries.
 
 
-def readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
-    """The readability of some columns, as in a quality check."""
+def vectors(seed: int, columns: Iterable[Column]) -> list[Query]:
+    """The readability of some columns, and counts of a few tests in groups."""
+    return [_readability(seed, columns), *_indicators(seed, columns)]
+
+
+def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery]:
+    """Tests of values and of missing cells, perhaps with a limit for each row."""
+    random = Random(f"indicators {seed}")
+    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    tests: list[Filter] = []
+    for column in usable:
+        bare = without_missing_constant(column)
+        tests += random.sample([_condition(random, column), IsMissing(bare)], random.randint(0, 2))
+    if tests:
+        by = tuple(_key(random, random.choice(usable)) for _ in range(random.choice((0, 1, 2))))
+        most = random.randint(1, len(tests))
+        yield IndicatorQuery(by=by, tests=tuple(tests), most=most)
+
+
+def _readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
     random = Random(f"readability {seed}")
     checked = [without_missing_constant(column) for column in columns if random.random() < 0.7]
     return ReadabilityQuery(checked=tuple(checked), with_rows=random.random() < 0.7)

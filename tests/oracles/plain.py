@@ -31,6 +31,7 @@ from dpcli.columns import (
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.derivations import Satisfies
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
+from dpcli.indicators import IndicatorQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
@@ -217,7 +218,12 @@ def _adds(
             cells.setdefault(cell, []).append(row)
     for cell, inside in cells.items():
         passed = [row for row in inside if _passes(query, row)]
-        if isinstance(query, DistinctQuery):
+        if isinstance(query, IndicatorQuery):
+            group, _ = cell
+            for row in passed:
+                true = [place for place, test in enumerate(query.tests) if truth(test, row)]
+                yield from (((group, place), 1) for place in true[: query.most])
+        elif isinstance(query, DistinctQuery):
             yield cell, {row[query.column] for row in passed}
         elif isinstance(query, LinearQuery):
             total = sum(_term(query, row) for row in passed)

@@ -131,6 +131,12 @@ def _judged(request: Request, columns: Columns) -> Iterator[Request]:
 
 def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
     """Several columns together."""
+    if statistic.item == "column":
+        other = CategoryColumn("y", "boolean", (("0", "false"), ("1", "true")))
+        for most in (1, 2) if "max_selected" in statistic.fields.model_fields else (2,):
+            options = (("max_selected", most),)
+            yield replace(request, checked=(columns.flag, other), options=options)
+        return
     if "ways" not in statistic.fields.model_fields:
         yield replace(request, columns=(columns.number, columns.second))
         return

@@ -18,7 +18,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import plain as oracle
-from tests.oracles.files import batches, generate, readability
+from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.blocks import read_in_blocks
@@ -35,7 +35,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, columns, generated = generate(seed)
-        queries = [*generated, readability(seed, columns)]
+        queries = [*generated, *vectors(seed, columns)]
         path.write_bytes(data)
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
@@ -49,7 +49,7 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
         data, columns, generated = generate(seed)
-        queries = [*generated, readability(seed, columns)]
+        queries = [*generated, *vectors(seed, columns)]
         path.write_bytes(data)
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
@@ -65,7 +65,7 @@ def test_quoted_cells_that_are_too_long_are_missing(
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
         data, columns, generated = generate(seed)
-        queries = [*generated, readability(seed, columns)]
+        queries = [*generated, *vectors(seed, columns)]
         # Other cells may be longer.
         body = re.split(rb"[\r\n]", data, maxsplit=1)[-1]
         if re.search(rb"[^,\r\n]{%d,}" % (longest + 1), body):

@@ -21,7 +21,7 @@ from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from tests.oracles import users
-from tests.oracles.files import batches, generate, readability
+from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
 from tests.support.blocks import compact_often
@@ -71,7 +71,7 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
         data, columns, generated = generate(seed)
         random = Random(seed)
         distinct = DistinctQuery(column=random.choice(columns), by=generated[-1].by)
-        queries: list[Query] = [*generated, readability(seed, columns), distinct]
+        queries: list[Query] = [*generated, *vectors(seed, columns), distinct]
         names = sealed(queries, RowUnit(), split(data, random), tmp_path)
         assert merged(queries, RowUnit(), names) == evaluate(queries, data), seed
 
@@ -92,7 +92,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     for seed in range(start, start + 50):
         data, unit, generated = users.generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
-        queries: list[Query] = [*generated, readability(seed, columns)]
+        queries: list[Query] = [*generated, *vectors(seed, columns)]
         path.write_bytes(data)
         names = sealed(queries, unit, split(data, Random(seed)), tmp_path)
         actual = without_empty(merged(queries, unit, names))

@@ -15,7 +15,7 @@ from dpcli.engine.ids import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
-from tests.oracles.files import batches, readability
+from tests.oracles.files import batches, vectors
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
 from tests.oracles.users import generate
@@ -53,7 +53,7 @@ def test_people_are_bounded_by_the_written_rules(
     for seed in range(start, start + PER_TEST):
         data, unit, generated = generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
-        queries = [*generated, readability(seed, columns)]
+        queries = [*generated, *vectors(seed, columns)]
         path.write_bytes(data)
         actual = without_empty(engine(queries, unit, path))
         assert actual == without_empty(evaluate(queries, data, unit, priority)), seed

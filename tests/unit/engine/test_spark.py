@@ -31,7 +31,7 @@ from dpcli.errors import DataError, UsageError
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from tests.oracles import users
-from tests.oracles.files import batches, generate, readability
+from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import Answer
 from tests.support.priorities import prioritize_by_content
@@ -83,7 +83,7 @@ def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: P
         data, columns, generated = generate(seed)
         path.write_bytes(data)
         distinct = DistinctQuery(column=Random(seed).choice(columns), by=generated[-1].by)
-        queries = [*generated, readability(seed, columns), distinct]
+        queries = [*generated, *vectors(seed, columns), distinct]
         assert on_spark(queries, RowUnit(), columns, path) == engine(queries, RowUnit(), path), seed
 
 

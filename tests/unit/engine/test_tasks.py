@@ -19,7 +19,7 @@ from dpcli.engine.rollup import Partial
 from dpcli.engine.spark_tasks import File, Tasks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import DistinctQuery
-from tests.oracles.files import batches, generate, readability
+from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import table
 
@@ -48,7 +48,7 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
         path.write_bytes(data)
         random = Random(seed)
         distinct = DistinctQuery(column=random.choice(columns), by=generated[-1].by)
-        queries = [*generated, readability(seed, columns), distinct]
+        queries = [*generated, *vectors(seed, columns), distinct]
         tasks = Tasks(queries, RowUnit(), STANDARD_DIALECT, columns, key=1)
         header = tuple(table(data)[0])
         for whole in (False, True):

@@ -1,0 +1,129 @@
+"""Counts for several columns as one vector: chosen answers, missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from dpcli.columns import CategoryColumn, Column, without_missing_constant
+from dpcli.filters import Filter, InRanges, IsMissing
+from dpcli.indicators import IndicatorQuery
+from dpcli.privacy.neighboring import Relation
+from dpcli.spec_fields import (
+    CheckedColumns,
+    FieldFault,
+    SelectedColumns,
+    SelectionLimit,
+    check_at_most,
+)
+from dpcli.spec_values import field_types
+from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+
+
+class Selections(Statistic):
+    """How many rows chose each answer of a question that allows several answers.
+
+    Each of the `columns` is one answer: a boolean, true if it was chosen, or a category with
+    a single declared value, chosen if the cell has it. All counts are one vector, overall or
+    in each group of `by`. If no one may choose more than a few answers, `max_selected` makes
+    the noise smaller: of a row with more, only the first ones in the order of `columns` are
+    counted.
+
+    Privacy: with k columns and m = `max_selected` (k without it), a row adds one to at most
+    m counts, so adding or removing it changes the vector by at most m in L1 and sqrt(m) in
+    L2. Changing a row changes at most min(2 m, k) counts, or 2 m with several groups. A
+    person with r rows changes r times as much.
+
+    >>> flag = "{type: boolean}"
+    >>> l1("statistic: selections, columns: [x, y, z]", x=flag, y=flag, z=flag)
+    {'add-remove': [3], 'change-one': [3]}
+    >>> l1("statistic: selections, columns: [x, y, z], max_selected: 1", x=flag, y=flag, z=flag)
+    {'add-remove': [1], 'change-one': [2]}
+    """
+
+    name = "selections"
+    takes = field_types(columns=SelectedColumns, max_selected=SelectionLimit | None)
+    measure = "counts"
+    item = "column"
+
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The request, with the columns to check; without a limit, all may be chosen."""
+        columns: tuple[Column, ...] = given["columns"]
+        most = given.get("max_selected") or len(columns)
+        return replace(bare, checked=columns, options=(("max_selected", most),))
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Each column has one label that is counted, and groups are public."""
+        for column in request.checked:
+            if column.kind == "category" and len(_labels(column)) != 1:
+                count = len(_labels(column))
+                yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
+        most = request.option("max_selected")
+        yield from check_at_most(
+            most, "max_selected", len(request.checked), "of the columns are counted in a row"
+        )
+        yield from public_groups(request, self.name)
+
+    def tests(self, request: Request) -> tuple[Filter, ...]:
+        """What is counted for each column."""
+        return tuple(_is_chosen(column) for column in request.checked)
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The vector of counts."""
+        most = request.option("max_selected")
+        query = IndicatorQuery(
+            by=request.by, where=request.where, tests=self.tests(request), most=most
+        )
+        return (WeightedQuery(self.name, query),)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in request.checked)
+
+
+class CountMissing(Selections):
+    """How many cells are missing in each of several columns.
+
+    A cell is missing if it is blank, a declared mark of missing cells, or cannot be read as
+    its column declares; a constant that replaces missing cells changes nothing here. All
+    counts are one vector, overall or in each group of `by`.
+
+    Privacy: with k columns, a row adds one to at most k counts, so adding or removing it
+    changes the vector by at most k in L1 and sqrt(k) in L2, and so does changing a row; with
+    several groups, that changes it by at most 2 k. A person with r rows changes r times as
+    much.
+
+    >>> age = "{type: integer, bounds: [0, 100]}"
+    >>> l1("statistic: count_missing, columns: [age, sex]", age=age, sex="{type: boolean}")
+    {'add-remove': [2], 'change-one': [2]}
+    """
+
+    name = "count_missing"
+    takes = field_types(columns=CheckedColumns)
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Groups are public."""
+        return public_groups(request, self.name)
+
+    def tests(self, request: Request) -> tuple[Filter, ...]:
+        """Whether each cell is missing."""
+        return tuple(IsMissing(without_missing_constant(column)) for column in request.checked)
+
+
+def public_groups(request: Request, what: str) -> Iterable[FieldFault]:
+    """The fault of private groups, for a statistic whose vector needs public ones."""
+    private = next((axis.column.name for axis in request.by if axis.is_private), None)
+    if private is not None:
+        yield FieldFault("values-required.groups", "by", column=private, what=what)
+
+
+def _labels(column: Column) -> tuple[str, ...]:
+    return column.labels if isinstance(column, CategoryColumn) else ()
+
+
+def _is_chosen(column: Column) -> Filter:
+    assert isinstance(column, CategoryColumn)
+    # The last label: true of a boolean, and the only one of a category.
+    chosen = len(column.labels) - 1
+    return InRanges(column, ((chosen, chosen),))
