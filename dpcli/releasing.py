@@ -232,7 +232,7 @@ def add_noise(
             selected = planned_query.calibrated.select_partitions(
                 cast("_Groups", sealed_groups), permit
             )
-            counts[planned.name] = _in_order(planned.entry.request.by, selected.value)
+            counts[planned.name] = _in_order(planned_query.weighted.query.by, selected.value)
     noisy_statistics = []
     for planned, pairs in pairs_by_statistic:
         entry = planned.entry
@@ -240,12 +240,14 @@ def add_noise(
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
             values = integer_array(list(counts[entry.request.name].values()))
-            answers = (NoisyAnswer(values, planned.queries[0].noise),)
+            answers = (NoisyAnswer(values, planned.queries[0].noise, groups),)
         else:
             answers = tuple(
                 _answer(planned_query, answer, groups, permit) for planned_query, answer in pairs
             )
-        noisy_statistics.append(NoisyStatistic(planned, answers, groups))
+        # Selected labels are items of public groups.
+        shown = groups if entry.has_private_groups else None
+        noisy_statistics.append(NoisyStatistic(planned, answers, shown))
     return tuple(noisy_statistics)
 
 
@@ -287,12 +289,11 @@ _Cells = Confidential[Cells]
 def _answer(
     planned_query: PlannedQuery,
     exact: SealedAnswer,
-    selected: Sequence[Group] | None,
+    groups: tuple[Group, ...] | None,
     permit: NoisePermit,
 ) -> NoisyAnswer:
     """The noisy answer to one query, in the selected groups if keys are private."""
-    if selected is not None:
-        exact = cast("_Groups", exact).in_groups(selected)
-    return NoisyAnswer(
-        planned_query.calibrated.answer(cast("_Cells", exact), permit).value, planned_query.noise
-    )
+    if groups is not None:
+        exact = cast("_Groups", exact).in_groups(groups)
+    values = planned_query.calibrated.answer(cast("_Cells", exact), permit).value
+    return NoisyAnswer(values, planned_query.noise, groups)

@@ -157,15 +157,17 @@ def composition_notes(plan: Plan) -> list[str]:
 
 
 def selection_notes(plan: Plan) -> list[str]:
-    """The noisy count that a private group needs to be shown, and the bias that this causes."""
+    """The noisy count that a private group or label needs, and the bias that this causes."""
     notes, unit = [], plan.spec.unit_noun
     for planned in plan.statistics:
         # The first query is the count that selects.
         selection = planned.queries[0].partition_selection
         if selection is not None:
             facts = {"threshold": selection.threshold, "delta": exact_or_up(selection.delta)}
-            notes.append(note("selections.shown", name=planned.name, unit=unit, **facts))
-    return [*notes, *([note("selections.too_large")] if notes else [])]
+            key = "shown" if planned.entry.has_private_groups else "labels"
+            notes.append(note(f"selections.{key}", name=planned.name, unit=unit, **facts))
+    biased = any(planned.entry.has_private_groups for planned in plan.statistics)
+    return [*notes, *([note("selections.too_large")] if biased else [])]
 
 
 def population_notes(plan: Plan) -> list[str]:

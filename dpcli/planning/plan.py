@@ -171,7 +171,7 @@ class PlannedStatistic:
     @property
     def cells(self) -> int | None:
         """The count of numbers that it publishes; None if its groups are private."""
-        if self.entry.selected_by:
+        if self.entry.has_private_groups:
             return None
         request = self.entry.request
         return groups(request) * self.entry.statistic.item_count(request)

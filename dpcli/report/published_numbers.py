@@ -136,7 +136,8 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
     has_ends = pl.Series(estimates.status == HAS_INTERVAL)
     masks = {
-        "value": pl.Series(estimates.status != SUPPRESSED),
+        # A rank stands also where no label is left for it.
+        "value": pl.Series((estimates.status != SUPPRESSED) | (estimates.items is not None)),
         "lower": has_ends,
         "upper": has_ends,
     }

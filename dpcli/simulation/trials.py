@@ -121,7 +121,8 @@ class StatisticTrial:
         self._values = [_by_group(cells, exact.groups) for cells in exact.values]
         if exact.groups is not None:
             self._group_counts.append(len(exact.groups))
-        if self._entry.statistic.chooses:
+        statistic = self._entry.statistic
+        if statistic.chooses or statistic.chooses_labels:
             return
         expected = self._estimates(exact.values)
         self._expected, self._step = _by_group(expected.value, exact.groups), expected.step
@@ -136,8 +137,9 @@ class StatisticTrial:
     def add(self, noisy: NoisyStatistic) -> None:
         """Add one run."""
         groups: Sequence[Group] = [()]
-        if noisy.groups is not None:
-            groups = noisy.groups
+        selected = noisy.answers[0].groups
+        if selected is not None:
+            groups = selected
             self._selected_counts.append(len(groups))
         exact = [_joined(values, groups) for values in self._values]
         for trial, answer, values in zip(self.query_trials, noisy.answers, exact, strict=True):

@@ -103,7 +103,8 @@ def read_answer_settings(
         and (all(needs) or selects)
         and (budget_key != "share" or (selects and in_rho))
     ):
-        needing = quote(chosen[0].name) if all(needs) else "`keys: private`"
+        private = "a column without `values`" if statistic.selects_labels else "`keys: private`"
+        needing = quote(chosen[0].name) if all(needs) else private
         place = ["mechanism"] if section.has("mechanism") else []
         raise section.report("delta-required", *place, needing=needing)
     measure, value = budget_key, getattr(section.values, budget_key)
@@ -122,6 +123,7 @@ def _read_mechanisms(
     named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
     if not named:
         code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
+        code = "mechanism-not-taken.labels" if statistic.selects_labels else code
         names = [mechanism.name for mechanism in suitable]
         raise section.report(code, "mechanism", mechanism=name, able=names)
     return named
@@ -198,7 +200,7 @@ def read_steps(
     section: Section[Any], statistic: Statistic, unit: Unit | None
 ) -> tuple[PostProcessingStep, ...]:
     """Reads the steps of `post` and `withhold`."""
-    if section.has("withhold") and statistic.chooses:
+    if section.has("withhold") and (statistic.chooses or statistic.chooses_labels):
         raise section.report_key("field-not-taken.withhold", "withhold")
     section.require("post", "withhold")
     withhold, post = section.values.withhold, section.node.sequence("post")

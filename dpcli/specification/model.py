@@ -53,9 +53,10 @@ class Entry:
     Of several `mechanisms`, the plan uses the most accurate one, or the one that costs least.
 
     If keys are private, `selected_by` is the name of the entry whose noisy counts select the groups
-    for all entries of the same `by`. It may be the name of this entry. `alternative_bounding` is
-    the same request with the other bound on people, if both are possible. `post` is applied to the
-    noisy answers before they are published. With `raw`, the noisy answers are published too.
+    for all entries of the same `by`. It is the name of this entry if its own counts select them, or
+    if they select the labels that it shows. `alternative_bounding` is the same request with the
+    other bound on people, if both are possible. `post` is applied to the noisy answers before they
+    are published. With `raw`, the noisy answers are published too.
     """
 
     request: Request
@@ -72,6 +73,11 @@ class Entry:
     def selects_partitions(self) -> bool:
         """Whether the noisy counts of this entry select the groups that are published."""
         return self.selected_by == self.request.name
+
+    @property
+    def has_private_groups(self) -> bool:
+        """Whether noisy counts select the groups that are published."""
+        return any(key.is_private for key in self.request.by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery, RidgeQuery
@@ -82,6 +82,9 @@ class RequestReader:
         return value
 
     def _column(self, scalar: ScalarNode, role: ColumnRole) -> Column:
+        column = self._context.columns.get(scalar.text)
+        if self._statistic.selects_labels and isinstance(column, PrivatePartitionColumn):
+            return column
         return self._context.column_of_kind(
             scalar, self._section.subject, role.kinds, self._section.what
         )

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
+from dpcli.columns import PrivatePartitionColumn
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
 from dpcli.spec_values import SectionModel
@@ -29,6 +30,16 @@ from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic
 
 Json = dict[str, Any]
+
+PRIVATE = PrivatePartitionColumn("")
+"""A column whose values are not declared; a schema does not know which columns are."""
+
+SELECTING_LABELS = [
+    statistic.name
+    for statistic in statistics.STATISTICS
+    if statistic.variant(PRIVATE).selects_labels
+]
+"""The statistics that need a delta for labels that are not declared."""
 
 PLACES = {
     "CentralSpecModel": "spec",
@@ -188,9 +199,13 @@ def _rules_by_mechanism() -> list[Json]:
         if position == 0:
             condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}
         then: Json = {"properties": {"calibration": {"enum": list(mechanism.calibrations)}}}
-        # A mechanism without a delta uses one only to select groups.
-        needs = {"epsilon": ["delta"]} if mechanism.needs_delta else {"delta": ["keys"]}
-        rules.append({"if": condition, "then": then | {"dependentRequired": needs}})
+        if mechanism.needs_delta:
+            then["dependentRequired"] = {"epsilon": ["delta"]}
+        else:
+            # A mechanism without a delta uses one only to select groups or labels.
+            selects: Json = {"properties": {"statistic": {"enum": SELECTING_LABELS}}}
+            then |= {"if": {"not": selects}, "then": {"dependentRequired": {"delta": ["keys"]}}}
+        rules.append({"if": condition, "then": then})
     charged_directly: Json = {"anyOf": _required_each(("epsilon", "rho"))}
     rules.append({"if": charged_directly, "then": {"dependentRequired": {"keys": ["delta"]}}})
     rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
@@ -211,7 +226,12 @@ def _by_local_mechanism(mechanism: Any) -> Json:
 
 
 def _mechanisms_of(statistic: Statistic) -> list[str]:
-    return [*(mechanism.name for mechanism in suitable_mechanisms(statistic)), AUTO]
+    names = [
+        mechanism.name
+        for variant in dict.fromkeys((statistic, statistic.variant(PRIVATE)))
+        for mechanism in suitable_mechanisms(variant)
+    ]
+    return [*names, AUTO]
 
 
 def _required_each(keys: Iterable[str]) -> list[Json]:

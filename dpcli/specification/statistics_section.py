@@ -137,7 +137,9 @@ def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key:
 
 
 def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
-    statistic, name = _find_statistic(node), node.scalar("name")
+    statistic, name, column = _find_statistic(node), node.scalar("name"), node.scalar("column")
+    if statistic and column:
+        statistic = statistic.variant(context.columns.get(column.text))
     section: Section[Any] = read_section(
         entry_model(statistic),
         node,
@@ -153,7 +155,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
         raise AlreadyReportedError
     reader = RequestReader(section, statistic, context, by)
     request = attempt(reader.request, where)
-    selects = attempt(_selects_partitions, section, by)
+    selects = attempt(_selects_partitions, section, statistic, by)
     settings = attempt(read_answer_settings, section, context, statistic, selects)
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
@@ -185,7 +187,11 @@ def _require_new_name(section: Section[Any], context: SpecContext) -> None:
         raise span.report("duplicate-name", statistic=name, line=first.line)
 
 
-def _selects_partitions(section: Section[Any], by: Callable[[], tuple[Axis, ...]]) -> bool:
+def _selects_partitions(
+    section: Section[Any], statistic: Statistic, by: Callable[[], tuple[Axis, ...]]
+) -> bool:
+    if statistic.selects_labels:
+        return True
     section.require("keys")
     if getattr(section.values, "keys", None) is None:
         return False
@@ -271,7 +277,8 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tupl
     """
     selectors: dict[tuple[Axis, ...], Entry] = {}
     for entry, node in placed:
-        first = selectors.setdefault(entry.request.by, entry) if entry.selects_partitions else entry
+        selects = entry.selects_partitions and entry.has_private_groups
+        first = selectors.setdefault(entry.request.by, entry) if selects else entry
         if first is not entry:
             facts = {"statistic": entry.request.name, "other": first.request.name}
             node.key_span("keys").report("keys-twice", **facts)

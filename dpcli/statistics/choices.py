@@ -1,16 +1,22 @@
-"""Selections: the best of declared candidates, and the most frequent categories."""
+"""Selections: the best of declared candidates, and the most frequent categories.
+
+Of a column without declared values, the most frequent categories are selected by noisy counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.columns import Axis, CategoryColumn
+from dpcli.columns import Axis, CategoryColumn, Column, PrivatePartitionColumn
 from dpcli.numeric.arrays import np
+from dpcli.privacy.confidential import Group
 from dpcli.privacy.neighboring import Relation
+from dpcli.queries import LinearQuery
 from dpcli.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
 from dpcli.spec_fields import (
     BooleanColumnName,
@@ -116,12 +122,28 @@ class TopK(Statistic):
     `histogram` publishes that. The expected error in `plan` is a number of rows: the most
     by which a chosen label falls short of a better one.
 
+    Labels that are not declared are as private as the rows, and a `delta` is needed. Every
+    label in the data gets a noisy count. Of those that reach a threshold, the k greatest
+    are published, as many as there are: the other ranks are blank and flagged `suppressed`.
+    Equal noisy counts are ordered by label. The expected error is that of a count.
+
     Privacy: a row that is added or removed changes the count of one label by 1, and the
     difference of two counts by at most 1; changing a row changes it by at most 2. Each of
     the k choices gets 1/k of epsilon (McSherry and Talwar 2007).
 
     >>> l1("statistic: top_k, column: sex, k: 2", sex="{type: category, values: [f, m]}")
     {'add-remove': [2], 'change-one': [4]}
+
+    Labels that are not declared are selected as private keys are. A row has one label, so
+    it changes one count by 1, or two if it is changed, and all of epsilon is for that count,
+    whatever k is. A label that is in the data because of one row alone reaches the threshold
+    with a probability of at most delta, and there is no rank for a label below it. Ranks
+    depend on noisy counts and on labels that passed. A person changes as many counts as
+    `max_groups` allows; Durfee and Rogers 2019 let people have any number of labels, and pay
+    for the k that are shown instead, which is better only if that number is above k.
+
+    >>> l1("statistic: top_k, column: city, k: 9, delta: 1e-6", city="{type: category}")
+    {'add-remove': [1], 'change-one': [2]}
 
     No interval is given: a rank is not a number with an error, and how much less frequent
     the other labels are is private.
@@ -134,6 +156,10 @@ class TopK(Statistic):
     takes = field_types(column=LabelColumnName, k=LabelCount)
     chooses = True
     steps = ()
+
+    def variant(self, column: Column | None) -> Statistic:
+        """Labels that are not declared are selected by noisy counts."""
+        return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """At most as many labels are chosen as there are."""
@@ -180,11 +206,12 @@ class Mode(TopK):
 
     One of the declared labels is chosen by the number of rows that have it: `item` is the
     label, and `value` its rank, one. The number of rows that have it is not published; a
-    `histogram` publishes that.
+    `histogram` publishes that. Labels that are not declared need a `delta`, as for `top_k`;
+    if none of them has a noisy count that reaches the threshold, `item` is blank.
 
     Privacy: a row that is added or removed changes the count of one label by 1, and the
     difference of two counts by at most 1; changing a row changes it by at most 2 (McSherry
-    and Talwar 2007).
+    and Talwar 2007). Labels that are not declared are protected as for `top_k`.
 
     >>> l1("statistic: mode, column: sex", sex="{type: category, values: [f, m]}")
     {'add-remove': [1], 'change-one': [2]}
@@ -195,3 +222,64 @@ class Mode(TopK):
     name = "mode"
     takes = field_types(column=LabelColumnName)
     item = ""
+
+
+MAX_PRIVATE_LABELS = 1_000
+"""The largest `k` of labels that are not declared, because a line is published for every rank."""
+
+
+class TopKPrivate(TopK):
+    """The `k` labels with the greatest noisy counts, of those that partition selection shows.
+
+    `TopK` has the privacy argument. The selected labels and their noisy counts are private, and
+    the rest is a function of them.
+    """
+
+    chooses = False
+    selects_labels = True
+    derivation = "labels whose noisy count reaches the threshold, the greatest counts first"
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Private labels within private groups are not selected; `k` is not too large."""
+        private = [key.column.name for key in request.by if key.is_private]
+        if private:
+            yield FieldFault("values-required.chosen", "by", column=private[0])
+        yield from check_at_most(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The number of rows with each label, in the groups that have it."""
+        if not isinstance(request.column, PrivatePartitionColumn):
+            raise TypeError("this statistic needs a category column without values")
+        query = LinearQuery(by=(*request.by, Axis(request.column)), where=request.where)
+        return (WeightedQuery("count", query),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The labels of each group by falling noisy count, then by label; blank if too few."""
+        (answer,) = answers
+        counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
+        labels: dict[Group, list[str]] = {}
+        for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
+            labels.setdefault(tuple(keys), []).append(label)
+        items: list[str] = []
+        for group in product(*(key.labels for key in request.by)):
+            shown = labels.get(group, [])[: request.k]
+            items += [*shown, *[""] * (request.k - len(shown))]
+        ranks = np.arange(len(items)) % request.k + 1
+        chosen = np.array(items, object)
+        return Estimates.chosen(ranks, items=chosen).suppressed(chosen == "")
+
+
+class ModePrivate(TopKPrivate):
+    """The label with the greatest noisy count, if it reaches the threshold."""
+
+    name = "mode"
+    takes = Mode.takes
+    item = ""
+
+
+PRIVATE_LABELS: dict[str, TopKPrivate] = {
+    statistic.name: statistic for statistic in (TopKPrivate(), ModePrivate())
+}
+"""By the names of statistics that choose labels, those that select labels that are private."""

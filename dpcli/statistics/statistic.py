@@ -14,6 +14,7 @@ from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.filters import Filter
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
+from dpcli.privacy.confidential import Group
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Query
 from dpcli.scores import Points
@@ -100,11 +101,13 @@ class WeightedQuery:
 class NoisyAnswer:
     """The noisy answer to one query and its noise.
 
-    `values` has the shape (cells,) and holds whole numbers, as int64 or Python integers.
+    `values` has the shape (cells,) and holds whole numbers, as int64 or Python integers. `groups`
+    are the selected groups in order, if the query has private groups.
     """
 
     values: Array
     noise: Noise
+    groups: tuple[Group, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", integer_array(self.values))
@@ -119,7 +122,8 @@ class Statistic(ABC):
         takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
         chooses: Whether its answers are choices among candidates.
-        chooses_labels: Whether these candidates are labels.
+        chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
+        selects_labels: Whether these labels are private, and its noisy counts select them.
         steps: The steps of `post` that it allows. `default_steps` apply if `post` is absent.
         has_raw: Whether there is one noisy number behind each estimate.
         derivation: How the published numbers are computed from the noisy answers.
@@ -138,6 +142,7 @@ class Statistic(ABC):
     default_steps: ClassVar[tuple[str, ...]] = ()
     has_raw: ClassVar[bool] = True
     chooses_labels: ClassVar[bool] = False
+    selects_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
     mixed_units: ClassVar[bool] = False
     gives_dates: ClassVar[bool] = False
@@ -149,6 +154,10 @@ class Statistic(ABC):
     def fields(self) -> type[SectionModel]:
         """The pydantic model of the fields in `takes`."""
         return extended_model(self.takes)
+
+    def variant(self, column: Column | None) -> Statistic:
+        """The statistic of the same name that answers for such a column; by default, this one."""
+        return self
 
     @abstractmethod
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:

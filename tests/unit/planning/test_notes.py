@@ -54,6 +54,7 @@ statistics:
   - {name: women, statistic: count, where: {sex: f}, epsilon: 0.1}
   - {name: men, statistic: count, where: {sex: m}, epsilon: 0.1}
   - {name: towns, statistic: count, by: [town], keys: private, epsilon: 0.1, delta: 1e-9}
+  - {name: largest, statistic: mode, column: town, epsilon: 0.1, delta: 1e-9}
 MORE"""
 
 PEOPLE = """\
