@@ -1,0 +1,143 @@
+"""Random specs: between random neighbors, no answer changes by more than its sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from dpcli.errors import SpecError
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.unit import PersonUnit
+from dpcli.queries import Query
+from dpcli.specification.load import parse_central_spec
+from dpcli.specification.model import Spec
+from tests.laws.test_statistics import changes_of
+from tests.oracles.plain import Answer, evaluate
+from tests.support.random_specs import Cells, random_spec
+
+Table = list[list[str]]
+
+SEEDS, MANY_SEEDS = 100, 2_000
+
+PAIRS = 6
+"""Neighboring files for each spec."""
+
+
+def valid_specs(seeds: range) -> list[tuple[int, Spec, dict[str, Cells]]]:
+    """The random specs that can be read: most of them."""
+    specs = []
+    for seed in seeds:
+        text, cells = random_spec(seed)
+        try:
+            specs.append((seed, parse_central_spec(text, "random.yaml"), cells))
+        except SpecError:
+            continue
+    assert len(specs) > 0.5 * len(seeds)
+    return specs
+
+
+def require_within_sensitivity(seed: int, spec: Spec, cells: dict[str, Cells]) -> int:
+    """The number of answers that changed between neighbors; fails if one changes too much."""
+    random, relation = Random(seed), spec.privacy.relation
+    queries = [
+        weighted.query
+        for entry in spec.entries
+        for weighted in entry.statistic.queries(entry.request, relation)
+    ]
+    changed = 0
+    for _ in range(PAIRS):
+        one, other = (
+            answers(spec, queries, cells, rows) for rows in neighbors(random, spec, cells)
+        )
+        for query, first, second in zip(queries, one, other, strict=True):
+            changes = change(query, first, second)
+            claim, repeat = query_sensitivity(query, relation), getattr(query, "k", 1)
+            assert sum(changes) * repeat <= claim.l1, (seed, query)
+            assert sum(step**2 for step in changes) * repeat <= claim.l2_squared, (seed, query)
+            assert max(changes, default=0) <= claim.linf, (seed, query)
+            changed += any(changes)
+    return changed
+
+
+def neighbors(random: Random, spec: Spec, cells: dict[str, Cells]) -> tuple[Table, Table]:
+    """Two files that differ in one row, or in the rows of one person."""
+    unit = spec.privacy.unit
+    rows = [random_row(random, cells) for _ in range(random.randint(0, 5))]
+    if not isinstance(unit, PersonUnit):
+        row, other = random_row(random, cells), random_row(random, cells)
+        replaced = [other] if spec.privacy.neighbors is Neighbors.CHANGE_ONE else []
+        return [*rows, row], [*rows, *replaced]
+    place = list(cells).index(unit.column)
+    without = [row for row in rows if row[place] != "p"]
+    mine, theirs = (
+        [
+            [*row[:place], "p", *row[place + 1 :]]
+            for row in (random_row(random, cells) for _ in range(random.randint(0, 4)))
+        ]
+        for _ in range(2)
+    )
+    if spec.privacy.neighbors is Neighbors.ADD_REMOVE:
+        theirs = []
+    return [*without, *mine], [*without, *theirs]
+
+
+def random_row(random: Random, cells: dict[str, Cells]) -> list[str]:
+    """A row of cells that the columns may have."""
+    return [random.choice(choices) for choices in cells.values()]
+
+
+def answers(spec: Spec, queries: list[Query], cells: dict[str, Cells], rows: Table) -> list[Answer]:
+    """The exact answers about a file of these rows, by the plain evaluator."""
+    lines = [list(cells), *([f'"{cell}"' for cell in row] for row in rows)]
+    text = "".join(",".join(line) + "\n" for line in lines)
+    return evaluate(queries, text.encode(), spec.privacy.unit)
+
+
+def change(query: Query, one: Answer, other: Answer) -> list[int]:
+    """By how much each cell changed."""
+    if isinstance(one, list) and isinstance(other, list):
+        return changes_of(query, one, other)
+    assert isinstance(one, dict) and isinstance(other, dict)
+    nothing = [0] * query.cells_per_group
+    groups = one.keys() | other.keys()
+    return [
+        step
+        for group in groups
+        for step in changes_of(query, one.get(group, nothing), other.get(group, nothing))
+    ]
+
+
+def test_random_neighbors_of_random_specs_stay_within_the_sensitivity() -> None:
+    """A small version of the slow test."""
+    specs = valid_specs(range(SEEDS))
+    assert sum(require_within_sensitivity(*spec) for spec in specs) > 2 * len(specs)
+
+
+@pytest.mark.slow
+def test_random_neighbors_of_two_thousand_specs_stay_within_the_sensitivity() -> None:
+    """No answer to a query of any of them changes by more than the plan states."""
+    specs = valid_specs(range(2 * MANY_SEEDS))
+    assert len(specs) >= MANY_SEEDS
+    assert sum(require_within_sensitivity(*spec) for spec in specs) > 2 * len(specs)
+
+
+def test_a_sensitivity_that_is_too_small_by_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check would fail if the table stated one step less."""
+    stated = query_sensitivity
+
+    def smaller(query: Query, relation: Relation) -> Sensitivity:
+        claim = stated(query, relation)
+        return replace(claim, l1=claim.l1 - 1)
+
+    monkeypatch.setattr("tests.laws.test_random_specs.query_sensitivity", smaller)
+    noticed = 0
+    for spec in valid_specs(range(SEEDS // 4)):
+        try:
+            require_within_sensitivity(*spec)
+        except AssertionError:
+            noticed += 1
+    assert noticed > SEEDS // 20

@@ -1,0 +1,183 @@
+"""Random specs as text, with cells that fit their columns, and cells that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+Cells = tuple[str, ...]
+
+BLANKS: Cells = ("", " ", "?")
+
+
+@dataclass
+class Drawn:
+    """The parts of a random spec, and the names of its columns by kind.
+
+    `cells` are cells to draw from, by the name of a column of the file.
+    """
+
+    random: Random
+    columns: list[str] = field(default_factory=list)
+    derived: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+    dates: list[str] = field(default_factory=list)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    private: list[str] = field(default_factory=list)
+    cells: dict[str, Cells] = field(default_factory=dict)
+
+    def declare(self, name: str, declaration: str, cells: Cells) -> None:
+        """Add a column of the file."""
+        self.columns.append(f"  {name}: {{{declaration}}}")
+        self.cells[name] = cells
+
+    def number(self, name: str) -> None:
+        """A column of numbers, perhaps written with separators."""
+        low = self.random.choice((-3, 0, 0, 2))
+        high = low + self.random.choice((1, 2, 5))
+        missing = self.random.choice(("", "", f", missing: {low}"))
+        plain = tuple(str(value) for value in range(low - 1, high + 2))
+        kind = self.random.choice(("type: integer", "type: number, step: 0.5"))
+        self.declare(name, f"{kind}, bounds: [{low}, {high}]{missing}", (*plain, "0.5", *BLANKS))
+        self.numbers.append(name)
+
+    def date(self, name: str) -> None:
+        """A column of a few days."""
+        self.declare(
+            name,
+            "type: date, bounds: [2023-12-30, 2024-01-02]",
+            ("2023-12-30", "2024-01-01", "2024-01-05", "2024-01-01 10:00", "2024-13-01", *BLANKS),
+        )
+        self.dates.append(name)
+
+    def category(self, name: str) -> None:
+        """A category with declared labels."""
+        labels = self.random.sample(["a", "b", "c"], self.random.randint(1, 3))
+        missing = self.random.choice(("", "", f", missing: {labels[0]}"))
+        self.declare(name, f"type: category, values: [{', '.join(labels)}]{missing}", (*"abc", ""))
+        self.labels[name] = labels
+
+    def flag(self, name: str) -> None:
+        """A boolean."""
+        self.declare(name, "type: boolean", ("true", "false", *BLANKS))
+        self.flags.append(name)
+        self.labels[name] = ["false", "true"]
+
+    def open(self, name: str) -> None:
+        """A category whose values are private."""
+        self.declare(name, "type: category", ("Rome", "Paris", "x" * 3, ""))
+        self.private.append(name)
+
+
+def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
+    """The text of a spec, and the cells of each column of its file.
+
+    A few specs are refused by the loader: fields are drawn one by one.
+    """
+    drawn = Drawn(Random(seed))
+    random = drawn.random
+    makers = (drawn.number, drawn.number, drawn.date, drawn.category, drawn.flag, drawn.open)
+    for place in range(random.randint(2, 5)):
+        random.choice(makers)(f"c{place}")
+    person = random.random() < 0.5
+    unit = "row"
+    if person:
+        drawn.declare("who", "type: id", ("p", "q", "p", "q", ""))
+        rows = random.randint(1, 3)
+        unit = f"{{column: who, max_rows: {rows}, max_groups: {random.randint(1, rows)}}}"
+    entries = [_entry(drawn, place) for place in range(random.randint(1, 4))]
+    neighbors = random.choice(("add-remove", "change-one"))
+    lines = [
+        "dpcli: 1",
+        "dataset: random",
+        f"privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 100, delta: 0.1}}}}",
+        "columns:",
+        *drawn.columns,
+        *(["derive:", *drawn.derived] if drawn.derived else []),
+        "statistics:",
+        *entries,
+    ]
+    return "\n".join(lines) + "\n", drawn.cells
+
+
+Form = Callable[[Drawn], str | None]
+
+
+def _of(kind: str, statistic: str, more: str = "") -> Form:
+    """A statistic of one column of a kind; None if there is none."""
+
+    def form(drawn: Drawn) -> str | None:
+        names: Sequence[str] = list(getattr(drawn, kind))
+        if not names:
+            return None
+        return f"statistic: {statistic}, column: {drawn.random.choice(names)}{more}"
+
+    return form
+
+
+def _several(kind: str, statistic: str, least: int) -> Form:
+    """A statistic of several columns of a kind; None if there are too few."""
+
+    def form(drawn: Drawn) -> str | None:
+        names = list(getattr(drawn, kind))
+        if len(names) < least:
+            return None
+        chosen = drawn.random.sample(names, drawn.random.randint(least, len(names)))
+        return f"statistic: {statistic}, columns: [{', '.join(chosen)}]"
+
+    return form
+
+
+FORMS: tuple[Form, ...] = (
+    lambda _: "statistic: count",
+    _of("numbers", "count"),
+    _of("numbers", "sum"),
+    _of("numbers", "mean"),
+    _of("numbers", "variance"),
+    _of("numbers", "histogram", ", bins: {width: 1}"),
+    _of("dates", "histogram", ", bins: {width: 2}"),
+    _of("labels", "histogram"),
+    _of("numbers", "median"),
+    _of("dates", "median"),
+    _of("labels", "mode"),
+    _of("labels", "count_distinct"),
+    _several("numbers", "covariance", 2),
+    _several("labels", "marginals", 1),
+    _several("flags", "selections", 2),
+    _several("numbers", "count_missing", 1),
+    _several("labels", "count_missing", 1),
+)
+"""Statistics about the columns that are drawn."""
+
+
+def _entry(drawn: Drawn, place: int) -> str:
+    random = drawn.random
+    fields = None
+    while fields is None:
+        fields = random.choice(FORMS)(drawn)
+    by = random.sample(list(drawn.labels), random.choice((0, 0, 1)) if drawn.labels else 0)
+    keys = f", by: [{', '.join(by)}]" if by else ""
+    tests = _where(drawn) if random.random() < 0.5 else ""
+    where = f", where: {tests}" if tests else ""
+    return f"  - {{name: s{place}, {fields}{keys}{where}, epsilon: 1}}"
+
+
+def _where(drawn: Drawn, depth: int = 0) -> str:
+    """A mapping of tests; empty if no column can be tested."""
+    tests = [_test(drawn) for _ in range(drawn.random.choice((1, 1, 2)))]
+    named = dict(pair for pair in tests if pair)
+    return f"{{{', '.join(f'{name}: {test}' for name, test in named.items())}}}" if named else ""
+
+
+def _test(drawn: Drawn) -> tuple[str, str] | None:
+    """The name of a column, and a test of its value."""
+    random = drawn.random
+    labels = random.choice(list(drawn.labels)) if drawn.labels else None
+    number = random.choice(drawn.numbers) if drawn.numbers else None
+    if labels is not None and (number is None or random.random() < 0.5):
+        return labels, f"[{random.choice(drawn.labels[labels])}]"
+    if number is not None:
+        return number, random.choice(("{min: 2}", "{max: 2}", "{min: 0, max: 2}"))
+    return None
