@@ -91,6 +91,15 @@ class Dialect:
     header line; they are empty if the first line has the names. With `by_ending`, which is for a
     spec without a delimiter, the name of each file decides between comma and tab. Without
     `multiline`, every line is one record, and no cell contains a line end.
+
+    `skip_lines` lines before the header are no part of the table, and the header is the next
+    `header_lines` records. A record whose first cell, without blanks around it, begins with a text
+    of `footer` is no row. In a spreadsheet the table is in the sheet of this name, or in the first.
+
+    Privacy: the lines before the header are at places that no record changes, as the header is.
+    Whether a record is a footer depends on that record alone. To leave out the last N lines
+    instead would let one person decide about the rows of others: with one more record at the end,
+    another line is among the last N.
     """
 
     delimiter: str = ","
@@ -100,6 +109,15 @@ class Dialect:
     decimal: str = "."
     by_ending: bool = False
     multiline: bool = True
+    skip_lines: int = 0
+    header_lines: int = 1
+    footer: tuple[str, ...] = ()
+    sheet: str | None = None
+
+    @property
+    def begins_with_header(self) -> bool:
+        """Whether the names of the columns are in the first line that is not blank."""
+        return not self.names and not self.skip_lines and self.header_lines == 1
 
     def of_file(self, name: str) -> Dialect:
         """The dialect of one file, by the ending of its name, which is public."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from dpcli.charged_responses import ChargedResponses
 from dpcli.cli.console import notify
-from dpcli.engine.source import PARQUET_ENDINGS
+from dpcli.engine.regular_file import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import StoredRelease
 from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable

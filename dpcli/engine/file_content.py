@@ -99,8 +99,8 @@ class CountingReader:
     def __init__(self, raw: BinaryIO) -> None:
         self._raw, self.count = raw, 0
 
-    def read(self, size: int, /) -> bytes:
-        """The next bytes, at most `size`."""
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most `size` unless it is negative."""
         block = self._raw.read(size)
         self.count += len(block)
         return block
@@ -108,6 +108,18 @@ class CountingReader:
     def position(self) -> int:
         """The number of bytes that were read."""
         return self.count
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a place in a regular file."""
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place in a regular file."""
+        return self._raw.tell()
+
+    def seekable(self) -> bool:
+        """Whether it is a regular file."""
+        return self._raw.seekable()
 
 
 def read_blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
@@ -131,28 +143,22 @@ def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
     `data-too-large` beyond `LARGEST_UNPACKED`.
     """
     damaged = DataError.about("data-not-gzip", file=name)
-    total = 0
     try:
-        for block in read_blocks(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read):
-            total += len(block)
-            if total > LARGEST_UNPACKED:
-                raise DataError.about("data-too-large", file=name)
-            yield block
+        yield from unpacked_blocks(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read, name)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise damaged from None
     if not packed.count:
         raise damaged
 
 
-def with_header_line(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
-    """The text in UTF-8; if the spec declares names, with a placeholder header line."""
-    text = to_utf8(blocks, dialect.encoding, has_header=not dialect.names)
-    if not dialect.names:
-        return text
-    start, all_blocks = split_start(text, len(UTF8_BOM))
-    header = placeholder_header(dialect.delimiter, len(dialect.names)).encode()
-    next(all_blocks)
-    return chain((header, start.removeprefix(UTF8_BOM)), all_blocks)
+def unpacked_blocks(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
+    """Unpacked content, one block at a time; `data-too-large` beyond `LARGEST_UNPACKED`."""
+    total = 0
+    for block in read_blocks(read):
+        total += len(block)
+        if total > LARGEST_UNPACKED:
+            raise DataError.about("data-too-large", file=name)
+        yield block
 
 
 def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iterator[bytes]:
@@ -189,7 +195,7 @@ def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
     return copy
 
 
-def _records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
+def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
     """All records, from lines with their ends; a blank line is a record without cells."""
     csv.field_size_limit(sys.maxsize)
     if dialect.quote is None:
@@ -200,7 +206,7 @@ def _records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
 def parse_line(line: str, dialect: Dialect) -> list[str] | None:
     """The cells of one line without its end; None if the line does not close a quoted cell."""
     # After an open quote, the second line is part of the first record.
-    cells, *others = _records((f"{line}\n", "\n"), dialect)
+    cells, *others = parse_records((f"{line}\n", "\n"), dialect)
     return cells if others else None
 
 
@@ -241,7 +247,7 @@ def read_first_record(
             if line and (others or start + len(content) >= size):
                 return parse_line(line, dialect) or []
             continue
-        rows = (row for row in _records(io.StringIO(text, newline=""), dialect) if row)
+        rows = (row for row in parse_records(io.StringIO(text, newline=""), dialect) if row)
         cells = next(rows, None)
         # A record is certainly whole if another record follows it.
         if cells and (start + len(content) >= size or next(rows, None) is not None):

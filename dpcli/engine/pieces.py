@@ -19,6 +19,7 @@ import polars as pl
 from dpcli.columns import Column
 from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
+from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame, row_count
@@ -62,6 +63,7 @@ class Piece:
         """The wanted columns as `t0`, `t1` and so on.
 
         `odd_blank` is true for a row without any cell: it may be a blank line, which is no row.
+        Neither is a footer, which the first cell of a record alone identifies.
         """
         dialect = self.source.dialect
         if dialect is None:
@@ -91,6 +93,10 @@ class Piece:
             swap_decimal_mark(pl.col(name), column, self.decimal).alias(f"t{at}")
             for at, (name, column) in enumerate(zip(wanted, self.columns, strict=True))
         ]
+        if dialect.footer:
+            first = pl.col(names[0]).str.strip_chars(BLANKS)
+            is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
+            table = table.filter(~is_footer.fill_null(value=False))
         blank = pl.all_horizontal(pl.col(name).is_null() for name in wanted or names[:1])
         return table.select(*texts, blank.alias("odd_blank"))
 

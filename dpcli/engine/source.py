@@ -1,9 +1,7 @@
 """The data files: each is opened once, and stays open until the last row is read.
 
-A name means one file, and `-` is standard input; patterns and URLs are not expanded. Pipes, files
-named `.gz`, text that is not UTF-8 and files without a header line are first copied to a private
-temporary file that is deleted at once. So the engine always reads a regular file in UTF-8 whose
-first line is public.
+A name means one file, and `-` is standard input; patterns and URLs are not expanded. The engine
+always reads a regular file: Parquet, or CSV in UTF-8 whose first line is public.
 """
 
 from __future__ import annotations
@@ -18,22 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
 from dpcli.columns import Column
-from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
-from dpcli.engine.file_content import (
-    SEALED_ENDING,
-    SIGNATURE_BYTES,
-    CountingReader,
-    copy_to_temporary,
-    decompress,
-    is_parquet,
-    read_blocks,
-    read_header,
-    refuse_other_formats,
-    split_start,
-    with_header_line,
-)
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.engine.file_content import read_blocks, read_header
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress, silenced_stderr
+from dpcli.engine.regular_file import STDIN, State, file_state, regular_file
 from dpcli.errors import (
     DataError,
     DpcliError,
@@ -42,14 +29,6 @@ from dpcli.errors import (
     describe_system_error,
     make_problem,
 )
-
-STDIN = "-"
-
-PARQUET_ENDINGS = (".parquet", ".pq")
-"""Endings of the names of Parquet files, both data and tables."""
-
-State = tuple[int, int]
-"""The size of a file, and the time of its last change in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +98,7 @@ class Dataset:
         changed = [
             make_problem("data-changed", file=source.name)
             for source in self.sources
-            if source.state is not None and source.state != _state(source.file)
+            if source.state is not None and source.state != file_state(source.file)
         ]
         if changed:
             raise DataError(changed)
@@ -234,67 +213,19 @@ def open_source(
     name: str, raw: BinaryIO, dialect: Dialect, progress: Progress | None = None
 ) -> Source:
     """The file, or a copy of it, with its header. `raw` is closed if it is not used."""
-    dialect = dialect.of_file(name)
-    file, is_table, named_bytes = _regular_file(name, raw, dialect, progress or Progress())
-    state = _state(file) if file is raw else None
+    opened = regular_file(name, raw, dialect, progress or Progress())
+    file, dialect = opened.file, opened.dialect
     try:
-        if is_table:
+        if opened.is_parquet:
             # Only the header of a Parquet file needs native code.
             from dpcli.engine.parquet import parquet_source
 
-            return replace(parquet_source(name, file), bytes=named_bytes, state=state)
+            source = parquet_source(name, file)
+            return replace(source, bytes=opened.bytes, state=opened.state)
         size = os.fstat(file.fileno()).st_size
-        header = dialect.names or read_header(file, name, size, dialect)
-        return Source(
-            name, file, size, header, named_bytes, replace(dialect, names=()), state=state
-        )
+        plain = replace(dialect, names=(), skip_lines=0, header_lines=1)
+        header = opened.names or read_header(file, name, size, plain)
+        return Source(name, file, size, header, opened.bytes, plain, state=opened.state)
     except BaseException:
         file.close()
         raise
-
-
-def _regular_file(
-    name: str, raw: BinaryIO, dialect: Dialect, progress: Progress
-) -> tuple[BinaryIO, bool, int]:
-    """A regular file at its start, whether it is Parquet, and the size of the named file.
-
-    The file is `raw` itself or a copy. If a header line is expected, the first bytes identify a
-    Parquet file. In a file without one they belong to a record, so only the name decides.
-    """
-    is_compressed = name.lower().endswith(".gz")
-    has_parquet_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
-    status = os.fstat(raw.fileno())
-    is_file = stat.S_ISREG(status.st_mode)
-
-    if name.lower().endswith(SEALED_ENDING):
-        raise DataError.about("not-csv.sealed", file=name)
-
-    def is_table(start: bytes) -> bool:
-        if has_parquet_name or dialect.names:
-            return has_parquet_name
-        refuse_other_formats(start, name, dialect.encoding)
-        return is_parquet(start)
-
-    if is_file and not is_compressed and not (name == STDIN and raw.tell()):
-        table = is_table(os.pread(raw.fileno(), SIGNATURE_BYTES, 0))
-        if table or (dialect.encoding == UTF8 and not dialect.names):
-            return raw, table, status.st_size
-    counted = CountingReader(raw)
-    progress.begin("copying", status.st_size if is_file else None, counted.position)
-    with raw:
-        blocks = decompress(counted, name) if is_compressed else read_blocks(counted.read)
-        start, content = split_start(blocks, SIGNATURE_BYTES)
-        table = is_table(start)
-        try:
-            copy = copy_to_temporary(content if table else with_header_line(content, dialect))
-        except OSError:
-            raise DataError.about("no-space") from None
-        if is_file and _state(raw) != (status.st_size, status.st_mtime_ns):
-            copy.close()
-            raise DataError.about("data-changed", file=name)
-    return copy, table, counted.count
-
-
-def _state(file: BinaryIO) -> State:
-    status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns

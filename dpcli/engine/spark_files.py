@@ -23,7 +23,8 @@ from dpcli.engine.file_content import (
     refuse_other_formats,
 )
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import PARQUET_ENDINGS, Dataset, Source, collect_problems
+from dpcli.engine.regular_file import PARQUET_ENDINGS, ZIP_ENDING, format_of
+from dpcli.engine.source import Dataset, Source, collect_problems
 from dpcli.engine.spark_tasks import File
 from dpcli.errors import DataError, Problem
 
@@ -32,6 +33,9 @@ COMPRESSED_ENDINGS = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zs
 
 HIDDEN = ("_", ".")
 """First characters of the names of files that Spark skips silently."""
+
+WHOLE_ENDINGS = (*COMPRESSED_ENDINGS, ZIP_ENDING)
+"""Endings of names of files that one task reads."""
 
 LARGEST = 1 << 30
 """Bytes of the largest file that one task reads: Java holds it in memory as one value."""
@@ -117,7 +121,13 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
         raise DataError.about("not-csv.sealed", file=name)
     if not size:
         raise DataError.about("no-header", file=name)
-    is_whole = lower.endswith(COMPRESSED_ENDINGS) or dialect.encoding != UTF8
+    is_whole = (
+        lower.endswith(WHOLE_ENDINGS)
+        or format_of(name) in ("sheet", "json")
+        or dialect.encoding != UTF8
+        or dialect.skip_lines > 0
+        or dialect.header_lines > 1
+    )
     for window in WINDOWS[::2]:
         start = _read(system, status, 0, window)
         if not dialect.names and not is_whole:

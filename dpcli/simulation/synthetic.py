@@ -206,8 +206,11 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
                 quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
                 lineterminator="\n",
             )
+            text.write("\n" * dialect.skip_lines)
             if not dialect.names:
                 writer.writerow(self.header)
+            if dialect.header_lines > 1 and not dialect.names:
+                writer.writerow([""] * len(self.header))
             for start in range(0, self.rows, ROWS_PER_CHUNK):
                 numbers = np.arange(start, min(start + ROWS_PER_CHUNK, self.rows), dtype=np.int64)
                 writer.writerows(zip(*self._texts(numbers, dialect), strict=True))

@@ -20,7 +20,16 @@ from dpcli.csv_dialect import (
     find_encoding,
 )
 from dpcli.errors import SpecError
-from dpcli.spec_values import Boolean, ParsedText, SectionModel, Texts, invalid_value
+from dpcli.spec_values import (
+    Boolean,
+    ListOrItem,
+    ParsedText,
+    SectionModel,
+    Text,
+    Texts,
+    invalid_value,
+    whole_number,
+)
 from dpcli.specification.columns_section import MAX_NAME_LENGTH
 from dpcli.specification.tree import (
     Findings,
@@ -35,6 +44,9 @@ from dpcli.specification.validation import read_section
 
 NO_QUOTE = "none"
 """The value of `quote` for files in which no character quotes cells."""
+
+MAX_SKIPPED = 1000
+"""Lines that may precede a header."""
 
 TAB_WORDS = ("tab", "\\t")
 """What a spec may write for a tab."""
@@ -77,6 +89,13 @@ def _require_distinct_names(names: list[str]) -> list[str]:
     return names
 
 
+def _require_footers(texts: list[str]) -> list[str]:
+    for place, text in enumerate(texts):
+        if not text or text != text.lstrip(" \t"):
+            raise invalid_value("csv-footer", at=(place,))
+    return texts
+
+
 class CsvModel(SectionModel):
     """How the CSV files are written. The defaults are those of RFC 4180."""
 
@@ -96,6 +115,23 @@ class CsvModel(SectionModel):
     ) = None
     decimal: Annotated[str, _character_type(DECIMALS)] | None = None
     multiline: Boolean = True
+    skip_lines: (
+        Annotated[int, whole_number(MAX_SKIPPED, "lines precede the header"), Field(examples=[2])]
+        | None
+    ) = None
+    header_lines: (
+        Annotated[int, whole_number(2, "lines the header has"), Field(examples=[2])] | None
+    ) = None
+    footer: (
+        Annotated[
+            Texts,
+            AfterValidator(_require_footers),
+            ListOrItem(),
+            Field(examples=[["Total", "Source:"]]),
+        ]
+        | None
+    ) = None
+    sheet: Text | None = None
 
 
 def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -> Dialect:
@@ -105,9 +141,13 @@ def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -
     section = read_section(CsvModel, node, "`csv`")
     values = section.values
     names = tuple(name.text for name in scalars_of(node.sequence("names")))
-    for column, (key, _) in columns.pairs.items() if columns and names else ():
-        if column not in names:
-            key.span.report("column-not-named", word=column, choices=names)
+    for key, fields in columns.pairs.values() if columns and names else ():
+        source = fields.get("from") if isinstance(fields, MappingNode) else None
+        name = source or key
+        if isinstance(name, ScalarNode) and name.text not in names:
+            name.span.report("column-not-named", word=name.text, choices=names)
+    if names and section.has("header_lines"):
+        section.report_key("csv-names.header", "header_lines")
     delimiter = values.delimiter or STANDARD_DIALECT.delimiter
     quote = None if values.quote == NO_QUOTE else values.quote or STANDARD_DIALECT.quote
     decimal = values.decimal or STANDARD_DIALECT.decimal
@@ -124,6 +164,10 @@ def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -
         decimal,
         by_ending=not section.has("delimiter"),
         multiline=values.multiline,
+        skip_lines=values.skip_lines or 0,
+        header_lines=values.header_lines or 1,
+        footer=tuple(values.footer or ()),
+        sheet=values.sheet,
     )
 
 
@@ -148,6 +192,9 @@ def dialect_fields(dialect: Dialect) -> dict[str, str]:
         "quote": (dialect.quote or NO_QUOTE, STANDARD_DIALECT.quote),
         "encoding": (dialect.encoding, STANDARD_DIALECT.encoding),
         "decimal": (dialect.decimal, STANDARD_DIALECT.decimal),
+        "multiline": (str(dialect.multiline).lower(), "true"),
+        "skip_lines": (str(dialect.skip_lines), "0"),
+        "header_lines": (str(dialect.header_lines), "1"),
+        "sheet": (dialect.sheet or "", ""),
     }
-    fields = {key: text for key, (text, default) in texts_and_defaults.items() if text != default}
-    return fields if dialect.multiline else fields | {"multiline": "false"}
+    return {key: text for key, (text, default) in texts_and_defaults.items() if text != default}

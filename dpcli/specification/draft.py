@@ -37,6 +37,9 @@ AMBIGUOUS_WORDS = frozenset(
 )
 """Plain words that other readers of YAML interpret as another type."""
 
+PLAIN_FIELDS = ("multiline", "skip_lines", "header_lines")
+"""Fields of the section `csv` whose values need no quotes."""
+
 EMPTY_SECTION = re.compile(r"^(csv|quality): $", re.MULTILINE)
 """A section without a value. Its paragraph is left out."""
 
@@ -107,11 +110,10 @@ def spec_text(
 
 
 def _csv_section(dialect: Dialect) -> str:
-    words = {
-        key: word if key == "multiline" else scalar_yaml(word)
+    parts = [
+        f"{key}: {word if key in PLAIN_FIELDS else scalar_yaml(word)}"
         for key, word in dialect_fields(dialect).items()
-    }
-    parts = [f"{key}: {word}" for key, word in words.items()]
+    ]
     if dialect.names:
         separator = ", " if sum(map(len, dialect.names)) < WIDTH else ",\n  "
         parts.append(f"names: [{separator.join(map(scalar_yaml, dialect.names))}]")

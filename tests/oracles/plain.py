@@ -307,6 +307,8 @@ def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
 def table(data: bytes, dialect: Dialect = STANDARD_DIALECT) -> tuple[list[str], list[list[str]]]:
     """The header and the records of a file; `ValueError` when it has no header."""
     text = _decoded(data, dialect.encoding).removeprefix("\ufeff")
+    for _ in range(dialect.skip_lines):
+        text = re.sub("\\A[^\r\n]*(\r\n|\r|\n)?", "", text)
     if not dialect.multiline:
         return _split(_records_of_lines(text, dialect), dialect)
     limit = csv.field_size_limit(sys.maxsize)
@@ -332,12 +334,37 @@ def _split(lines: list[list[str]], dialect: Dialect) -> tuple[list[str], list[li
         del lines[0]
     if not lines:
         raise ValueError("no header")
+    if dialect.header_lines == 2 and not dialect.names:
+        lines = _with_one_header(lines)
     header, *every = lines
     records = [[_short(cell) for cell in record] for record in every]
+    records = [record for record in records if not _is_footer(record, dialect)]
     if len(header) == 1:
         # In a file of one column, a blank line is a record with a missing cell.
         return header, [record or [""] for record in records]
     return header, [record for record in records if record]
+
+
+def _with_one_header(lines: list[list[str]]) -> list[list[str]]:
+    """The lines with the two of the header joined to one."""
+    first = lines.pop(0)
+    while not lines[0]:
+        del lines[0]
+    second = lines.pop(0)
+    names = []
+    for place in range(max(len(first), len(second))):
+        above = [" ".join(cell.split()) for cell in first[: place + 1]]
+        own = above[place] if place < len(first) else ""
+        under = " ".join(second[place].split()) if place < len(second) else ""
+        spanning = next((cell for cell in reversed(above) if cell), "")
+        names.append(f"{spanning}: {under}" if spanning and under else under or own)
+    return [names, *lines]
+
+
+def _is_footer(record: list[str], dialect: Dialect) -> bool:
+    """Whether a record is no row, by the first words of its first cell."""
+    first = record[0].strip(" \t") if record else ""
+    return any(first[: len(text)] == text for text in dialect.footer)
 
 
 def _short(cell: str) -> str:

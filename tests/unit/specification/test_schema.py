@@ -82,6 +82,7 @@ GOOD += [
         "delimiter: ';', quote: \"'\", encoding: windows-1252, decimal: ','",
         "encoding: Latin 1",
         "names: [age, sex, income, day, flag, who, free]",
+        "skip_lines: 3, header_lines: 2, footer: [Total, 'Source:'], sheet: Data 2024",
     )
 ]
 
@@ -114,6 +115,11 @@ BAD = [
             "names: [age, age]",
             "names: age",
             "separator: ';'",
+            "skip_lines: 0",
+            "header_lines: 3",
+            "footer: {begins: Total}",
+            "footer_lines: 2",
+            "sheet: [a, b]",
         )
     ),
     completed("csv: semicolons"),
