@@ -19,6 +19,7 @@ from dpcli.cli.interview import ask_spec
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.engine.first_lines import recognized_source
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, StoppedBySignal, UsageError
@@ -39,6 +40,9 @@ def init(
     delimiter: Annotated[str | None, typer.Option(metavar="MARK")] = None,
     quote: Annotated[str | None, typer.Option(metavar="MARK")] = None,
     encoding: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    skip_lines: Annotated[str | None, typer.Option(metavar="N")] = None,
+    header_lines: Annotated[str | None, typer.Option(metavar="N")] = None,
+    sheet: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     header: Annotated[bool | None, typer.Option("--header/--no-header")] = None,
 ) -> None:
     """Draft a spec from the header of a file alone."""
@@ -47,7 +51,15 @@ def init(
     output = output_file(output)
     if output is not None:
         require_new_file(output, input_file(data))
-    dialect = checked_dialect(delimiter, quote, encoding, multiline="false").of_file(data)
+    dialect = checked_dialect(
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
+        skip_lines=skip_lines,
+        header_lines=header_lines,
+        sheet=sheet,
+        multiline="false",
+    )
     stem = "data" if data == "-" else Path(data).name.split(".")[0]
     name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
     names, dialect, certain = _columns(data, dialect, header)
@@ -75,21 +87,22 @@ def _columns(
     Without a header line, the names are placeholders, one for each cell of the first record.
     Raises DataError if the file has no names that a spec can declare.
     """
-    opened = dialect if header is not False else replace(dialect, names=(PLACEHOLDER,))
-    with open_dataset((data,), opened) as dataset:
-        (source,) = dataset.sources
-        if header is False:
+    if header is False:
+        with open_dataset((data,), replace(dialect, names=(PLACEHOLDER,))) as dataset:
+            (source,) = dataset.sources
             if source.dialect is None:
                 raise UsageError.about("bad-option.parquet-header", data=data)
             count = columns_without_names(source)
-            names = tuple(f"{PLACEHOLDER}_{number}" for number in range(1, count + 1))
-            return names, replace(dialect, names=names), True
-        require_names(source, asserted=bool(header))
+        names = tuple(f"{PLACEHOLDER}_{number}" for number in range(1, count + 1))
+        return names, replace(dialect.of_file(data), names=names, header_lines=1), True
+    with recognized_source(data, dialect, asserted=bool(header)) as source:
+        in_two_lines = dialect.header_lines > 1
+        require_names(source, asserted=bool(header), in_two_lines=in_two_lines)
         if all(why_undeclarable(name, duplicate_names(source.header)) for name in source.header):
             raise DataError.about("not-column-names.none", data=data)
         if source.dialect is None:
             return source.header, STANDARD_DIALECT, True
-        return source.header, dialect, bool(header)
+        return source.header, source.dialect, bool(header)
 
 
 def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:

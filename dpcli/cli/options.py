@@ -62,11 +62,8 @@ def require_new_file(output: Path, *sources: Path) -> None:
         ) from None
 
 
-def checked_dialect(
-    delimiter: str | None, quote: str | None, encoding: str | None, multiline: str
-) -> Dialect:
-    """The dialect of a CSV file; UsageError for every value that a spec could not have."""
-    given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "multiline": multiline}
+def checked_dialect(**given: str | None) -> Dialect:
+    """The dialect with these fields of a section `csv`; UsageError for a value none could have."""
     try:
         return parse_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:

@@ -116,11 +116,12 @@ def _separator_in(source: Source) -> str | None:
     return next((mark for mark in others if mark in source.header[0]), None)
 
 
-def require_names(source: Source, *, asserted: bool) -> None:
+def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False) -> None:
     """Raise DataError if the first line is not text, or looks like a record.
 
     With `asserted`, the caller states that it is a header, and only a line that cannot be read as
-    text is refused. A Parquet file needs no check.
+    text is refused. If the names are `in_two_lines`, neither part may be a value. A Parquet file
+    needs no check.
     """
     if source.dialect is None:
         return
@@ -136,7 +137,7 @@ def require_names(source: Source, *, asserted: bool) -> None:
     if any("\ufffd" in name for name in source.header):
         other = "windows-1252" if encoding == UTF8 else UTF8
         raise DataError.about("not-text", file=file, encoding=encoding, other=other)
-    doubt = None if asserted else _doubt(source)
+    doubt = None if asserted else _doubt(source, in_two_lines=in_two_lines)
     if doubt == "delimiter":
         mark = _separator_in(source) or ""
         facts = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
@@ -145,12 +146,20 @@ def require_names(source: Source, *, asserted: bool) -> None:
         raise DataError.about(f"not-column-names.{doubt}", file=file)
 
 
-def _doubt(source: Source) -> str | None:
+def _doubt(source: Source, *, in_two_lines: bool) -> str | None:
     """The reason why a header may be a record, if there is one."""
-    names = [unicodedata.normalize("NFC", name).strip() for name in source.header]
+    if is_separator_mark(source.header):
+        return "mark"
+    if _separator_in(source) is not None:
+        return "delimiter"
+    parts = [part for name in source.header for part in name.split(": ")] if in_two_lines else []
+    return "two-lines" if any(map(_is_value, parts)) else doubtful_names(source.header)
+
+
+def doubtful_names(cells: Sequence[str]) -> str | None:
+    """The reason why a line with these cells may be a record, if there is one."""
+    names = [unicodedata.normalize("NFC", cell).strip() for cell in cells]
     doubts = {
-        "mark": is_separator_mark(source.header),
-        "delimiter": _separator_in(source) is not None,
         "empty": not all(names),
         "twice": len(set(names)) < len(names),
         "value": any(map(_is_value, names)),

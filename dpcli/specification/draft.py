@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from string import Template
@@ -64,7 +64,11 @@ def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD_
     reasons = {
         place: why_undeclarable(column, duplicates) for place, column in enumerate(header, 1)
     }
-    notes = [f"column {place} cannot be declared: {why}" for place, why in reasons.items() if why]
+    notes = [
+        f"column {place} cannot be declared by its name: {why}\n  #   {_by_position(header, place)}"
+        for place, why in reasons.items()
+        if why
+    ]
     names = [column for column, why in zip(header, reasons.values(), strict=True) if not why]
     if len(names) > MAX_COLUMNS:
         notes.append(f"{len(names) - MAX_COLUMNS:,} columns are too many to declare")
@@ -102,6 +106,7 @@ def spec_text(
     text = Template(Path(__file__).with_suffix(".yaml").read_text("utf-8")).substitute(
         {key: flow_yaml(value) if value else "" for key, value in tree.items()},
         csv=_csv_section(dialect),
+        form="".join(f"\n# {remark}" for remark in _csv_remarks(dialect)),
         columns="\n".join(lines),
         statistics="\n".join(entries),
         todo=todo,
@@ -118,6 +123,26 @@ def _csv_section(dialect: Dialect) -> str:
         separator = ", " if sum(map(len, dialect.names)) < WIDTH else ",\n  "
         parts.append(f"names: [{separator.join(map(scalar_yaml, dialect.names))}]")
     return f"{{{', '.join(parts)}}}" if parts else ""
+
+
+def _csv_remarks(dialect: Dialect) -> Iterator[str]:
+    """What the lines before the records show about their form."""
+    if dialect.skip_lines:
+        yield "skip_lines: the lines before the header, which are no part of the table"
+    if dialect.delimiter == ";" and dialect.decimal == ".":
+        yield "with `;` between cells, decimals are probably written as 1,5"
+    if dialect.header_lines > 1:
+        yield "header_lines: each name joins the texts of both lines"
+
+
+def _by_position(header: Sequence[str], place: int) -> str:
+    """The declaration by its position of a column that cannot be declared by its name."""
+    name = header[place - 1]
+    count = header[:place].count(name)
+    readable = f"column_{place}" if why_undeclarable(name, frozenset()) else f"{name}_{count}"
+    while readable in header:
+        readable += "_"
+    return f"{scalar_yaml(readable)}: {{from: {{column: {place}}}, type: {PLACEHOLDER}}}"
 
 
 def duplicate_names(header: Sequence[str]) -> frozenset[str]:

@@ -112,9 +112,6 @@ def test_usual_headers_are_accepted_as_names(line: str, data: Path, dpcli: Comma
 @pytest.mark.parametrize(
     ("content", "option"),
     [
-        (b"Anna;f\n", "--delimiter ';'"),
-        (b"Anna\tf\n", "--delimiter tab"),
-        (b"Anna|f\n", "--delimiter '|'"),
         ("Anna,f\n".encode("utf-16-le"), "--encoding utf-16`"),
         ("Anna,f\n".encode("utf-16-be"), "--encoding utf-16be"),
         ("Anna,f\n".encode("utf-16"), "--encoding utf-16`"),
@@ -132,6 +129,107 @@ def test_the_option_to_try_is_named(
     assert (outcome.status, outcome.out) == (4, "")
     assert option in outcome.err
     assert "Ann" not in outcome.err and "\ufffd" not in outcome.err
+
+
+@pytest.mark.parametrize(("mark", "option"), [(";", "';'"), ("\t", "tab"), ("|", "'|'")])
+def test_another_delimiter_is_not_overruled(
+    mark: str, option: str, data: Path, dpcli: Command
+) -> None:
+    """With a delimiter that the header does not have, the hint names the other."""
+    data.write_text(f"Anna{mark}f\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--delimiter", ",")
+
+    assert (outcome.status, outcome.out) == (4, "")
+    assert f"--delimiter {option}" in outcome.err and "Anna" not in outcome.err
+
+
+TABLE = {
+    "a semicolon": ("name;age\n{};1,5\n", '{delimiter: ";", multiline: false}'),
+    "a tab": ("name\tage\n", "{delimiter: tab, multiline: false}"),
+    "a bar": ("name|age\n{}|a;b;c;d\n", '{delimiter: "|", multiline: false}'),
+    "a title": (
+        'Visits of "2024\n\nname;age\n{};3\n',
+        '{delimiter: ";", multiline: false, skip_lines: 2}',
+    ),
+    "a padded title": ("Visits,,\nname,age,sex\n{},3,F\n", "{multiline: false, skip_lines: 1}"),
+    "blank lines": ("\n\nname,age\n{},3\n", "{multiline: false}"),
+    "a mark of a spreadsheet": (
+        "sep=;\nname;age\n{};40\n",
+        '{delimiter: ";", multiline: false, skip_lines: 1}',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TABLE)
+def test_the_form_of_a_file_shows_in_its_header(kind: str, data: Path, dpcli: Command) -> None:
+    """Delimiter and title lines are in the draft, with the names, and no cell of a record."""
+    content, section = TABLE[kind]
+    for cell in (CANARY, "x", "1"):
+        data.write_text(content.format(cell), encoding="utf-8")
+        outcome = dpcli("init", data)
+
+        assert outcome.status == 0, outcome.err
+        assert f"\ncsv: {section}\n" in outcome.out
+        assert "  name: {type: FILL_IN}\n  age: {type: FILL_IN}\n" in outcome.out
+        assert CANARY not in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "comment\n{},b\n",
+        "What do you think?\n{}, no, no\n",
+        "What do you think?\n{},34\n",
+        "What do you think?\n{},{}\n",
+        "A title, with a comma\n{},b\n",
+    ],
+)
+def test_a_record_below_a_title_is_no_header(content: str, data: Path, dpcli: Command) -> None:
+    """In doubt the first line is the header, or is refused."""
+    data.write_text(content.format(CANARY, CANARY), encoding="utf-8")
+    outcome = dpcli("init", data)
+
+    assert CANARY not in outcome.out + outcome.err
+    assert "skip_lines" not in outcome.out
+
+
+def test_two_lines_are_a_header_if_the_user_says_so(data: Path, dpcli: Command) -> None:
+    """With --header-lines 2 both lines make the names; a value among them is doubtful."""
+    data.write_text("Id,Which?,,Age\n,Web,Print,\n1,x,,34\n", encoding="utf-8")
+    assert dpcli("init", data).status == 4
+    outcome = dpcli("init", data, "--header-lines", "2")
+    assert "\ncsv: {multiline: false, header_lines: 2}\n" in outcome.out
+    assert '  "Which?: Print": {type: FILL_IN}\n  Age: {type: FILL_IN}\n' in outcome.out
+    data.write_text(f"Id,Age\n{CANARY},34\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--header-lines", "2")
+    assert (outcome.status, outcome.out) == (4, "") and "--header" in outcome.err
+    assert CANARY not in outcome.err
+
+
+def test_repeated_and_empty_names_are_proposed_by_position(data: Path, dpcli: Command) -> None:
+    """Each column without a name of its own has a declaration to uncomment."""
+    data.write_text("name,,age,name\n", encoding="utf-8")
+    text = dpcli("init", data, "--header").out
+    for line in (
+        "name_1: {from: {column: 1}, type: FILL_IN}",
+        "column_2: {from: {column: 2}, type: FILL_IN}",
+        "name_2: {from: {column: 4}, type: FILL_IN}",
+    ):
+        assert f"\n  #   {line}\n" in text
+
+
+def test_a_workbook_with_a_title_is_recognized(data: Path, dpcli: Command) -> None:
+    """Title rows of a sheet are skipped, and its records are in no draft."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    path, book = data.with_suffix(".xlsx"), openpyxl.Workbook()
+    for row in (["Visits of 2024"], [], ["name", "age"], [CANARY, 3], ["Total", 3]):
+        book.active.append(row)
+    book.save(path)
+    outcome = dpcli("init", path)
+    assert outcome.status == 0 and CANARY not in outcome.out
+    assert "\ncsv: {skip_lines: 1}\n" in outcome.out
+    assert "  name: {type: FILL_IN}\n  age: {type: FILL_IN}\n" in outcome.out
 
 
 def test_bytes_that_are_not_text_name_no_column(data: Path, dpcli: Command) -> None:
@@ -230,7 +328,7 @@ def test_an_empty_file_has_no_columns(data: Path, dpcli: Command) -> None:
 
 
 def test_the_mark_of_a_spreadsheet_is_recognized(data: Path, dpcli: Command) -> None:
-    """`init` and `check` name a line `sep=;` for what it is."""
+    """`check` names a line `sep=;` for what it is, and so does `init` with another mark."""
     data.write_text("sep=;\nname;age\nAnn;40\n", encoding="utf-8")
     spec = data.with_name("spec.yaml")
     spec.write_text(
@@ -241,7 +339,7 @@ def test_the_mark_of_a_spreadsheet_is_recognized(data: Path, dpcli: Command) -> 
         "statistics: [{name: n, statistic: count, epsilon: 1}]\n",
         encoding="utf-8",
     )
-    for command in (("init", data), ("check", spec, data)):
+    for command in (("init", data, "--delimiter", ","), ("check", spec, data)):
         outcome = dpcli(*command)
         assert outcome.status == 4
         assert "`sep=`" in outcome.err and "delete" in outcome.err
