@@ -72,7 +72,7 @@ def ask_spec(
     count = len(header)
     if dialect.names or not (certain or prompter.ask("header", parse_yes_or_no, count=count)):
         header = prompter.ask("names", lambda text: _names(prompter, text, count), count=count)
-        dialect = replace(dialect, names=tuple(header))
+        dialect = replace(dialect, names=tuple(header), header_lines=1)
     return Interview(prompter, header, dialect).spec(name)
 
 

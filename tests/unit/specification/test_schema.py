@@ -82,7 +82,7 @@ GOOD += [
         "delimiter: ';', quote: \"'\", encoding: windows-1252, decimal: ','",
         "encoding: Latin 1",
         "names: [age, sex, income, day, flag, who, free]",
-        "skip_lines: 3, header_lines: 2, footer: [Total, 'Source:'], sheet: Data 2024",
+        "skip_lines: 3, header_lines: 2, footer: [Total, 'Source:'], sheet: Answers",
     )
 ]
 
