@@ -25,5 +25,17 @@ class Satisfies(Derivation):
         return self.test.columns
 
 
-DERIVATIONS: tuple[type[Derivation], ...] = (Satisfies,)
+@dataclass(frozen=True, slots=True)
+class FirstTrue(Derivation):
+    """A category: the position of the first filter that is true. It is missing where none is."""
+
+    tests: tuple[Filter, ...]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns that the filters read."""
+        return tuple(dict.fromkeys(column for test in self.tests for column in test.columns))
+
+
+DERIVATIONS: tuple[type[Derivation], ...] = (Satisfies, FirstTrue)
 """Every kind of derivation."""

@@ -51,10 +51,15 @@ class ColumnRole:
     - `columns`: names of `least` to `most` different columns of these kinds.
     - `axes`: the axes of tables: columns divided by their labels or into bins.
     - `bins`: the bins of the field `column`; a column with labels needs none.
+    - `labels`: labels of the field `column`.
+    - `between`: a column and two of its labels or values.
+    - `part`: a column of one of the `kinds`, or `rows`.
     - `candidates`: increasing values of the field `column`; the default is all of its values.
     """
 
-    refers_to: Literal["column", "columns", "axes", "bins", "candidates"]
+    refers_to: Literal[
+        "column", "columns", "axes", "bins", "candidates", "labels", "part", "between"
+    ]
     kinds: tuple[str, ...] = ()
     least: int = 1
     most: int = MAX_COLUMNS_TOGETHER
@@ -121,12 +126,25 @@ CandidateForms = Annotated[Annotated[list[Text], Field(min_length=1)] | Candidat
 NumericColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["income"])]
 WeightColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["weight"])]
 OrderedColumnName = Annotated[Text, ColumnRole("column", ORDERED), Field(examples=["income"])]
+AveragedColumnName = Annotated[
+    Text, ColumnRole("column", (*ORDERED, "boolean")), Field(examples=["income"])
+]
 LabelColumnName = Annotated[Text, ColumnRole("column", LABELED), Field(examples=["sex"])]
 ValuedColumnName = Annotated[Text, ColumnRole("column", VALUED), Field(examples=["income"])]
 CountedColumnName = Annotated[
     Text, ColumnRole("column", (*VALUED, "id")), Field(examples=["person"])
 ]
 BooleanColumnName = Annotated[Text, ColumnRole("column", ("boolean",)), Field(examples=["insured"])]
+RatioPart = Annotated[Text, ColumnRole("part", (*NUMERIC, "boolean")), Field(examples=["income"])]
+LabelsOfColumn = Annotated[Texts, ListOrItem(), ColumnRole("labels"), Field(examples=[["retired"]])]
+ComparedLabels = Annotated[
+    dict[Text, Texts],
+    Field(
+        examples=[{"year": [2023, 2024]}],
+        json_schema_extra={"minProperties": 1, "maxProperties": 1},
+    ),
+    ColumnRole("between"),
+]
 NumericColumns = Annotated[
     Texts, ColumnRole("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from dpcli.columns import Column, Derivation
-from dpcli.derivations import Satisfies
+from dpcli.derivations import FirstTrue, Satisfies
 from dpcli.engine.row_filter import truth
 
 
@@ -19,4 +19,10 @@ def derived_value(derivation: Derivation, names: Mapping[Column, str]) -> pl.Exp
     match derivation:
         case Satisfies(test):
             return truth(test, names).cast(pl.Int8)
+        case FirstTrue(tests):
+            positions = (
+                pl.when(truth(test, names)).then(pl.lit(place, dtype=pl.Int32))
+                for place, test in enumerate(tests)
+            )
+            return pl.coalesce(positions)
     raise TypeError("a derivation that the engine does not know")

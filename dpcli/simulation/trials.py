@@ -92,6 +92,7 @@ class StatisticTrial:
         ]
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.weighted.query.items for part in planned.queries)
+        tabled = tabled and not entry.statistic.mixed_units
         alone = tabled or entry.statistic.item_count(entry.request) == 1
         names = ("",) if alone else entry.statistic.items(entry.request)
         self._items = [ItemTrial(name, confidence) for name in names]

@@ -8,7 +8,14 @@ from functools import partial
 from math import ceil, floor
 from typing import Any
 
-from dpcli.columns import FORMULA_STARTS, Axis, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import (
+    FORMULA_STARTS,
+    Axis,
+    CategoryColumn,
+    NumericColumn,
+    PrivatePartitionColumn,
+)
+from dpcli.derivations import FirstTrue
 from dpcli.filters import InRanges, Ranges
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
@@ -89,6 +96,17 @@ def read_axis(
     return Axis(column)
 
 
+def two_values(column: ValuedColumn, places: Sequence[int]) -> Axis:
+    """The axis of the rows that have one of two labels or values; others are on no place."""
+    names = (
+        column.text(place) if isinstance(column, NumericColumn) else column.labels[place]
+        for place in places
+    )
+    tests = tuple(InRanges(column, ((place, place),)) for place in places)
+    values = tuple((name, name) for name in names)
+    return Axis(CategoryColumn(column.name, "category", values, derivation=FirstTrue(tests)))
+
+
 def _read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
     width, edges = node_at(bins, "width"), node_at(bins, "edges")
     if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
@@ -156,14 +174,20 @@ def read_conditions(section: Section[Any], context: SpecContext) -> tuple[InRang
 
 def _read_ranges(column: ValuedColumn, node: Node) -> Ranges:
     if not isinstance(node, MappingNode):
-        return merge_ranges(read_all(partial(_read_position, column), scalars_of(node)))
+        return read_positions(column, scalars_of(node))
     if isinstance(column, NumericColumn):
         return _read_range(column, node)
     facts = {"column": column.name, "kind": column.kind, "label": column.labels[0]}
     raise node.span.report("condition-form.labels", **facts)
 
 
-def _read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
+def read_positions(column: ValuedColumn, scalars: Sequence[ScalarNode]) -> Ranges:
+    """The positions of labels, or values in steps."""
+    return merge_ranges(read_all(partial(read_position, column), scalars))
+
+
+def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
+    """The position of a label, or a value in steps."""
     if isinstance(column, NumericColumn):
         return read_within_bounds(column, scalar, f"the value of `{column.name}`")
     if scalar.text in column.positions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -15,11 +16,18 @@ from dpcli.queries import LinearQuery, RidgeQuery
 from dpcli.scores import Points
 from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.axes import read_axis, read_candidates, read_keys
+from dpcli.specification.axes import (
+    read_axis,
+    read_candidates,
+    read_keys,
+    read_position,
+    read_positions,
+    two_values,
+)
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import ValuedColumn
-from dpcli.specification.tree import ScalarNode, attempt, read_all, scalars_of
+from dpcli.specification.tree import MappingNode, ScalarNode, attempt, read_all, scalars_of
 from dpcli.specification.validation import Section
 from dpcli.statistics.statistic import Request, Statistic
 
@@ -33,6 +41,9 @@ MAX_CELLS, MAX_SCORES = 1_000_000, 2_000_000
 MAX_COMBINATIONS = 1 << 58
 MAX_PRODUCT = 1 << 80
 """Products of steps stay below this limit, so that the sums of any file fit 128 bits."""
+
+ROWS = "rows"
+"""The part of a ratio that is the number of rows."""
 
 NOT_IN_REQUEST = ("bound", "unit_bounds", "keys")
 """Fields of statistics that say how an entry is bounded or selected, not what it asks."""
@@ -71,6 +82,12 @@ class RequestReader:
         match role.refers_to:
             case "column" if isinstance(node, ScalarNode):
                 return self._column(node, role)
+            case "labels" if node:
+                return read_positions(self._fields["column"](), scalars_of(node))
+            case "part" if isinstance(node, ScalarNode):
+                return self._part(node, role)
+            case "between" if isinstance(node, MappingNode):
+                return self._between(node)
             case "columns" if node:
                 return self._columns(key, scalars_of(node), role)
             case "axes":
@@ -88,6 +105,29 @@ class RequestReader:
         return self._context.column_of_kind(
             scalar, self._section.subject, role.kinds, self._section.what
         )
+
+    def _between(self, node: MappingNode) -> Axis:
+        """The axis of two labels or values of a column, which are not equal."""
+        pairs = list(node.pairs.values())
+        if len(pairs) != 1 or len(scalars_of(pairs[0][1])) != 2:
+            raise node.span.report("comparison-form.two")
+        ((name, pair),) = pairs
+        column = self._context.valued_column(name, self._section.subject)
+        places = read_all(partial(read_position, column), scalars_of(pair))
+        if places[0] == places[1]:
+            raise pair.span.report("comparison-form.twice", column=column.name)
+        if any(key.column.name == column.name for key in self._by()):
+            facts = {"column": column.name, "key": "between"}
+            raise name.span.report("duplicate-key-column.both", **facts)
+        return two_values(column, places)
+
+    def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
+        """The column of a part of a ratio; None for the number of rows."""
+        if scalar.text != ROWS:
+            return self._column(scalar, role)
+        if ROWS in self._context.columns:
+            raise scalar.span.report("ratio-parts.rows")
+        return None
 
     def _columns(
         self, key: str, scalars: Sequence[ScalarNode], role: ColumnRole

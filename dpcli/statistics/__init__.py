@@ -11,11 +11,14 @@ where a number is computed from several answers. `postprocessing.py` has the ste
 from __future__ import annotations
 
 from dpcli.statistics.choices import Choose, Mode, TopK
+from dpcli.statistics.comparison import Comparison
 from dpcli.statistics.counts import Count, CountDistinct, Mean, Sum
 from dpcli.statistics.histogram import Histogram
 from dpcli.statistics.linear_regression import LinearRegression
 from dpcli.statistics.marginals import Marginals
+from dpcli.statistics.proportion import PROPORTION
 from dpcli.statistics.quantile import Maximum, Median, Minimum, Quantile
+from dpcli.statistics.ratio import Ratio
 from dpcli.statistics.selections import CountMissing, Selections
 from dpcli.statistics.spread import Correlation, Covariance, StandardDeviation, Variance
 from dpcli.statistics.statistic import Statistic
@@ -24,6 +27,9 @@ STATISTICS: tuple[Statistic, ...] = (
     Count(),
     Sum(),
     Mean(),
+    PROPORTION,
+    Ratio(),
+    Comparison(),
     Variance(),
     StandardDeviation(),
     Histogram(),

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.numeric.arrays import Floats, add_exact, clip_exact, divide_exact, multiply_exact, np
+from dpcli.columns import CategoryColumn
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.spec_fields import (
+    AveragedColumnName,
     BoundName,
     CountedColumnName,
     NumericColumnName,
-    OrderedColumnName,
     PrivateKeys,
     UnitBounds,
     ValuedColumnName,
@@ -23,8 +23,9 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.population import population_counts, population_means, with_squares
+from dpcli.statistics.proportion import PROPORTION
+from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
 from dpcli.statistics.statistic import (
     NoisyAnswer,
     Request,
@@ -191,14 +192,6 @@ class Sum(WeightedStatistic):
         return numeric(request).step * weight_step(request)
 
 
-SUM_WEIGHT = Fraction(3, 5)
-"""The part of epsilon that the centered sum gets.
-
-The noise of the sum affects the mean in full. The noise of the count is multiplied by the distance
-of the mean from the center, in half-widths: it affects the mean at most as much, usually less.
-"""
-
-
 class Mean(WeightedStatistic):
     """The average of numbers or dates, overall or in each group of `by`.
 
@@ -209,7 +202,8 @@ class Mean(WeightedStatistic):
     weights of their rows, and the sum of the weights replaces the count. If a `sample` is
     declared, a tenth of epsilon goes to the sum of squares, which shows the error of the
     sample. The average of dates is rounded to a day, and the ends of its interval outwards
-    to whole days.
+    to whole days. The mean of a boolean column is the `proportion` of rows in which it is
+    true.
 
     Privacy: there are two answers about the same rows, and both are charged. Centered values
     lie in [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
@@ -230,7 +224,7 @@ class Mean(WeightedStatistic):
     """
 
     name = "mean"
-    takes = field_types(column=OrderedColumnName, weight=WeightColumnName | None)
+    takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
     gives_dates = True
     derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
     weighted_derivation = (
@@ -240,6 +234,8 @@ class Mean(WeightedStatistic):
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The centered sum and the count of the same rows, or the same of their weights."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.queries(request, relation)
         column, weights = numeric(request), weight_factors(request)
         weight_size = weight_step(request)
         rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
@@ -259,36 +255,33 @@ class Mean(WeightedStatistic):
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.has_population(request)
         return request.sample is not None and request.weight is None
 
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The mean of each group of the population."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.population(request, answers, confidence)
         return population_means(request, answers, confidence)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy sum over the noisy count, clamped to the bounds."""
-        column, (total, count) = numeric(request), answers[:2]
-        middle, limits = center(column), [bound * column.step for bound in column.limits]
-        low, high = (limit - middle * column.step for limit in limits)
-        least = least_denominator(request)
-
-        def ratio(sums: Floats) -> Floats:
-            above, below = sums
-            means: Floats = (above / np.maximum(below, least))[None]
-            return means
-
-        means = FiducialInterval(answers[:2], ratio, confidence, denominator=1, least=least)
-        places = 0 if column.kind == "date" else decimal_places(column.step) + 2
-        estimates = means.estimates([column.step], [places], [(low, high)]).shifted(
-            middle * column.step
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.estimate(request, answers, confidence)
+        column = numeric(request)
+        quotient = Quotient(
+            (1, 0),
+            (0, 1),
+            unit=column.step,
+            places=0 if column.kind == "date" else decimal_places(column.step) + 2,
+            limits=(column.lower * column.step, column.upper * column.step),
+            shift=center(column),
+            least=least_denominator(request),
         )
-        rows = clip_exact(count.values, least, None)
-        sums = add_exact(total.values, multiply_exact(rows, middle))
-        exact = divide_exact(sums, rows, int(column.step / estimates.step))
-        ends = [int(limit / estimates.step) for limit in limits]
-        value = clip_exact(exact, *ends)
-        return replace(estimates, value=value, raw=exact, date_range=date_range(column))
+        estimates = quotient.estimates(answers[:2], confidence)
+        return replace(estimates, date_range=date_range(column))

@@ -157,10 +157,50 @@ def missing(request: Request, rows: Sequence[Row]) -> list[float]:
     return [sum(not present(column, row) for row in rows) for column in request.checked]
 
 
+def share(request: Request, rows: Sequence[Row]) -> list[float]:
+    """The share of rows with certain labels, or whose boolean is true."""
+    found, options = numbers(request.column, rows), dict(request.options)
+    ranges, amounts = options["values"] or ((1, 1),), weights(request, rows)
+    inside = sum(
+        amount
+        for place, amount in zip(found, amounts, strict=True)
+        if any(low <= place <= high for low, high in ranges)
+    )
+    return [inside / sum(amounts) * (options["per"] or 1)]
+
+
+def quotient(request: Request, rows: Sequence[Row]) -> list[float]:
+    """The sum or number of true of one column over that of another; without one, of all rows."""
+    parts = [request.option(key) for key in ("numerator", "denominator")]
+    kept = [row for row in rows if all(part is None or present(part, row) for part in parts)]
+    above, below = (
+        len(kept) if part is None else sum(number(part, row) for row in kept) for part in parts
+    )
+    return [above / below * request.option("per")]
+
+
+def compared(request: Request, rows: Sequence[Row]) -> list[float]:
+    """Two counts or sums, their difference, and the second in percent of the first."""
+    tests = request.option("between").column.derivation.tests
+    kept = [row for row in rows if not request.column or present(request.column, row)]
+    first, second = (
+        sum(
+            number(request.column, row) if request.option("of") == "sum" else 1
+            for row in kept
+            if present(test.column, row) and number(test.column, row) == test.ranges[0][0]
+        )
+        for test in tests
+    )
+    return [first, second, second - first, 100 * second / max(first, 1)]
+
+
 PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
     "count": lambda request, rows: [sum(weights(request, rows))],
     "sum": lambda request, rows: [weighted_sum(request, rows)],
     "mean": lambda request, rows: [weighted_sum(request, rows) / sum(weights(request, rows))],
+    "proportion": share,
+    "ratio": quotient,
+    "comparison": compared,
     "variance": lambda request, rows: [float(np.var(numbers(request.column, rows)))],
     "std": lambda request, rows: [float(np.std(numbers(request.column, rows)))],
     "histogram": lambda request, rows: cell_counts(

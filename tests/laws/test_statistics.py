@@ -59,7 +59,7 @@ def requests(statistic: Statistic) -> Iterator[Request]:
     for number, sex in product(COLUMNS, (SEX, SEX_FILLED)):
         columns = Columns(number, SECOND, sex, OPEN)
         filters: list[tuple[InRanges, ...]] = [(), (InRanges(OPEN, ((1, 1),)),)]
-        if "ways" in statistic.fields.model_fields:
+        if {"ways", "per"} & statistic.fields.model_fields.keys():
             # In a table of the filtered column, only some cells can change.
             filters = [(), (InRanges(SECOND, ((1, 1),)),)]
         if statistic.item == "column":
@@ -74,10 +74,10 @@ def rows_of(request: Request) -> list[str]:
     """Every possible row: all values within bounds, and unusual cells."""
     column = number_of(request) or COLUMNS[0]
     values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
-    needs_flag = bool(request.where) or request.label is not None or bool(request.margins)
-    flags: tuple[str, ...] = ("1", "0") if needs_flag else ("1",)
-    needs_second = bool(request.columns or request.margins or request.weight)
-    seconds: tuple[str, ...] = ("0", "1") if needs_second else ("0",)
+    several = bool(request.columns or request.margins or request.options)
+    needs_flag = bool(request.where or request.margins or request.options)
+    flags: tuple[str, ...] = ("1", "0") if needs_flag or request.label is not None else ("1",)
+    seconds: tuple[str, ...] = ("0", "1") if several or request.weight else ("0",)
     if request.checked:
         flags = seconds = ("0", "1", "")
     return [
@@ -88,7 +88,9 @@ def rows_of(request: Request) -> list[str]:
 
 def number_of(request: Request) -> NumericColumn | None:
     """The column `x` of a request, if it has it."""
-    columns = (request.column, *request.columns, *(key.column for key in request.margins))
+    options = (value for _, value in request.options)
+    axes = (key.column for key in request.margins)
+    columns = (request.column, *request.columns, *axes, *options)
     numbers = (column for column in columns if isinstance(column, NumericColumn))
     return next((column for column in numbers if column.name == "x"), None)
 

@@ -29,7 +29,7 @@ from dpcli.columns import (
     file_columns,
 )
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.derivations import Satisfies
+from dpcli.derivations import FirstTrue, Satisfies
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
@@ -98,6 +98,9 @@ def _derive(column: Column, row: Row) -> None:
 
 def derived(derivation: Derivation, row: Row) -> int | None:
     """The value of a derived column, before `missing` is considered."""
+    if isinstance(derivation, FirstTrue):
+        passed = (place for place, test in enumerate(derivation.tests) if truth(test, row))
+        return next(passed, None)
     assert isinstance(derivation, Satisfies)
     return None if (found := truth(derivation.test, row)) is None else int(found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +11,7 @@ from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.filters import InRanges
 from dpcli.scores import Points
 from dpcli.spec_fields import column_role
+from dpcli.specification.axes import two_values
 from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import REQUEST_FIELDS, Request, Statistic
@@ -35,11 +36,19 @@ def forms(
     fields = statistic.fields.model_fields
     if "columns" in fields:
         yield from _several(statistic, replace(bare), columns)
-        return
+    elif "per" in fields or "between" in fields:
+        yield from _divided(fields.keys(), bare, columns)
+    else:
+        yield from _single(statistic, bare, columns)
+
+
+def _single(statistic: Statistic, bare: Request, columns: Columns) -> Iterator[Request]:
+    """Every form of a statistic of one column."""
+    fields = statistic.fields.model_fields
     for column in _asked(statistic, columns):
         request = replace(bare, column=column)
         if "bins" in fields:
-            yield from _binned(request, columns, by)
+            yield from _binned(request, columns, bare.by)
         elif "utility" in fields:
             yield from _judged(request, columns)
         elif "candidates" in fields:
@@ -57,6 +66,34 @@ def forms(
                 yield replace(sampled, options=_options(statistic))
             if "weight" in fields:
                 yield replace(request, options=_options(statistic), weight=columns.second)
+
+
+def _divided(fields: Collection[str], bare: Request, columns: Columns) -> Iterator[Request]:
+    """Ratios of sums and counts; proportions of a boolean and a category; comparisons."""
+    number, second, category, flag = (
+        columns.number, columns.second, columns.category, columns.flag,
+    )  # fmt: skip
+    grouped = any(key.column is category for key in bare.by)
+    if "denominator" in fields:
+        for above, below in (
+            (number, second), (number, None), (None, second), (flag, None), (second, flag),
+        ):  # fmt: skip
+            parts = {"numerator": above, "denominator": below, "per": 10}
+            yield replace(bare, options=tuple(parts.items()))
+    elif "values" in fields:
+        yield replace(bare, column=flag, options=(("values", None), ("per", 100)))
+        yield replace(bare, column=flag, weight=second, options=(("values", None), ("per", 1)))
+        if not grouped:
+            some = ((1, len(category.labels) - 1),)
+            yield replace(bare, column=category, options=(("values", some), ("per", None)))
+    else:
+        between = ("between", two_values(category, (0, 1)))
+        if not grouped:
+            yield replace(bare, options=(("of", None), between))
+        if number.lower >= 0 and not grouped:
+            yield replace(bare, column=number, options=(("of", "sum"), between))
+        apart = ("between", two_values(second, (0, 1)))
+        yield replace(bare, column=second, options=(("of", "count"), apart))
 
 
 def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:

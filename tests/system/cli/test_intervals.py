@@ -52,6 +52,15 @@ statistics:
   - {name: mean, statistic: mean, column: income, by: [sex], epsilon: 1}
   - {name: smooth, statistic: mean, column: income, by: [sex], mechanism: gaussian,
      epsilon: 1, delta: 1e-6}
+  - {name: share, statistic: proportion, column: insured, by: [sex], epsilon: 1}
+  - {name: at_work, statistic: proportion, column: employment, values: [employed, retired],
+     per: 100, mechanism: gaussian, epsilon: 1, delta: 1e-6}
+  - {name: hourly, statistic: ratio, numerator: income, denominator: hours, by: [sex], epsilon: 1}
+  - {name: per_person, statistic: ratio, numerator: hours, denominator: rows, per: 100, epsilon: 1}
+  - {name: per_insured, statistic: ratio, numerator: income, denominator: insured, epsilon: 1}
+  - {name: sexes, statistic: comparison, between: {sex: [male, female]}, by: [insured], epsilon: 1}
+  - {name: earned, statistic: comparison, of: sum, column: income, between: {sex: [male, female]},
+     epsilon: 1}
   - {name: spread, statistic: variance, column: income, by: [sex], epsilon: 1}
   - {name: soft, statistic: variance, column: age, mechanism: gaussian, epsilon: 1, delta: 1e-6}
   - {name: root, statistic: std, column: age, by: [insured], epsilon: 1}
@@ -73,9 +82,12 @@ privacy: {unit: row, neighbors: change-one, budget: {epsilon: 100}}
 columns:
   hours: {type: integer, bounds: [0, 60], missing: 0}
   income: {type: number, bounds: [0, 10000], step: 10, missing: 0}
+  insured: {type: boolean, values: ["no", "yes"], missing: false}
 statistics:
   - {name: output, statistic: linear_regression, column: income, on: [hours], method: output,
      ridge: 0.5, rows: 3000, epsilon: 1}
+  - {name: share, statistic: proportion, column: insured, epsilon: 1}
+  - {name: rate, statistic: ratio, numerator: income, denominator: rows, epsilon: 1}
   - {name: moments, statistic: linear_regression, column: income, on: [hours], epsilon: 1}
   - {name: spread, statistic: variance, column: income, epsilon: 1}
 """

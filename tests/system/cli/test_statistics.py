@@ -53,6 +53,14 @@ statistics:
   - {name: cr, statistic: correlation, columns: [x, y], where: {d: a}, mechanism: gaussian,
      epsilon: 1, delta: 1e-6}
   - {name: lr, statistic: linear_regression, column: y, on: [x], by: [city], epsilon: 1}
+  - {name: pr, statistic: proportion, column: f, by: [city], epsilon: 1, raw: true}
+  - {name: ps, statistic: proportion, column: d, values: b, per: 100, mechanism: gaussian,
+     epsilon: 1, delta: 1e-6}
+  - {name: mb, statistic: mean, column: f, by: [d], epsilon: 1}
+  - {name: ra, statistic: ratio, numerator: x, denominator: y, by: [city], epsilon: 1}
+  - {name: rr, statistic: ratio, numerator: f, denominator: rows, per: 1000, epsilon: 1}
+  - {name: co, statistic: comparison, between: {d: [a, b]}, by: [city], epsilon: 1}
+  - {name: cm, statistic: comparison, of: sum, column: y, between: {x: [-0.5, 0]}, epsilon: 1}
   - {name: ma, statistic: marginals, columns: [c, d, f], ways: 2, by: [city], epsilon: 1,
      post: [consistent]}
 """

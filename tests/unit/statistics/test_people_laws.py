@@ -85,7 +85,8 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
         # Squares are measured from their middle, so a value at the center decreases them.
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
         values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
-        flags = ("0", "1") if request.label or request.margins or request.columns else ("0",)
+        several = request.columns or request.options
+        flags = ("0", "1") if request.label or request.margins or several else ("0",)
         # The greatest weight is one.
         flags = ("1",) if request.weight else flags
         rows = [

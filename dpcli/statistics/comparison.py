@@ -1,0 +1,121 @@
+"""Comparisons of two groups: both numbers, their difference, and an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import Annotated
+
+from pydantic import Field
+
+from dpcli.columns import Axis, NumericColumn
+from dpcli.noise.tails import blended_margin
+from dpcli.numeric.arrays import add_exact
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries import Factor, LinearQuery
+from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
+from dpcli.spec_values import Choice, field_types
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.ratio import Quotient
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+
+DIFFERENCE, INDEX = "difference", "index"
+
+INDEX_DECIMALS = 2
+
+Compared = Annotated[str, Choice("unknown-compared", ("count", "sum")), Field(examples=["count"])]
+
+
+class Comparison(Statistic):
+    """The numbers of two groups, their difference, and the second in percent of the first.
+
+    `between: {year: [2023, 2024]}` names a column and two of its labels or values. Items are
+    these two, `difference` (the second minus the first) and `index` (100 times the second over
+    the first, which is at least one step). `of: count` compares numbers of rows, `of: sum` the
+    totals of a numeric `column` without negative values; overall or in each group of `by`. All
+    four come from one noisy answer for each of the two, at the cost of a histogram. The
+    interval of the difference allows for both noises, and that of the index covers all indexes
+    of plausible numbers.
+
+    Privacy: the two groups are disjoint, as the bins of a `histogram`. Adding or removing a row
+    changes one of the two counts by 1, or one of the two totals by at most U for values in
+    [0, U]. Changing a row can move it from one to the other: 2, or 2 U, in L1. A person changes
+    as many rows as the limits allow; each of the two counts as a group.
+
+    >>> sex = "{type: category, values: [f, m, x]}"
+    >>> l1("statistic: comparison, between: {sex: [f, m]}", sex=sex)
+    {'add-remove': [1], 'change-one': [2]}
+    >>> hours = "{type: integer, bounds: [0, 60]}"
+    >>> l1("statistic: comparison, of: sum, column: h, between: {sex: [f, m]}", sex=sex, h=hours)
+    {'add-remove': [60], 'change-one': [120]}
+
+    No interval is given for an index if the noise is so large that the first number may be
+    below one step.
+    """
+
+    name = "comparison"
+    has_raw = False
+    takes = field_types(of=Compared | None, column=ValuedColumnName | None, between=ComparedLabels)
+    measure = "values"
+    mixed_units = True
+    steps = ()
+    item = "compared"
+    derivation = "difference and index of two noisy numbers (the divisor is at least one step)"
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """A sum needs numbers, which are not negative; the four items have different names."""
+        column = request.column
+        if request.option("of") == "sum":
+            if not isinstance(column, NumericColumn) or column.kind == "date":
+                yield FieldFault("comparison-form", "of")
+            elif column.lower < 0:
+                yield FieldFault("comparison-form.negative", "column", column=column.name)
+        names = self.names(request)
+        if len(set(names)) < len(names):
+            yield FieldFault("ambiguous-items", "between", subject=request.name)
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The number of rows or the total of each of the two."""
+        column, summed = request.column, _summed(request)
+        query = LinearQuery(
+            factors=(Factor(summed),) if summed else (),
+            by=request.by,
+            items=(request.option("between"),),
+            where=request.where,
+            present=(column,) if column else (),
+        )
+        return (WeightedQuery("total" if summed else "count", query, step=_step(request)),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """Both noisy numbers, their difference and the index."""
+        (both,), step = answers, _step(request)
+        pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
+        width, one = both.noise.half_width(confidence), Fraction(1)
+        margin = ceil(blended_margin(both.noise, one, both.noise, one, float(1 - confidence) / 2))
+        first, second = (Estimates.around(answer.values, width, step) for answer in pair)
+        changes = add_exact(second.value, -first.value)
+        difference = Estimates.around(changes, margin, step)
+        quotient = Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, (Fraction(0), None))
+        index = quotient.estimates(pair, confidence)
+        items = [first.refined(index.step), second.refined(index.step)]
+        items += [difference.refined(index.step), index.refined(step)]
+        return Estimates.interleaved(items)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The two compared labels, the difference, and the index."""
+        between: Axis = request.option("between")
+        return (*between.labels, DIFFERENCE, INDEX)
+
+
+def _summed(request: Request) -> NumericColumn | None:
+    """The column that is added up; None if rows are counted."""
+    column = request.column if request.option("of") == "sum" else None
+    return column if isinstance(column, NumericColumn) else None
+
+
+def _step(request: Request) -> Fraction:
+    summed = _summed(request)
+    return summed.step if summed else Fraction(1)

@@ -1,0 +1,244 @@
+"""Ratios of two sums or counts of the same rows, and the quotients behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from math import floor, log10
+from typing import Annotated
+
+from pydantic import Field
+
+from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.filters import InRanges
+from dpcli.numeric.arrays import (
+    Array,
+    Floats,
+    add_exact,
+    clip_exact,
+    divide_exact,
+    multiply_exact,
+    np,
+)
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries import Factor, LinearQuery
+from dpcli.spec_fields import FieldFault, RatioPart
+from dpcli.spec_values import field_types, whole_number
+from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.fiducial import FiducialInterval
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, center
+from dpcli.statistics.weighting import (
+    WeightedStatistic,
+    least_denominator,
+    weight_factors,
+    weight_step,
+)
+
+HALF = Fraction(1, 2)
+
+SUM_WEIGHT = Fraction(3, 5)
+"""The part of epsilon that a centered sum gets if it is divided by a number of rows.
+
+The noise of the sum affects the mean in full. The noise of the count is multiplied by the distance
+of the mean from the center, in half-widths: it affects the mean at most as much, usually less.
+"""
+
+DECIMALS, MAX_DECIMALS = 6, 12
+"""The printed decimals of a share, and of any ratio. A ratio of large numbers has fewer."""
+
+TRUE = ((1, 1),)
+"""The position of the label `true` of a boolean column, as ranges."""
+
+Part = NumericColumn | CategoryColumn | None
+"""A sum of numbers, the number of rows whose boolean is true, or the number of rows."""
+
+Coefficients = tuple[int, ...]
+"""Whole numbers by which answers are multiplied."""
+
+Per = Annotated[int, whole_number(10**8, "rows or units a rate is for"), Field(examples=[1000])]
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """A quotient of two combinations of noisy answers, which has an interval.
+
+    `above` and `below` are the whole coefficients of the answers. The divisor is at least `least`.
+    The quotient plus the public number `shift` is in units of `unit`, and lies within `limits`.
+    """
+
+    above: Coefficients
+    below: Coefficients
+    unit: Fraction
+    places: int
+    limits: Limits
+    shift: int = 0
+    least: int = 1
+
+    def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The quotients of the cells, exact, with intervals that allow for all noises."""
+        moved = self.shift * self.unit
+        low, high = (None if limit is None else limit - moved for limit in self.limits)
+        intervals = FiducialInterval(answers, self._outcome, confidence)
+        estimates = intervals.estimates([self.unit], [self.places], [(low, high)]).shifted(moved)
+        below = clip_exact(_combined(self.below, answers), self.least, None)
+        above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
+        factor = self.unit / estimates.step
+        divisor = multiply_exact(below, factor.denominator)
+        exact = divide_exact(above, divisor, factor.numerator)
+        least, most = (
+            None if limit is None else int(limit / estimates.step) for limit in self.limits
+        )
+        return replace(estimates, value=clip_exact(exact, least, most), raw=exact)
+
+    def _outcome(self, answers: Floats) -> Floats:
+        """The quotients of plausible answers; not a number if the divisor is below the least."""
+        above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
+        quotient = above / np.maximum(below, self.least)
+        usable: Floats = np.where(below >= self.least, quotient, np.nan)[None]
+        return usable
+
+
+def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Array:
+    """The exact combination of answers."""
+    pairs = zip(coefficients, answers, strict=True)
+    terms = [multiply_exact(answer.values, factor) for factor, answer in pairs if factor]
+    return reduce(add_exact, terms)
+
+
+class Ratio(WeightedStatistic):
+    """The ratio of two sums or counts of the same rows, overall or in each group of `by`.
+
+    `numerator` and `denominator` are each a numeric column (its sum), a boolean column (the
+    number of rows in which it is true), `rows` (their number), or `{where: ...}` (the number of
+    rows that pass). Rows count if no value that the two need is missing. `per: 1000` multiplies
+    the ratio: it is then a rate per 1000. The noisy numerator is divided by a noisy denominator
+    of at least one step, and the interval covers the ratios of all exact sums and counts that
+    are plausible given the noisy ones.
+
+    If both parts are counts, the rows of each kind are counted once: a row is of one kind, so
+    every count gets all of epsilon. Otherwise each part gets half of it. Half is the best
+    guarantee against the greatest error if the ratio may be up to that of the greatest values.
+    A sum over `rows` is centered and gets 3/5, as for `mean`.
+
+    Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
+    of them by 1. Else there are two answers about the same rows, and both are charged: a sum of
+    values in [L, U] changes by at most max(|L|, |U|), a centered one by at most (U - L)/2
+    rounded up to a whole step, and a count by 1. A person changes them by that for every row
+    that the limits allow. If neighbors change a row and no row can be skipped, the number of
+    rows is public, and dividing by it costs nothing.
+
+    >>> columns = {"x": "{type: integer, bounds: [0, 9]}", "y": "{type: integer, bounds: [0, 4]}"}
+    >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
+    {'add-remove': [9, 4], 'change-one': [9, 4]}
+    >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
+    {'add-remove': [5, 1], 'change-one': [9, 1]}
+    >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
+    {'add-remove': [1], 'change-one': [2]}
+
+    No interval is given where the noise is so large that the denominator may be below one step,
+    and the ratio has no greatest value.
+    """
+
+    name = "ratio"
+    takes = field_types(numerator=RatioPart, denominator=RatioPart, per=Per | None)
+    derivation = "noisy numerator divided by noisy denominator (at least one step)"
+
+    def parts(self, request: Request) -> tuple[Part, Part]:
+        """The numerator and the denominator."""
+        return request.option("numerator"), request.option("denominator")
+
+    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
+        """The parts differ, and the denominator cannot be negative."""
+        yield from super().faults(request, relation)
+        above, below = self.parts(request)
+        if above == below:
+            yield FieldFault("ratio-parts", "denominator")
+        if isinstance(below, NumericColumn) and (below.lower < 0 or below.upper <= 0):
+            yield FieldFault("ratio-parts.negative", "denominator", column=below.name)
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The rows of each kind, or the numerator and the denominator."""
+        above, below = parts = self.parts(request)
+        present = tuple(dict.fromkeys(part for part in parts if part is not None))
+        tests = _tests(parts)
+        rows = LinearQuery(
+            factors=weight_factors(request), by=request.by, where=request.where, present=present
+        )
+        contribution, step = rows.row_contribution, weight_step(request)
+        constant = below is None and contribution.low == contribution.high
+        public = relation.size_is_public and constant and rows.cells == 1
+        if len(tests) == len(present) and not public:
+            kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
+            return (WeightedQuery("rows of each kind", kinds, step=step),)
+        weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
+        numerator = _part_query(rows, above, self._offset(parts))
+        divisor = _part_query(rows, below, 0)
+        return (
+            WeightedQuery("numerator", numerator, weight, _step(above) * step),
+            WeightedQuery("denominator", divisor, 1 - weight, _step(below) * step),
+        )
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The noisy numerators over the noisy denominators."""
+        answers, above, below = self.combined(request, answers)
+        shift, least = self._offset(self.parts(request)), least_denominator(request)
+        quotient = Quotient(above, below, *self.scale(request), shift, least)
+        return quotient.estimates(answers, confidence)
+
+    def combined(
+        self, request: Request, answers: Sequence[NoisyAnswer]
+    ) -> tuple[Sequence[NoisyAnswer], Coefficients, Coefficients]:
+        """The answers, and the coefficients of each in the numerator and the denominator."""
+        if len(answers) > 1:
+            return answers, (1, 0), (0, 1)
+        parts, (kinds,) = self.parts(request), answers
+        tests = _tests(parts)
+        cells = [dict(zip(tests, cell, strict=True)) for cell in product((0, 1), repeat=len(tests))]
+        above, below = (
+            tuple(cell[part] if isinstance(part, CategoryColumn) else 1 for cell in cells)
+            for part in parts
+        )
+        columns = kinds.values.reshape(-1, len(cells)).T
+        return [NoisyAnswer(column, kinds.noise) for column in columns], above, below
+
+    def _offset(self, parts: tuple[Part, Part]) -> int:
+        """The public number that is subtracted from every value of a sum over rows."""
+        above, below = parts
+        return center(above) if isinstance(above, NumericColumn) and below is None else 0
+
+    def scale(self, request: Request) -> tuple[Fraction, int, Limits]:
+        """The unit of the ratio, its printed decimals, and its limits."""
+        above, below = self.parts(request)
+        per = Fraction(dict(request.options).get("per") or 1)
+        low, high = (end * _step(above) * per for end in _limits(above))
+        most = max(abs(low), abs(high), Fraction(1, 10**9)) / (_limits(below)[1] * _step(below))
+        places = min(max(DECIMALS - floor(log10(most)), 0), MAX_DECIMALS)
+        limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
+        return per * _step(above) / _step(below), places, limits
+
+
+def _tests(parts: Sequence[Part]) -> list[CategoryColumn]:
+    return list(dict.fromkeys(part for part in parts if isinstance(part, CategoryColumn)))
+
+
+def _limits(part: Part) -> tuple[int, int]:
+    """The least and the most that one row adds, in steps."""
+    return part.limits if isinstance(part, NumericColumn) else (0, 1)
+
+
+def _step(part: Part) -> Fraction:
+    return part.step if isinstance(part, NumericColumn) else Fraction(1)
+
+
+def _part_query(rows: LinearQuery, part: Part, offset: int) -> LinearQuery:
+    """The query for one part over these rows."""
+    if isinstance(part, NumericColumn):
+        return replace(rows, factors=(Factor(part, offset), *rows.factors))
+    if part is None:
+        return rows
+    return replace(rows, where=(*rows.where, InRanges(part, TRUE)))
