@@ -165,8 +165,9 @@ class PlannedStatistic:
         return sum((guarantee.rho for guarantee in self.guarantees), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
-        """The half-width of a single answer; None for several, whose error depends on values."""
-        return self.queries[0].error(confidence) if len(self.queries) == 1 else None
+        """The half-width of a single answer; None if the error depends on the answers."""
+        known = len(self.queries) == 1 and self.entry.statistic.error_is_known
+        return self.queries[0].error(confidence) if known else None
 
     @property
     def cells(self) -> int | None:

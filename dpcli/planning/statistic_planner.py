@@ -133,7 +133,7 @@ class StatisticPlanner:
             return planned(size).queries[0].error(self.spec.confidence) <= error
 
         low = high = Fraction(1)
-        if len(planned(low).queries) > 1:
+        if planned(low).error(self.spec.confidence) is None:
             facts = {"name": entry.request.name, "word": self.measure}
             raise SpecError.about("cannot-calibrate.several-answers", **facts)
         while reaches(low):

@@ -55,6 +55,7 @@ class Comparison(Statistic):
     """
 
     name = "comparison"
+    error_is_known = False
     has_raw = False
     takes = field_types(of=Compared | None, column=ValuedColumnName | None, between=ComparedLabels)
     measure = "values"
@@ -85,7 +86,11 @@ class Comparison(Statistic):
             where=request.where,
             present=(column,) if column else (),
         )
-        return (WeightedQuery("total" if summed else "count", query, step=_step(request)),)
+        return (
+            WeightedQuery(
+                "compared totals" if summed else "compared counts", query, step=_step(request)
+            ),
+        )
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction

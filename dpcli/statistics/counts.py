@@ -224,6 +224,7 @@ class Mean(WeightedStatistic):
     """
 
     name = "mean"
+    error_is_known = False
     takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
     gives_dates = True
     derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"

@@ -143,6 +143,7 @@ class Ratio(WeightedStatistic):
     """
 
     name = "ratio"
+    error_is_known = False
     takes = field_types(numerator=RatioPart, denominator=RatioPart, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
 

@@ -131,6 +131,7 @@ class Statistic(ABC):
         item: What an item is, for example a bin; empty if each group has a single number.
         measure: What the numbers measure. Reports word and draw them accordingly.
         mixed_units: Whether its items have different units.
+        error_is_known: Whether the error of a single answer is that of the published number.
         gives_dates: Whether its numbers are dates if those of the column are.
     """
 
@@ -145,6 +146,7 @@ class Statistic(ABC):
     selects_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
     mixed_units: ClassVar[bool] = False
+    error_is_known: ClassVar[bool] = True
     gives_dates: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     warning: ClassVar[str] = ""

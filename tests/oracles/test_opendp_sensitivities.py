@@ -170,6 +170,34 @@ def test_histograms_are_opendp_s(neighbors: str, rows: int | None) -> None:
         assert changed.l2_squared == counted(distance, "L2Distance<f64>") ** 2 / 2
 
 
+@pytest.mark.parametrize("rows", [None, 3])
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+def test_counts_of_two_kinds_of_rows_are_opendp_s(neighbors: str, rows: int | None) -> None:
+    """The rows of a proportion and of a comparison are counted as a histogram is."""
+    distance = (rows or 1) * (1 if neighbors == "add-remove" else 2)
+    kinds = (
+        "statistic: proportion, column: sex, values: [f, x]",
+        "statistic: comparison, between: {sex: [f, m]}",
+    )
+
+    for fields in kinds:
+        ours = l1(fields, neighbors=neighbors, rows=rows)
+        assert ours == counted(distance, "L1Distance<i32>")
+
+
+@pytest.mark.parametrize("rows", [None, 1, 40])
+@pytest.mark.parametrize("bounds", [(0, 110), (3, 9)])
+def test_the_sums_of_a_ratio_are_opendp_s(bounds: tuple[int, int], rows: int | None) -> None:
+    """Numerator and denominator change as two sums do, and are both charged."""
+    above, below = parts(
+        "statistic: ratio, numerator: pay, denominator: age", rows=rows, bounds=bounds
+    )
+
+    assert above.l1 == summed(-50, 1000, distance=rows or 1)
+    assert below.l1 == summed(*bounds, distance=rows or 1)
+    assert above.loss.epsilon + below.loss.epsilon == 1
+
+
 def test_limits_on_groups_lower_the_norms_of_opendp() -> None:
     """OpenDP has no limits on groups: L1 is equal, and every other norm is lower here."""
     (part,) = parts("statistic: histogram, column: sex", unit=SPREAD)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpcli.errors import SpecError
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import PlannedStatistic
@@ -243,6 +244,15 @@ def test_a_ratio_without_a_sure_denominator_has_no_interval() -> None:
     assert (share.status == HAS_INTERVAL).all()
     assert (share.lower >= 0).all()
     assert (share.upper * share.step <= 1).all()
+
+
+@pytest.mark.parametrize("fields", [PROPORTION, COMPARISON, "statistic: mean, column: flag", RATIO])
+def test_an_error_cannot_be_asked_for(fields: str) -> None:
+    """The error of a share depends on the answers, so no epsilon is found for a given one."""
+    with pytest.raises(SpecError) as caught:
+        planned(f"{fields}, error: 25")
+    assert [problem.code for problem in caught.value.problems] == ["cannot-calibrate"]
+    assert planned(f"{fields}, epsilon: 1").error(CONFIDENCE) is None
 
 
 def test_per_multiplies_the_ratio() -> None:
