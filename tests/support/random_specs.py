@@ -130,11 +130,42 @@ def _several(kind: str, statistic: str, least: int) -> Form:
     return form
 
 
+def _share(drawn: Drawn) -> str | None:
+    """The share of one label of a column."""
+    if not drawn.labels:
+        return None
+    name = drawn.random.choice(list(drawn.labels))
+    label = drawn.random.choice(drawn.labels[name])
+    return f"statistic: proportion, column: {name}, values: {label}"
+
+
+def _ratio(drawn: Drawn) -> str | None:
+    """A ratio of columns of numbers, booleans and the number of rows."""
+    parts = [*drawn.numbers, *drawn.flags, "rows"]
+    above, below = drawn.random.choice(parts), drawn.random.choice(parts)
+    return f"statistic: ratio, numerator: {above}, denominator: {below}"
+
+
+def _comparison(drawn: Drawn) -> str | None:
+    """Two labels of a column compared, by counts or totals."""
+    names = [name for name, labels in drawn.labels.items() if len(labels) > 1]
+    if not names:
+        return None
+    name = drawn.random.choice(names)
+    pair = ", ".join(drawn.random.sample(drawn.labels[name], 2))
+    summed = drawn.random.choice(["", *(f", of: sum, column: {one}" for one in drawn.numbers)])
+    return f"statistic: comparison, between: {{{name}: [{pair}]}}{summed}"
+
+
 FORMS: tuple[Form, ...] = (
     lambda _: "statistic: count",
     _of("numbers", "count"),
     _of("numbers", "sum"),
     _of("numbers", "mean"),
+    _of("flags", "mean"),
+    _share,
+    _ratio,
+    _comparison,
     _of("numbers", "variance"),
     _of("numbers", "histogram", ", bins: {width: 1}"),
     _of("dates", "histogram", ", bins: {width: 2}"),
