@@ -1,4 +1,4 @@
-"""Counts of rows, people and distinct values; sums and means."""
+"""Counts of rows, sums and means."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from fractions import Fraction
 from dpcli.columns import CategoryColumn
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
+from dpcli.queries import Factor, LinearQuery
 from dpcli.spec_fields import (
     AveragedColumnName,
     BoundName,
-    CountedColumnName,
     NumericColumnName,
     PrivateKeys,
     UnitBounds,
@@ -23,13 +21,18 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.population import population_counts, population_means, with_squares
+from dpcli.statistics.population import (
+    mean_with_squares,
+    population_counts,
+    population_means,
+    population_sums,
+    sum_with_squares,
+)
 from dpcli.statistics.proportion import PROPORTION
 from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
 from dpcli.statistics.statistic import (
     NoisyAnswer,
     Request,
-    Statistic,
     WeightedQuery,
     center,
     date_range,
@@ -105,45 +108,6 @@ class Count(WeightedStatistic):
         return weight_step(request)
 
 
-class CountDistinct(Statistic):
-    """The number of different people, or of different values of `column`.
-
-    Without `column`, it counts people with a row that counts, overall or in each group of
-    `by`; all rows of a person are considered. With `column`, it counts the values of the
-    kept rows in that column; numbers are compared on their grid, and ids as texts.
-
-    Privacy: a person adds one to each group they are in, at most `max_groups` of them: that
-    number in L1, its square root in L2. A row adds at most one value, and a value that is
-    there already adds none. So the values in a group change by at most the number of rows
-    that the limits allow. Under change-one, a row or person can remove as much and add as
-    much elsewhere.
-
-    >>> people = {"unit": "{column: id, max_rows: 5, max_groups: 2}", "id": "{type: id}"}
-    >>> l1("statistic: count_distinct", **people)
-    {'add-remove': [1], 'change-one': [1]}
-    >>> l1("statistic: count_distinct, by: [sex]", sex="{type: category, values: [f, m]}", **people)
-    {'add-remove': [2], 'change-one': [4]}
-    """
-
-    name = "count_distinct"
-    takes = field_types(column=CountedColumnName | None, keys=PrivateKeys | None)
-    measure = "counts"
-    counts_people = True
-
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The people, or the distinct values, in each cell."""
-        column, unit = request.column, relation.unit
-        id_column = unit.column if isinstance(unit, PersonUnit) else None
-        query: Query
-        if column is None or column.name == id_column:
-            query = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
-        else:
-            query = DistinctQuery(
-                by=request.by, where=request.where, present=(column,), column=column
-            )
-        return (WeightedQuery("distinct", query),)
-
-
 class Sum(WeightedStatistic):
     """The total of a numeric column, overall or in each group of `by`.
 
@@ -151,7 +115,8 @@ class Sum(WeightedStatistic):
     added, so the total is that of the clamped values. With `bound: sum`, the rows of a
     person in a group are summed first, and their total is clamped to `unit_bounds`. That
     needs less noise than clamping each row if people have many rows. With `weight`, each
-    value is multiplied by the weight of its row.
+    value is multiplied by the weight of its row. If a `sample` of public size is declared, a
+    fifth of epsilon goes to the sum of squares, which shows the error of the sample.
 
     Privacy: for values in [L, U], adding or removing a row changes one total by at most
     max(|L|, |U|). Changing a row changes a single total by at most U - L (of values that
@@ -185,7 +150,25 @@ class Sum(WeightedStatistic):
             user_clamp=request.user_clamp,
         )
         role = "weighted sum" if request.weight else "sum"
-        return (WeightedQuery(role, query, step=self.step(request)),)
+        total = WeightedQuery(role, query, step=self.step(request))
+        return sum_with_squares(total, request) if self.has_population(request) else (total,)
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The noisy sums."""
+        return super().estimate(request, answers[:1], confidence)
+
+    def has_population(self, request: Request) -> bool:
+        """The rows are a share of a population if their number is public."""
+        size = request.sample and request.sample.size
+        return bool(size) and not request.weight and request.user_clamp is None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The total of each group of the population."""
+        return population_sums(request, answers, confidence)
 
     def step(self, request: Request) -> Fraction:
         """A step of the column, times a step of the weights."""
@@ -252,7 +235,11 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[0], total, weight, column.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
-        return with_squares(queries, request, relation) if self.has_population(request) else queries
+        return (
+            mean_with_squares(queries, request, relation)
+            if self.has_population(request)
+            else queries
+        )
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""

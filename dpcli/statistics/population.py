@@ -16,6 +16,7 @@ from fractions import Fraction
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
+from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments
@@ -29,11 +30,11 @@ from dpcli.statistics.statistic import (
     numeric,
 )
 
-SQUARES_WEIGHT = Fraction(1, 10)
-"""The part of epsilon for the squares that show the variance of a mean.
+MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
+"""The parts of epsilon for the squares that show the variance of a mean, and of a sum.
 
 A bound on the variance from the bounds alone makes the interval two to ten times as wide. For 400
-to 10,000 rows and epsilon from 0.5 to 2, a tenth gives the narrowest intervals, or nearly so.
+to 10,000 rows and epsilon from 0.5 to 2, these parts give the narrowest intervals, or nearly so.
 """
 
 
@@ -47,7 +48,7 @@ def design_of(request: Request) -> SampleDesign:
     return request.sample
 
 
-def with_squares(
+def mean_with_squares(
     queries: Sequence[WeightedQuery], request: Request, relation: Relation
 ) -> tuple[WeightedQuery, ...]:
     """The queries of a mean, and the sum of squares about the same rows.
@@ -56,15 +57,28 @@ def with_squares(
     the middle of the possible ones, as for `variance`.
     """
     *_, squares = Moments((numeric(request),)).queries(request, relation)
-    kept = [replace(query, weight=query.weight * (1 - SQUARES_WEIGHT)) for query in queries]
-    return (*kept, replace(squares, weight=SQUARES_WEIGHT))
+    kept = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
+    return (*kept, replace(squares, weight=MEAN_SQUARES))
+
+
+def sum_with_squares(total: WeightedQuery, request: Request) -> tuple[WeightedQuery, ...]:
+    """The query of a sum, and the sum of squares of the same rows.
+
+    Privacy: a second answer about the same rows, charged like the first. A row changes it by at
+    most the square of the greatest absolute value.
+    """
+    column = numeric(request)
+    factor = Factor(column)
+    squares = LinearQuery(factors=(factor, factor), by=request.by, where=request.where)
+    role = f"squares of {column.name}"
+    return (
+        replace(total, weight=1 - SUM_SQUARES),
+        WeightedQuery(role, squares, SUM_SQUARES, column.step**2),
+    )
 
 
 def population_counts(request: Request, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
-    """The number of units in each cell of the population, from a sample of public size.
-
-    Private groups are shown because their noisy count is large, so nothing bounds their number.
-    """
+    """The number of units in each cell of the population, from a sample of public size."""
     design = design_of(request)
     size = float(design.size or design.population)
 
@@ -76,8 +90,7 @@ def population_counts(request: Request, answer: NoisyAnswer, confidence: Fractio
         return numbers
 
     intervals = FiducialInterval([answer], outcome, confidence, sampled=True)
-    if any(key.is_private for key in request.by):
-        intervals.replace_values(intervals.values, np.ones(len(answer.values), np.bool_))
+    _unbound_private(intervals, request)
     return intervals.estimates([Fraction(1)], [0], [(Fraction(0), Fraction(design.population))])
 
 
@@ -106,3 +119,38 @@ def population_means(
     places = 0 if column.kind == "date" else decimal_places(column.step) + 2
     estimates = intervals.estimates([moments.unit(0)], [places], [(low, high)])
     return replace(estimates.shifted(middle), date_range=date_range(column))
+
+
+def population_sums(
+    request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The total of each group of the population, from the sum and the squares.
+
+    A row outside the group, or without a value, adds zero. So the total is that of a mean over the
+    whole sample, whose size is public, times the population.
+    """
+    column, design = numeric(request), design_of(request)
+    size = float(design.size or design.population)
+    low, high = min(column.lower, 0), max(column.upper, 0)
+
+    def outcome(values: Floats) -> Floats:
+        total, squares, normal = values
+        mean = np.clip(total / size, low, high)
+        # Squares around zero are noisier than those around a mean. A variance that noise makes
+        # negative counts as positive, so that the interval does not become too narrow.
+        variance = np.minimum(abs(squares / size - mean**2), (high - mean) * (mean - low))
+        rows = np.full_like(mean, size)
+        numbers: Floats = design.mean_of_population(mean, variance, rows, normal)[None]
+        return numbers
+
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    _unbound_private(intervals, request)
+    unit, places = column.step * design.population, decimal_places(column.step)
+    return intervals.estimates([unit], [places], [(low * unit, high * unit)])
+
+
+def _unbound_private(intervals: FiducialInterval, request: Request) -> None:
+    """Leave totals of private groups without bounds: these are shown because they are large."""
+    if any(key.is_private for key in request.by):
+        cells = intervals.values.shape[1]
+        intervals.replace_values(intervals.values, np.ones(cells, np.bool_))

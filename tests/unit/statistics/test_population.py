@@ -82,6 +82,20 @@ def coverage_of_mean(name: str, runs: int, **changes: str) -> float:
     return covered(estimates, Fraction(int(population.sum()), POPULATION))
 
 
+SUMS = {"even": "epsilon: 0.5", "skewed": "epsilon: 1", "narrow": "epsilon: 2"}
+"""The budget of a sum over one of these populations."""
+
+
+def coverage_of_sum(name: str, runs: int) -> float:
+    """The share of intervals that contain the total of the population."""
+    population = NUMBERS[name]
+    statistic = planned(f"statistic: sum, column: x, {SUMS[name]}")
+    samples = draw_samples(population, runs, 7)
+    answers, entry = noisy_answers(statistic, {"x": samples}, runs), statistic.entry
+    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    return covered(estimates, int(population.sum()))
+
+
 COUNTS = {
     "most": (0.7, "epsilon: 0.5"),
     "some": (0.2, "epsilon: 0.1"),
@@ -108,6 +122,19 @@ def coverage_of_count(name: str, runs: int) -> float:
 def test_intervals_of_means_cover_the_population(name: str) -> None:
     """In 200 samples, 90% of the intervals or more contain the mean of the population."""
     assert coverage_of_mean(name, 200) >= 0.9
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_intervals_of_sums_cover_the_population(name: str) -> None:
+    """In 200 samples, 90% of the intervals or more contain the total of the population."""
+    assert coverage_of_sum(name, 200) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUMS)
+def test_intervals_of_sums_cover_the_population_in_many_samples(name: str) -> None:
+    """In 1,000 samples, 93% of the intervals or more contain the total of the population."""
+    assert coverage_of_sum(name, 1000) >= 0.93
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -157,6 +184,7 @@ def test_a_sample_of_the_whole_population_has_no_error() -> None:
         "statistic: count, column: f, epsilon: 1",
         "statistic: histogram, column: f, epsilon: 1",
         "statistic: mean, column: x, epsilon: 1",
+        "statistic: sum, column: x, epsilon: 1",
     ],
 )
 def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: str) -> None:
@@ -198,7 +226,8 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
         ("statistic: count, column: f, weight: w, epsilon: 1", True),
         ("statistic: mean, column: x, weight: w, epsilon: 1", True),
         ("statistic: median, column: x, epsilon: 1", True),
-        ("statistic: sum, column: x, epsilon: 1", True),
+        ("statistic: sum, column: x, epsilon: 1", False),
+        ("statistic: sum, column: x, weight: w, epsilon: 1", True),
     ],
 )
 def test_other_numbers_are_those_of_the_file_alone(fields: str, sized: bool) -> None:

@@ -1,0 +1,49 @@
+"""Counts of different people, and of different values."""
+
+from __future__ import annotations
+
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import PersonUnit
+from dpcli.queries import DistinctQuery, LinearQuery, Query
+from dpcli.spec_fields import CountedColumnName, PrivateKeys
+from dpcli.spec_values import field_types
+from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+
+
+class CountDistinct(Statistic):
+    """The number of different people, or of different values of `column`.
+
+    Without `column`, it counts people with a row that counts, overall or in each group of
+    `by`; all rows of a person are considered. With `column`, it counts the values of the
+    kept rows in that column; numbers are compared on their grid, and ids as texts.
+
+    Privacy: a person adds one to each group they are in, at most `max_groups` of them: that
+    number in L1, its square root in L2. A row adds at most one value, and a value that is
+    there already adds none. So the values in a group change by at most the number of rows
+    that the limits allow. Under change-one, a row or person can remove as much and add as
+    much elsewhere.
+
+    >>> people = {"unit": "{column: id, max_rows: 5, max_groups: 2}", "id": "{type: id}"}
+    >>> l1("statistic: count_distinct", **people)
+    {'add-remove': [1], 'change-one': [1]}
+    >>> l1("statistic: count_distinct, by: [sex]", sex="{type: category, values: [f, m]}", **people)
+    {'add-remove': [2], 'change-one': [4]}
+    """
+
+    name = "count_distinct"
+    takes = field_types(column=CountedColumnName | None, keys=PrivateKeys | None)
+    measure = "counts"
+    counts_people = True
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The people, or the distinct values, in each cell."""
+        column, unit = request.column, relation.unit
+        id_column = unit.column if isinstance(unit, PersonUnit) else None
+        query: Query
+        if column is None or column.name == id_column:
+            query = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
+        else:
+            query = DistinctQuery(
+                by=request.by, where=request.where, present=(column,), column=column
+            )
+        return (WeightedQuery("distinct", query),)
