@@ -28,6 +28,8 @@ statistics:
   - {name: people, statistic: count, by: [region], post: [{suppress_below: 20}], epsilon: 5}
   - {name: ages, statistic: histogram, column: age, bins: {width: 50}, epsilon: 5}
   - {name: age, statistic: mean, column: age, by: [region], raw: true, epsilon: 5}
+  - {name: north, statistic: proportion, column: region, values: [north], epsilon: 5}
+  - {name: total, statistic: sum, column: age, epsilon: 5}
   - {name: weighted, statistic: count, weight: w, by: [region], epsilon: 5}
   - {name: heavy, statistic: mean, column: age, weight: w, epsilon: 5}
 """
@@ -68,6 +70,11 @@ def test_lines_of_the_population_are_in_every_output(survey: Path, dpcli: Comman
     assert by_name["age.population", "nowhere", ""]["flag"] == "no-information"
     file, population = by_name["age", "south", ""], by_name["age.population", "south", ""]
     assert file["value"] == population["value"]
+    north = by_name["north.population", "", ""]
+    assert float(north["lower"]) < 0.6 < float(north["upper"])
+    assert by_name["north", "", ""]["value"] == north["value"]
+    total = by_name["total.population", "", ""]
+    assert float(total["lower"]) < 50 * 50_000 < float(total["upper"])
     assert float(population["lower"]) < float(file["lower"])
     assert float(file["upper"]) < float(population["upper"])
     assert not [
@@ -105,11 +112,11 @@ def test_a_plan_and_a_simulation_know_of_the_sample(survey: Path, dpcli: Command
     assert plan.status == 0, plan.err
     text = " ".join(plan.out.split())
     assert "squares of age" in text
-    assert "people, ages, age: the lines NAME.population estimate" in text
+    assert "people, ages, age, north, total: the lines NAME.population estimate" in text
     assert "weighted, heavy: only the number of the file is published" in text
     assert "each row counts by its w, from 0.5 to 2.0; weights outside are clamped" in text
     stated = json.loads(dpcli("plan", survey / "s.yaml", "--json").out)
-    assert [one.get("population", False) for one in stated["statistics"]] == [True] * 3 + [
+    assert [one.get("population", False) for one in stated["statistics"]] == [True] * 5 + [
         False
     ] * 2
     assert stated["sample"]["size"] == 1500

@@ -118,6 +118,33 @@ def coverage_of_count(name: str, runs: int) -> float:
     return covered(estimates, number)
 
 
+def coverage_of_share(name: str, runs: int, **changes: str) -> float:
+    """The share of intervals that contain the proportion of the population."""
+    share, budget = COUNTS[name]
+    number = round(share * POPULATION)
+    statistic = planned(f"statistic: proportion, column: f, {budget}", sized=False, **changes)
+    (query,), entry = statistic.queries, statistic.entry
+    inside = np.random.default_rng(8).hypergeometric(number, POPULATION - number, SIZE, runs)
+    cells = np.stack([SIZE - inside, inside], axis=1).ravel()
+    noise = np.array(query.noise.sample(2 * runs))
+    answers = [NoisyAnswer(integer_array(cells + noise), query.noise)]
+    estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
+    return covered(estimates, Fraction(number, POPULATION))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_intervals_of_proportions_cover_the_population(name: str) -> None:
+    """In 200 samples, 90% of the intervals or more contain the proportion of the population."""
+    assert coverage_of_share(name, 200) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTS)
+def test_intervals_of_proportions_cover_the_population_in_many_samples(name: str) -> None:
+    """In 1,000 samples, 93% to 97% of the intervals contain the proportion of the population."""
+    assert 0.93 <= coverage_of_share(name, 1000) <= 0.97
+
+
 @pytest.mark.parametrize("name", MEANS)
 def test_intervals_of_means_cover_the_population(name: str) -> None:
     """In 200 samples, 90% of the intervals or more contain the mean of the population."""
@@ -225,6 +252,7 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
         ("statistic: count, epsilon: 1", True),
         ("statistic: count, column: f, weight: w, epsilon: 1", True),
         ("statistic: mean, column: x, weight: w, epsilon: 1", True),
+        ("statistic: proportion, column: f, weight: w, epsilon: 1", True),
         ("statistic: median, column: x, epsilon: 1", True),
         ("statistic: sum, column: x, epsilon: 1", False),
         ("statistic: sum, column: x, weight: w, epsilon: 1", True),

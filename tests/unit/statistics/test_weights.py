@@ -21,6 +21,7 @@ privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 10, delta: 1
 columns:
   id: {{type: id}}
   x: {{type: integer, bounds: [0, 100], missing: 0}}
+  f: {{type: boolean}}
   w: {{type: number, bounds: [0.5, 3], step: 0.01, missing: 1}}
 statistics: [{{name: s, {fields}}}]
 """
@@ -54,6 +55,38 @@ def coverage(name: str, runs: int) -> float:
     total = Fraction(int((x * w).sum()), 100)
     truth = {"count": size, "sum": total}.get(name, total / size)
     return covered(estimates, truth)
+
+
+SHARES = {"some": (0.2, 0.5), "most": (0.9, 0.5), "few": (0.02, 1), "noisy": (0.4, 0.03)}
+"""Shares of the rows, and the epsilons of their proportions."""
+
+
+def coverage_of_share(name: str, runs: int) -> float:
+    """The share of runs whose interval contains the weighted proportion of the file."""
+    random, (share, epsilon) = np.random.default_rng(12), SHARES[name]
+    planned = planned_statistic(
+        spec(f"statistic: proportion, column: f, weight: w, epsilon: {epsilon}")
+    )
+    weights, inside = random.integers(50, 301, 1000), random.random(1000) < share
+    (query,), entry = planned.queries, planned.entry
+    cells = np.tile([int(weights[~inside].sum()), int(weights[inside].sum())], runs)
+    noise = np.array(query.noise.sample(2 * runs))
+    answers = [NoisyAnswer(integer_array(cells + noise), query.noise)]
+    estimates = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    return covered(estimates, Fraction(int(cells[1]), int(weights.sum())))
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_intervals_of_weighted_proportions_cover_them(name: str) -> None:
+    """In 300 runs, 91% of the intervals or more contain the weighted proportion of the file."""
+    assert 0.91 <= coverage_of_share(name, 300) <= 0.995
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHARES)
+def test_intervals_of_weighted_proportions_cover_them_in_many_runs(name: str) -> None:
+    """In 1,000 runs, 93% to 97% of the intervals contain the weighted proportion of the file."""
+    assert 0.93 <= coverage_of_share(name, 1000) <= 0.97
 
 
 @pytest.mark.parametrize("name", FORMS)
