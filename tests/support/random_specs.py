@@ -88,11 +88,14 @@ def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
         rows = random.randint(1, 3)
         unit = f"{{column: who, max_rows: {rows}, max_groups: {random.randint(1, rows)}}}"
     entries = [_entry(drawn, place) for place in range(random.randint(1, 4))]
+    # Several rows of a person are no simple random sample.
+    sampled = not person and random.random() < 0.5
     neighbors = random.choice(("add-remove", "change-one"))
     lines = [
         "dpcli: 1",
         "dataset: random",
         f"privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 100, delta: 0.1}}}}",
+        *(["sample: {design: simple-random, population: 99, size: 9}"] if sampled else []),
         "columns:",
         *drawn.columns,
         *(["derive:", *drawn.derived] if drawn.derived else []),
@@ -157,8 +160,18 @@ def _comparison(drawn: Drawn) -> str | None:
     return f"statistic: comparison, between: {{{name}: [{pair}]}}{summed}"
 
 
+def _weighted(drawn: Drawn) -> str | None:
+    """A statistic of numbers with the weights of another column."""
+    if len(drawn.numbers) < 2:
+        return None
+    column, weight = drawn.random.sample(drawn.numbers, 2)
+    statistic = drawn.random.choice(("count", "sum", "mean"))
+    return f"statistic: {statistic}, column: {column}, weight: {weight}"
+
+
 FORMS: tuple[Form, ...] = (
     lambda _: "statistic: count",
+    _weighted,
     _of("numbers", "count"),
     _of("numbers", "sum"),
     _of("numbers", "mean"),
