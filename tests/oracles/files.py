@@ -24,7 +24,15 @@ from dpcli.columns import (
 from dpcli.filters import Filter, InRanges, IsMissing
 from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.specification.axes import two_values
+from dpcli.statistics.comparison import Comparison
+from dpcli.statistics.proportion import PROPORTION
+from dpcli.statistics.statistic import Request
+
+ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 NAMES = (
     "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",
@@ -159,8 +167,28 @@ def _day(text: str) -> int:
 
 
 def vectors(seed: int, columns: Iterable[Column]) -> list[Query]:
-    """The readability of some columns, and counts of a few tests in groups."""
-    return [_readability(seed, columns), *_indicators(seed, columns)]
+    """The readability of some columns, counts of a few tests in groups, and compared groups."""
+    return [_readability(seed, columns), *_indicators(seed, columns), *_shares(seed, columns)]
+
+
+def _shares(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
+    """The queries of a proportion of some labels, and of a comparison of two labels or values."""
+    random = Random(f"shares {seed}")
+    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    for column in random.sample(usable, min(2, len(usable))):
+        by = tuple(_key(random, random.choice(usable)) for _ in range(random.choice((0, 1))))
+        low, high = (
+            (0, len(column.labels) - 1) if isinstance(column, CategoryColumn) else column.limits
+        )
+        if isinstance(column, CategoryColumn):
+            some = (("values", ((random.randint(low, high),) * 2,)), ("per", None))
+            share = Request("p", column=column, by=by, options=some)
+            yield from (one.query for one in PROPORTION.queries(share, ADDED))
+        if low < high:
+            first = random.randint(low, high - 1)
+            between = ("between", two_values(column, (random.randint(first + 1, high), first)))
+            compared = Request("c", by=by, options=(("of", None), between))
+            yield from (one.query for one in Comparison().queries(compared, ADDED))
 
 
 def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery]:

@@ -202,6 +202,26 @@ def test_suppressed_numbers_are_counted_and_not_compared(dummy: Make) -> None:
     assert published.errors.compared == 120 * (1 - suppressed)
 
 
+def test_items_with_different_units_are_compared_one_by_one(dummy: Make) -> None:
+    """The numbers, the difference and the index of a comparison have errors of their own."""
+    plan = plan_of(
+        """
+dpcli: 1
+dataset: compared
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10}}
+columns:
+  sex: {type: category, values: [f, m, x]}
+  ok: {type: boolean}
+statistics:
+  - {name: sexes, statistic: comparison, between: {sex: [f, m]}, by: [ok], epsilon: 1}
+"""
+    )
+    result = simulate(plan, dummy(plan, 1000, 1), 20)
+    published = entry(result, "sexes").published
+    assert [item.item for item in published] == ["f", "m", "difference", "index"]
+    assert all(item.errors.compared == 2 * 20 for item in published)
+
+
 def test_the_effect_of_limits_is_separate_from_noise(dummy: Make) -> None:
     """Limits leave out rows, so counts are too small by a multiple of the noise."""
     plan = plan_of(PEOPLE)
