@@ -22,7 +22,7 @@ MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
 )
 
 
-LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "local-survey")
+LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "dates", "local-survey")
 """Samples with all kinds of drawings; the others are looked at among the slow trials."""
 
 

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from random import Random
 
 import pytest
 
 from dpcli.columns import EPOCH, NumericColumn
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit
+from dpcli.queries import Query
 from dpcli.report.published_numbers import number_of, number_texts
+from dpcli.scores import ScoreQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.counts import Mean
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.quantile import Median
-from dpcli.statistics.statistic import NoisyAnswer, Request
+from dpcli.statistics.quantile import Median, Minimum
+from dpcli.statistics.spread import Variance
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
@@ -131,6 +138,52 @@ def test_a_date_is_unreliable_if_the_interval_covers_more_than_half(width: int, 
 def test_wide_intervals_of_dates_are_withheld(share: Fraction, wide: bool) -> None:
     """`withhold` compares half the width with a share of half the days between the bounds."""
     assert days_apart(20_000, 20_010, 30).wider_than(share).tolist() == [wide]
+
+
+@pytest.mark.parametrize("statistic", [Mean(), Median(), Variance(), Minimum()])
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_no_neighbor_exceeds_the_sensitivity(statistic: Statistic, neighbors: Neighbors) -> None:
+    """Over all neighbors of small files of dates, by the oracle; sums reach what is stated."""
+    bounds = day("1969-12-30"), day("1970-01-02")
+    column = NumericColumn("d", "date", Fraction(1), bounds)
+    request = Request("m", column, candidates=range(bounds[0], bounds[1] + 1))
+    relation = Relation(RowUnit(), neighbors)
+    queries = [weighted.query for weighted in statistic.queries(request, relation)]
+    cells = ["1960-01-01", "1969-12-30", "1969-12-31", "1970-01-01", "1970-01-02 23:59", "", "x"]
+    files = [files for size in range(4) for files in combinations_with_replacement(cells, size)]
+    known = {tuple(sorted(rows)): answers(queries, rows) for rows in files}
+    worst = [0] * len(queries)
+    for rows, here in known.items():
+        for other in near(rows, cells, neighbors):
+            there = known.get(tuple(sorted(other)))
+            for place in range(len(queries) if there else 0):
+                changes = [a - b for a, b in zip(here[place], there[place], strict=True)]  # type: ignore[index]
+                is_score = isinstance(queries[place], ScoreQuery)
+                change = max(changes) - min(changes) if is_score else sum(map(abs, changes))
+                worst[place] = max(worst[place], change)
+
+    stated = [query_sensitivity(query, relation).l1 for query in queries]
+    assert all(found <= most for found, most in zip(worst, stated, strict=True))
+    if not statistic.chooses:
+        assert worst == stated
+
+
+def answers(queries: Sequence[Query], rows: Sequence[str]) -> list[list[int]]:
+    """The exact answers about a file of these cells, by the oracle."""
+    return list(
+        map(cells_of, evaluate(queries, ("d\n" + "".join(f'"{row}"\n' for row in rows)).encode()))
+    )
+
+
+def near(
+    rows: Sequence[str], cells: Sequence[str], neighbors: Neighbors
+) -> Iterator[tuple[str, ...]]:
+    """The files with one row more, or with another row in place of one."""
+    for cell in cells:
+        if neighbors is Neighbors.ADD_REMOVE:
+            yield (*rows, cell)
+        else:
+            yield from ((*rows[:at], cell, *rows[at + 1 :]) for at in range(len(rows)))
 
 
 def test_means_of_dates_have_the_coverage_that_they_state(monkeypatch: pytest.MonkeyPatch) -> None:
