@@ -42,6 +42,7 @@ PLACES = {
     "boolean_column": "a column of `type: boolean`",
     "date_column": "a column of `type: date`",
     "id_column": "a column of `type: id`",
+    "PositionModel": "`from: {...}`",
     "statistic": "an entry of `statistics:`",
     "DeclarationsModel": "`declarations:`",
 }

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal
 
+from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.numeric.exact import decimal_places, decimal_text
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -53,7 +54,8 @@ class NumericColumn:
 
     `bounds` and `missing` are numbers of steps. A date is a number of days since 1970-01-01. A
     column without bounds can be declared, but no statistic can use it. A column with a `derivation`
-    is computed from other columns instead of being read.
+    is computed from other columns instead of being read. `na` are texts that mark missing cells;
+    for numbers, they mark equal numbers too. `format` is how cells are written, if not plainly.
     """
 
     name: str
@@ -63,6 +65,8 @@ class NumericColumn:
     missing: int | None = None
     source: Source = None
     derivation: Derivation | None = None
+    na: tuple[str, ...] = ()
+    format: NumberFormat | DateFormat | None = None
 
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
@@ -102,8 +106,9 @@ class CategoryColumn:
     """Declared texts and their labels; several texts may have the same label.
 
     `values` are pairs of a text in the file and its label. `missing` is the position of the label
-    of all other cells; if it is None, they are missing. Properties are computed once, because a
-    column may have very many values and be used by many statistics.
+    of all other cells; if it is None, they are missing. `na` are texts that mark missing cells, and
+    `other` is the label of every other text that is not blank. Properties are computed once,
+    because a column may have very many values and be used by many statistics.
     """
 
     name: str
@@ -112,6 +117,9 @@ class CategoryColumn:
     missing: int | None = None
     source: Source = None
     derivation: Derivation | None = None
+    na: tuple[str, ...] = ()
+    ignores_case: bool = False
+    other: str | None = None
 
     def __post_init__(self) -> None:
         # What is counted must be what is compared, so labels are plain texts.
@@ -124,7 +132,8 @@ class CategoryColumn:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The different labels in the declared order. A cell is a position in them."""
-        return tuple(dict.fromkeys(label for _, label in self.values))
+        others = () if self.other is None else (self.other,)
+        return tuple(dict.fromkeys((*(label for _, label in self.values), *others)))
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
@@ -149,6 +158,7 @@ class PrivatePartitionColumn:
     missing: None = None
     source: Source = None
     derivation: None = None
+    na: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +175,7 @@ class IdColumn:
     missing: None = None
     source: Source = None
     derivation: None = None
+    na: tuple[()] = ()
 
 
 Column = NumericColumn | CategoryColumn | PrivatePartitionColumn | IdColumn

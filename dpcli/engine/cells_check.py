@@ -14,7 +14,8 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, file_columns, without_missing_constant
-from dpcli.engine.decode import FLAGS, Decoder, strip_blanks
+from dpcli.engine.decode import FLAGS, Decoder
+from dpcli.engine.decode_formats import is_marked, plain_text, strip_blanks
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.source import Dataset
@@ -81,11 +82,20 @@ def check_cells(
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
     """The number of blank cells, and the declared texts that occur."""
-    cell = strip_blanks(pl.col(f"t{place}").cast(pl.String))
-    yield cell.is_null().sum().alias(f"blank{place}")
+    cell = pl.col(f"t{place}").cast(pl.String)
+    blank = strip_blanks(cell).is_null()
+    if column.na:
+        blank = blank | is_marked(cell, column)
+    yield blank.sum().alias(f"blank{place}")
     if isinstance(column, CategoryColumn):
-        declared = [text for text, _ in column.values]
-        yield cell.filter(cell.is_in(declared)).unique().implode().alias(f"texts{place}")
+        text = plain_text(cell, column)
+        yield text.filter(text.is_in(_texts(column))).unique().implode().alias(f"texts{place}")
+
+
+def _texts(column: CategoryColumn) -> list[str]:
+    """The declared texts, as cells are compared with them."""
+    texts = pl.Series([text for text, _ in column.values])
+    return (texts.str.to_lowercase() if column.ignores_case else texts).to_list()
 
 
 def _column_cells(column: Column, place: int, counted: pl.DataFrame, rows: int) -> ColumnCells:
@@ -93,7 +103,8 @@ def _column_cells(column: Column, place: int, counted: pl.DataFrame, rows: int) 
     absent: tuple[str, ...] = ()
     if isinstance(column, CategoryColumn):
         occurring = set(counted[f"texts{place}"].explode().drop_nulls().to_list())
-        absent = tuple(text for text, _ in column.values if text not in occurring)
+        pairs = zip(column.values, _texts(column), strict=True)
+        absent = tuple(text for (text, _), cell in pairs if cell not in occurring)
     unreadable = rows - readable - blank
     return ColumnCells(
         column,

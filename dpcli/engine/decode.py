@@ -28,6 +28,7 @@ from functools import partial
 import polars as pl
 from polars.selectors import starts_with
 
+from dpcli.cell_formats import DateFormat
 from dpcli.columns import (
     CategoryColumn,
     Column,
@@ -36,7 +37,8 @@ from dpcli.columns import (
     PrivatePartitionColumn,
     file_columns,
 )
-from dpcli.engine.decode_numbers import BLANKS, NUMBER, exceeded_bound, parse_number_cell, steps
+from dpcli.engine.decode_formats import formatted_days, needs_plain_text, plain_text, strip_blanks
+from dpcli.engine.decode_numbers import NUMBER, exceeded_bound, parse_number_cell, steps
 from dpcli.engine.derive import derived_value
 
 INVISIBLE = r"[\p{Cc}\p{Zl}\p{Zp}]"
@@ -84,17 +86,27 @@ class Decoder:
         types = texts.collect_schema()
         integers = [column for column in names if types[self.inputs[column]] == pl.Int64]
         rules = {column: self._rules(column, is_integer=column in integers) for column in names}
-        cell = {column: pl.col(self.inputs[column]) for column in names}
+        forms = {
+            column: f"plain_{self.inputs[column]}" for column in names if needs_plain_text(column)
+        }
+        cell = {column: pl.col(forms.get(column, self.inputs[column])) for column in names}
         value = {column: pl.col(name) for column, name in names.items()}
         left = {column: f"left_{self.inputs[column]}" for column in names}
         # Each rule reads the texts that earlier rules left; most cells need only the first rule.
-        table = texts.with_columns(
-            rules[column][0](cell[column]).alias(name) for column, name in names.items()
-        ).with_columns(
-            strip_blanks(_where_null(value[column], cell[column]).cast(pl.String)).alias(
-                left[column]
+        table = (
+            texts.with_columns(
+                plain_text(pl.col(self.inputs[column]), column).alias(name)
+                for column, name in forms.items()
             )
-            for column in names
+            .with_columns(
+                rules[column][0](cell[column]).alias(name) for column, name in names.items()
+            )
+            .with_columns(
+                strip_blanks(_where_null(value[column], cell[column]).cast(pl.String)).alias(
+                    left[column]
+                )
+                for column in names
+            )
         )
         for stage in range(1, max(map(len, rules.values()), default=0)):
             later = [column for column in names if stage < len(rules[column])]
@@ -154,6 +166,9 @@ class Decoder:
 
         if is_integer:
             return [within]
+        if isinstance(column.format, DateFormat):
+            form = column.format
+            return [lambda text: within(formatted_days(text, form))] * 2
         if column.kind == "date":
             return [lambda text: within(_days(text)), lambda bare: within(_days(_first_word(bare)))]
         decided = self._decided.get(column, {})
@@ -239,23 +254,25 @@ def swap_decimal_mark(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
     """The text of a cell with a point as decimal mark, by the rules of this module."""
     if decimal == "." or not isinstance(column, NumericColumn) or column.kind == "date":
         return text
+    if column.format is not None:
+        # The form of the column has the mark.
+        return text
     return text.str.replace_many([".", decimal], [decimal, "."])
-
-
-def strip_blanks(text: pl.Expr) -> pl.Expr:
-    """The text without spaces and tabs around it; null if nothing is left."""
-    bare = text.str.strip_chars(BLANKS)
-    return pl.when(bare != "").then(bare)
 
 
 def _positions(text: pl.Expr, column: CategoryColumn) -> pl.Expr:
     """The position of the label of each declared text."""
-    codes = text.cast(pl.Enum([text for text, _ in column.values]), strict=False).to_physical()
+    texts = pl.Series([text for text, _ in column.values])
+    known = pl.Enum(texts.str.to_lowercase() if column.ignores_case else texts)
+    codes = text.cast(known, strict=False).to_physical()
     positions = [column.positions[label] for _, label in column.values]
-    if positions == list(range(len(positions))):
+    if positions != list(range(len(positions))):
+        places = list(range(len(positions)))
+        codes = codes.replace_strict(places, positions, default=None, return_dtype=pl.Int32)
+    if column.other is None:
         return codes
-    places = list(range(len(positions)))
-    return codes.replace_strict(places, positions, default=None, return_dtype=pl.Int32)
+    other = pl.lit(column.positions[column.other], dtype=pl.Int32)
+    return pl.coalesce(codes.cast(pl.Int32), pl.when(text.is_not_null()).then(other))
 
 
 def _days(text: pl.Expr) -> pl.Expr:

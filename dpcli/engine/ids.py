@@ -6,7 +6,7 @@ import secrets
 
 import polars as pl
 
-from dpcli.engine.decode import strip_blanks
+from dpcli.engine.decode_formats import strip_blanks
 
 FIRST_ANONYMOUS_ID = -(1 << 62)
 """Numbers up to this one are rows without an id, each of which is a separate user."""

@@ -25,6 +25,7 @@ import polars as pl
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.engine.decode import swap_decimal_mark
+from dpcli.engine.decode_formats import has_form
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
 from dpcli.errors import DataError, StoppedBySignal
@@ -124,7 +125,7 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
 
 def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
     """Whole numbers and days as Int64; None for a column that must be read as texts."""
-    if not isinstance(column, NumericColumn):
+    if not isinstance(column, NumericColumn) or has_form(column):
         return None
     if column.kind == "date":
         return (

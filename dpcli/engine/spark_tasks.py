@@ -22,7 +22,7 @@ from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer
-from dpcli.engine.decode import strip_blanks
+from dpcli.engine.decode_formats import strip_blanks
 from dpcli.engine.file_content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source

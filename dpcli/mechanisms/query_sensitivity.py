@@ -10,6 +10,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
+from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.derivations import DERIVATIONS
 from dpcli.filters import FILTERS
@@ -32,7 +33,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
 
 PARTS: Final[frozenset[type]] = frozenset(
     {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, PassesAmongFirst}
-    | {NumericColumn, PrivatePartitionColumn, IdColumn}
+    | {NumericColumn, PrivatePartitionColumn, IdColumn, NumberFormat, DateFormat, DateForm}
 )
 """Every kind of object that a query is made of."""
 

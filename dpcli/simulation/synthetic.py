@@ -223,7 +223,8 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         columns = []
         for name, column in self._columns.items():
             cells = [""] * len(rows) if column is None else self._cells(name, column, rows)
-            if dialect.decimal == "," and isinstance(column, NumericColumn):
+            is_plain = isinstance(column, NumericColumn) and column.format is None
+            if dialect.decimal == "," and is_plain:
                 cells = [cell.replace(".", ",") for cell in cells]
             if dialect.quote is None:
                 unquoted = (dialect.delimiter, "\n")

@@ -49,6 +49,9 @@ CONDITION_PERCENT = 25
 FIRST_WEIGHT = 1 << 20
 """Weight of the first label. The second has half of it, the third a third, and so on."""
 
+OTHER_TEXT = "something else"
+"""A cell of a column that has a label for all other texts."""
+
 DEFAULT_BOUNDS = (0, 100)
 """Bounds for columns without bounds, which no statistic uses."""
 
@@ -137,8 +140,10 @@ def _labels(
     column: CategoryColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
     """The declared texts; some are replaced so that every condition is met and missed."""
-    texts = [text for text, _ in column.values]
-    first = {label: index for index, (_, label) in reversed(list(enumerate(column.values)))}
+    others = () if column.other is None else ((OTHER_TEXT, column.other),)
+    pairs = (*column.values, *others)
+    texts = [text for text, _ in pairs]
+    first = {label: index for index, (_, label) in reversed(list(enumerate(pairs)))}
     chosen = _zipf(len(texts), stream, positions)
     is_replaced, label = _spread(conditions, 0, len(column.labels), stream, positions)
     text_of = np.array([first[label] for label in column.labels])
@@ -189,4 +194,6 @@ def _numbers(
     # Each distinct number is formatted once.
     distinct, indices = np.unique(steps, return_inverse=True)
     texts = [column.text(step) for step in distinct.tolist()]
+    if column.format is not None:
+        texts = [column.format.written(text) for text in texts]
     return [texts[index] for index in indices.tolist()]

@@ -5,8 +5,8 @@ Declared texts and labels must be visible and different, and no spreadsheet may 
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -14,7 +14,6 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import Field
 
 from dpcli.columns import (
-    FORMULA_STARTS,
     CategoryColumn,
     Column,
     IdColumn,
@@ -22,9 +21,8 @@ from dpcli.columns import (
     NumericKind,
     PrivatePartitionColumn,
 )
-from dpcli.number_syntax import NumberSyntaxError, parse_day, parse_number
+from dpcli.number_syntax import parse_day, parse_number
 from dpcli.spec_values import (
-    AlreadyReportedError,
     ByForm,
     Choice,
     Day,
@@ -36,15 +34,14 @@ from dpcli.spec_values import (
     Texts,
     invalid_value,
 )
+from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel
 from dpcli.specification.grid import bounds_in_steps, require_whole_steps
-from dpcli.specification.tree import MappingNode, ScalarNode, attempt, read_all, scalars_of
+from dpcli.specification.texts import require_distinct_texts, require_text
+from dpcli.specification.tree import MappingNode, ScalarNode, attempt, scalars_of
 from dpcli.specification.validation import Section
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
-
-INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories that a declared text must not contain."""
 
 
 def _parse_number_or_drop(text: str) -> Fraction | None:
@@ -77,9 +74,13 @@ class ColumnModel(SectionModel):
     """The declaration of a column; each type is a subclass, listed in `COLUMN_TYPES`."""
 
     kind: ClassVar[str]
+    source: From | None = Field(None, alias="from")
 
     def column(self, name: str, section: Section[Any]) -> Column:
-        """The declared column; raises `AlreadyReportedError` if it has problems."""
+        """The declared column; raises `AlreadyReportedError` if it has problems.
+
+        What is the same for all types, such as `from` and `na`, is added later.
+        """
         raise NotImplementedError
 
 
@@ -89,6 +90,8 @@ class NumericColumnModel(ColumnModel):
     The three kinds of `NumericColumn` are subclasses. A type that makes another class of column
     overrides `column`.
     """
+
+    na: Marks | None = None
 
     def column(self, name: str, section: Section[Any]) -> Column:
         """The column, with bounds and constant in whole steps. A constant needs bounds."""
@@ -112,7 +115,7 @@ class NumericColumnModel(ColumnModel):
         return NumericColumn(name, kind, step, limits, constant)
 
 
-class IntegerColumnModel(NumericColumnModel):
+class IntegerColumnModel(NumberFormModel, NumericColumnModel):
     """Whole numbers within bounds."""
 
     kind = "integer"
@@ -122,7 +125,7 @@ class IntegerColumnModel(NumericColumnModel):
     missing: MissingNumber = None
 
 
-class NumberColumnModel(NumericColumnModel):
+class NumberColumnModel(NumberFormModel, NumericColumnModel):
     """Numbers within bounds, rounded to multiples of the step."""
 
     kind = "number"
@@ -139,9 +142,18 @@ class DateColumnModel(NumericColumnModel):
     type: Literal["date"]
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
+    format: Forms | None = None
 
 
-class CategoryColumnModel(ColumnModel):
+class LabeledColumnModel(ColumnModel):
+    """A type of texts with labels."""
+
+    na: Marks | None = None
+    case: Case | None = None
+    other: Text | None = None
+
+
+class CategoryColumnModel(LabeledColumnModel):
     """Declared texts, each published as a label."""
 
     kind = "category"
@@ -160,13 +172,16 @@ class CategoryColumnModel(ColumnModel):
         if isinstance(values, MappingNode):
             entries = values.pairs.values()
             pairs = [(text, label) for text, label in entries if isinstance(label, ScalarNode)]
-        check_texts = attempt(_require_distinct_texts, pairs)
+        check_texts = attempt(require_distinct_texts, pairs)
+        other = section.node.scalar("other")
+        if other is not None:
+            require_text(other, "label", published=True)
         labels = tuple((text.text, label.text) for text, label in pairs)
         column = CategoryColumn(name, "category", labels)
         return _with_missing(column, section, check_texts)
 
 
-class BooleanColumnModel(ColumnModel):
+class BooleanColumnModel(LabeledColumnModel):
     """Two texts: the first means false, the second true."""
 
     kind = "boolean"
@@ -178,7 +193,9 @@ class BooleanColumnModel(ColumnModel):
         """The column, whose labels are `false` and `true`."""
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
         texts = scalars_of(section.node.get("values"))
-        check_texts = attempt(_require_distinct_texts, [(text, None) for text in texts])
+        check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
+        if self.other is not None and self.other not in BOOLEAN_LABELS:
+            raise section.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
         return _with_missing(CategoryColumn(name, "boolean", pairs), section, check_texts)
 
 
@@ -208,57 +225,11 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
 def _with_missing(
     column: CategoryColumn, section: Section[Any], check_texts: Callable[[], object]
 ) -> CategoryColumn:
+    column = replace(column, other=section.values.other)
     label, position = section.values.missing, None
     if label != DROP:
         position = column.positions.get(label)
         if position is None:
             raise section.report("unknown-label", "missing", word=label, choices=column.labels)
     check_texts()
-    return CategoryColumn(column.name, column.kind, column.values, position)
-
-
-def is_invisible(text: str) -> bool:
-    """Whether a text contains a character that cannot be seen."""
-    return any(unicodedata.category(character) in INVISIBLE_CATEGORIES for character in text)
-
-
-def _require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]) -> None:
-    """Checks pairs of a text and its label, and that no text occurs twice."""
-    seen: dict[str, ScalarNode] = {}
-
-    def check(pair: tuple[ScalarNode, ScalarNode | None]) -> None:
-        text, label = pair
-        check_text = attempt(require_text, text, "value", published=label is text)
-        if label is not None and label is not text:
-            require_text(label, "label", published=True)
-        first = seen.setdefault(text.text, text)
-        if first is not text:
-            line, column = first.span.start
-            text.span.report("duplicate-value", value=text.text, line=line, column=column)
-        check_text()
-
-    read_all(check, pairs)
-
-
-def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
-    """Checks that a cell can contain a text, and that it is safe to publish.
-
-    Raises `AlreadyReportedError` after the problem is recorded.
-    """
-    text, span, code = scalar.text, scalar.span, ""
-    if span.findings.is_suppressed(span):
-        raise AlreadyReportedError
-    if not text:
-        code = "empty-text"
-    elif is_invisible(text):
-        code = "control-character"
-    elif text.strip() != text:
-        code = "surrounding-space"
-    if code:
-        raise span.report(code, what=what, text=text, stripped=text.strip())
-    if published and text.startswith(FORMULA_STARTS):
-        try:
-            parse_number(text)
-        except NumberSyntaxError:
-            quoted = text.replace("'", "''")
-            raise span.report("formula-label", label=text, first=text[0], quoted=quoted) from None
+    return replace(column, missing=position)

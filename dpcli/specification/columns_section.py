@@ -14,9 +14,11 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.column_types import COLUMN_TYPES, is_invisible
+from dpcli.specification.cell_forms import with_form
+from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.grid import proposed_step
 from dpcli.specification.model import ValuedColumn
+from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
 from dpcli.statistics.sampling import SampleDesign
@@ -61,6 +63,7 @@ class SpecContext:
     names: dict[str, Span] = field(default_factory=dict)
     reserved_names: dict[str, str] = field(default_factory=dict)
     tables: list[tuple[Path, bytes]] = field(default_factory=list)
+    decimal: str = "."
 
     @property
     def relation(self) -> Relation:
@@ -132,7 +135,7 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
         first = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
         if first is not key:
             key.span.report("twin-names", column=name, line=first.span.line)
-        column = attempt(_read_column, key, value)
+        column = attempt(_read_column, key, value, context.decimal)
         with suppress(AlreadyReportedError):
             check_name()
             context.columns[name] = column()
@@ -150,7 +153,7 @@ def _require_name(key: ScalarNode) -> None:
         raise key.span.report(code, column=name, count=len(name), most=MAX_NAME_LENGTH)
 
 
-def _read_column(key: ScalarNode, node: Node) -> Column:
+def _read_column(key: ScalarNode, node: Node, decimal: str) -> Column:
     types = {model.kind: model for model in COLUMN_TYPES}
     if not isinstance(node, MappingNode):
         proposed = node.text if node.text in types else "..."
@@ -169,4 +172,4 @@ def _read_column(key: ScalarNode, node: Node) -> Column:
     section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
     column = section.values.column(key.text, section)
     section.require()
-    return column
+    return with_form(column, section, decimal)

@@ -19,10 +19,10 @@ from typing import Any
 
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.numeric.exact import plain_text
-from dpcli.specification.column_types import is_invisible
 from dpcli.specification.columns_section import MAX_COLUMNS, MAX_NAME_LENGTH
 from dpcli.specification.csv_section import dialect_fields
 from dpcli.specification.dataset_names import dataset_name_fault
+from dpcli.specification.texts import is_invisible
 from dpcli.specification.yaml_reader import PLACEHOLDER
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

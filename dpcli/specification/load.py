@@ -206,13 +206,15 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         LocalSpecModel if local else CentralSpecModel, root, "the spec"
     )
     values = heading.values
+    dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
+    with suppress(AlreadyReportedError):
+        context.decimal = dialect().decimal
     declare_columns(root.mapping("columns"), context)
     privacy = attempt(read_privacy, root.mapping("privacy"), context)
     quality = attempt(read_quality, None if local else root.mapping("quality"), context)
     sample = attempt(read_sample, None if local else root.mapping("sample"), context)
     entries = attempt(read_entries, root, context) if not local else tuple
     collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
-    dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
     rows_are = attempt(_read_rows_name, heading, context.unit)
     heading.require()
     responses, public = collected()

@@ -18,7 +18,7 @@ from dpcli.messages import quote
 from dpcli.number_syntax import NumberSyntaxError, parse_probability
 from dpcli.numeric.exact import plain_text
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.column_types import require_text
+from dpcli.specification.texts import require_text
 from dpcli.specification.tree import (
     Findings,
     MappingNode,

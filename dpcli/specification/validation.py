@@ -122,14 +122,14 @@ def read_section(
         errors = failure.errors(include_url=False, include_input=False)[:MAX_FOUND_PROBLEMS]
     _ErrorReporter(model, section, lines or {}, refuse_unknown).report_all(errors)
     invalid = {str(error["loc"][0]) for error in errors if error["loc"]}
-    fields = list(model.model_fields)
+    fields = _field_names_at(model, ())
     # An unknown key is probably a misspelled field: that field counts as written.
     misspelled = (closest_match(key, fields) for key in invalid.difference(fields))
     invalid |= {field for field in misspelled if field}
     valid = {key: value for key, value in plain.items() if key not in invalid}
     values = _without_required_fields(model).model_validate(valid)
     for key in invalid:
-        values.__dict__.pop(key, None)
+        values.__dict__.pop("source" if key == "from" else key, None)
     return replace(section, values=values, invalid=frozenset(invalid))
 
 
@@ -231,9 +231,15 @@ class _ErrorReporter:
 def _field_names_at(model: type[SectionModel], path: Path) -> list[str]:
     models: list[type[SectionModel]] = [model]
     for key in path:
-        fields = [model.model_fields[key] for model in models if key in model.model_fields]
+        fields = [
+            field
+            for model in models
+            for name, field in model.model_fields.items()
+            if (field.alias or name) == key
+        ]
         models = (_models_in(fields[0].annotation) if fields else []) or models
-    return list(dict.fromkeys(name for model in models for name in model.model_fields))
+    every = (pair for model in models for pair in model.model_fields.items())
+    return list(dict.fromkeys(field.alias or name for name, field in every))
 
 
 def _models_in(annotation: Any) -> list[type[SectionModel]]:

@@ -13,11 +13,13 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import floor
 from typing import Literal, cast
 
+from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import (
     Axis,
     CategoryColumn,
@@ -421,6 +423,12 @@ def _decoded(data: bytes, encoding: str) -> str:
 def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
     """The value of a cell, a whole number or a text, or None if it is missing."""
     text = cell.strip(" \t")
+    if _is_marked(column, text):
+        return column.missing
+    if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
+        plain = _unformatted(column.format, text)
+        found = None if plain is None else _present(column, plain)
+        return column.missing if found is None else found
     if decimal == "," and isinstance(column, NumericColumn) and column.kind != "date":
         text = "a point" if "." in text else text.replace(",", ".", 1)
     found = _present(column, text)
@@ -437,11 +445,155 @@ def _present(column: Column, text: str) -> int | str | None:
         odd = any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in text)
         return None if odd or len(text) > 1000 else text
     if isinstance(column, CategoryColumn):
-        matches = [label for declared, label in column.values if declared == text]
+        same = str.lower if column.ignores_case else str
+        matches = [label for declared, label in column.values if same(declared) == same(text)]
+        if not matches and column.other is not None:
+            matches = [column.other]
         return column.labels.index(matches[0]) if matches else None
+    if isinstance(column.format, DateFormat):
+        days = (_formatted_day(form.text, text) for form in column.format.forms)
+        day = next((day for day in days if day is not None), None)
+        return None if day is None else _clamped(column, (day - datetime.date(1970, 1, 1)).days)
     if column.kind == "date":
         return _date(column, text)
     return _number(column, text)
+
+
+def _is_marked(column: Column, text: str) -> bool:
+    """Whether a stripped cell is a declared mark of missing cells, or a number equal to one."""
+    if text in column.na:
+        return True
+    if not isinstance(column, NumericColumn) or column.kind == "date":
+        return False
+    plain = text
+    if isinstance(column.format, NumberFormat):
+        plain = _unformatted(column.format, text) or ""
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", plain):
+        return False
+    marks = [mark for mark in column.na if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]*", mark)]
+    return any(Decimal(plain) == Decimal(mark) for mark in marks if re.search("[0-9]", mark))
+
+
+GROUP_MARKS = {"space": " \u00a0\u202f", "'": "'\u2019"}
+
+
+def _unformatted(form: NumberFormat, text: str) -> str | None:
+    """The plain text of a number in a declared form, taken apart from the outside."""
+    if text in dict(form.values):
+        return dict(form.values)[text]
+    for negative, rest in _without_brackets(form, text):
+        for sign, number in _without_affixes(form, rest, signed=not negative):
+            whole, mark, decimals = number.partition(form.decimal)
+            decimals, exponent, power = _split_exponent(decimals if mark else whole)
+            if not mark:
+                whole, decimals = decimals, ""
+            if exponent and not re.fullmatch("[+-]?[0-9]+", power):
+                continue
+            if not re.fullmatch("[0-9]*", decimals):
+                continue
+            digits = _ungrouped(form, whole)
+            if digits is None or not digits + decimals:
+                continue
+            return (
+                ("-" if negative else sign)
+                + digits
+                + "." * bool(mark)
+                + decimals
+                + exponent
+                + power
+            )
+    return None
+
+
+def _split_exponent(text: str) -> tuple[str, str, str]:
+    """A text before, at and after the letter of an exponent."""
+    at = next((at for at, letter in enumerate(text) if letter in "eE"), len(text))
+    return text[:at], text[at : at + 1], text[at + 1 :]
+
+
+def _without_brackets(form: NumberFormat, text: str) -> Iterator[tuple[bool, str]]:
+    """The text without brackets around its number, and whether it had them."""
+    yield False, text
+    if form.brackets and text.startswith("(") and text.endswith(")"):
+        yield True, text[1:-1]
+    if form.brackets and text.count("(") == text.count(")") == 1:
+        before, _, rest = text.partition("(")
+        number, _, after = rest.partition(")")
+        outside = {"", *form.affixes}
+        blanks = " \t\u00a0\u202f"
+        fits = before.rstrip(blanks) in outside and after.lstrip(blanks) in outside
+        blank_only = (before and not before.rstrip(blanks)) or (after and not after.lstrip(blanks))
+        bare = all(not number.startswith(a) and not number.endswith(a) for a in form.affixes)
+        if fits and not blank_only and bare:
+            yield True, number
+
+
+def _without_affixes(form: NumberFormat, text: str, *, signed: bool) -> Iterator[tuple[str, str]]:
+    """Every way to remove a sign, one affix before the number, and one after it."""
+    blanks = " \t\u00a0\u202f"
+    sign, rest = "", text
+    if signed and text[:1] in ("+", "-"):
+        sign, rest = text[0], text[1:]
+        if form.affixes:
+            rest = rest.lstrip(blanks)
+    starts = [(sign, rest)]
+    for affix in form.affixes:
+        if rest.startswith(affix):
+            inner = rest[len(affix) :].lstrip(blanks)
+            starts.append((sign, inner))
+            if signed and not sign and inner[:1] in ("+", "-"):
+                starts.append((inner[0], inner[1:]))
+    for found, start in starts:
+        yield found, start
+        for affix in form.affixes:
+            if start.endswith(affix):
+                yield found, start[: -len(affix)].rstrip(blanks)
+
+
+def _ungrouped(form: NumberFormat, whole: str) -> str | None:
+    """The digits of a whole number, perhaps in groups of three; None for anything else."""
+    if re.fullmatch("[0-9]*", whole):
+        return whole
+    for mark in GROUP_MARKS.get(form.thousands, form.thousands):
+        first, *groups = whole.split(mark)
+        sizes = {len(group) for group in groups}
+        is_first = 1 <= len(first) <= 3 and not first.startswith("0")
+        if sizes == {3} and is_first and re.fullmatch("[0-9]+", first + "".join(groups)):
+            return first + "".join(groups)
+    return None
+
+
+def _formatted_day(form: str, text: str) -> datetime.date | None:
+    """The day of a text in a `strptime` format, by the parser of Python."""
+    # A number next to another needs all its digits, and a year of four digits always does.
+    if not re.fullmatch(_digits_of(form), text, re.IGNORECASE):
+        return None
+    try:
+        day = datetime.datetime.strptime(text, form).date()  # noqa: DTZ007
+    except ValueError:
+        return None
+    if "%j" in form and "%Y" in form and f"{day.year:04}" not in text:
+        # The parser of Python counts day 366 into the next year.
+        return None
+    if "%y" in form and day.year == 1969:
+        return day.replace(year=2069)
+    return day
+
+
+def _digits_of(form: str) -> str:
+    """How many characters each directive of a format takes."""
+    numbers = "dmHMSIjYyf"
+    pieces = re.findall("%.|[^%]", form)
+    pattern = ""
+    for at, piece in enumerate(pieces):
+        near = [pieces[other] for other in (at - 1, at + 1) if 0 <= other < len(pieces)]
+        touches = any(one[0] == "%" and one[1:] in numbers for one in near if len(one) == 2)
+        least = "2" if touches else "1,2"
+        known = {"%Y": "[0-9]{4}", "%y": "[0-9]{2}", "%j": "[0-9]{3}", "%f": "[0-9]{1,6}"}
+        known |= {"%%": "%", "%z": r"[+-][0-9]{2}:?[0-9]{2}"}
+        known |= {f"%{letter}": f"[0-9]{{{least}}}" for letter in "dmHMSI"}
+        pattern += known.get(piece, "[a-z]+" if len(piece) == 2 else re.escape(piece))
+    return pattern
 
 
 def _date(column: NumericColumn, text: str) -> int | None:

@@ -1,0 +1,245 @@
+"""How numbers and dates are written in cells, as the spec declares it.
+
+A cell that does not have exactly the declared form is missing: nothing is guessed. Privacy: a form
+is public. It is declared before a file is opened, and each cell is read by itself.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+THOUSANDS = {
+    ",": ",",
+    ".": ".",
+    "'": "'\N{RIGHT SINGLE QUOTATION MARK}",
+    "_": "_",
+    "space": " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}",
+}
+"""The marks between groups of digits, each with all characters that look like it."""
+
+NOT_IN_AFFIXES = frozenset("0123456789+-.,()")
+"""Characters that a number may hold, so that an affix with them could be read in two ways."""
+
+BLANKS = "[ \t\u00a0\u202f]*"
+"""Blanks that may be between a number, its sign and an affix."""
+
+PLAIN_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """How a column writes numbers.
+
+    - Groups: `1,234,567.8`. A first group of one to three digits without a leading zero, then
+      groups of exactly three. `1,23` and `0,123` are missing. A number without marks is read too.
+    - Affixes: one before the number, one after it, or both, with or without blanks between. The
+      sign is before the number or before the affix. `12 %` is 12.
+    - Brackets: `(1,234.50)` is negative, with affixes inside or outside.
+
+    `values` are texts that stand for a number, such as `85+` for 85, with that number as a text.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    affixes: tuple[str, ...] = ()
+    brackets: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of all numbers, the same for `re` and polars."""
+        mark = re.escape(self.decimal)
+        digits = "[0-9]+"
+        if self.thousands:
+            groups = "|".join(f"(?:{re.escape(one)}[0-9]{{3}})+" for one in self._group_marks)
+            digits = f"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
+        number = f"(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        affix = "|".join(map(re.escape, self.affixes))
+        before = f"(?:(?:{affix}){BLANKS})?" if affix else ""
+        after = f"(?:{BLANKS}(?:{affix}))?" if affix else ""
+        forms = [f"[+-]?{before}{number}{after}"]
+        if affix:
+            forms += [
+                f"(?:{affix}){BLANKS}[+-]{number}{after}",
+                f"[+-]{BLANKS}{before}{number}{after}",
+            ]
+        if self.brackets:
+            forms += [rf"\({before}{number}{after}\)", rf"{before}\({number}\){after}"]
+        return f"^(?:{'|'.join(forms)})$"
+
+    @property
+    def replacements(self) -> dict[str, str]:
+        """What to replace in a number of this form, longest first, to get a plain number."""
+        removed = [
+            *sorted(self.affixes, key=len, reverse=True),
+            *self._group_marks,
+            *" \t\u00a0\u202f",
+            ")",
+        ]
+        return dict.fromkeys(removed, "") | {self.decimal: ".", "(": "-"}
+
+    @property
+    def _group_marks(self) -> str:
+        return THOUSANDS.get(self.thousands, "")
+
+    def written(self, number: str) -> str:
+        """A plain number in this form, for synthetic data."""
+        sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
+        whole, _, decimals = digits.partition(".")
+        if self._group_marks:
+            grouped = f"{int(whole):,}"
+            whole = grouped.replace(",", self._group_marks[0])
+        text = whole + (self.decimal + decimals if decimals else "")
+        if self.affixes:
+            text += self.affixes[0]
+        return f"({text})" if sign and self.brackets else sign + text
+
+
+def number_pattern(text: str) -> str | None:
+    """The regular expression of all plain numbers equal to one; None for another text.
+
+    A number may have a sign, zeros before it and zeros after its decimals, but no exponent.
+    """
+    match = PLAIN_NUMBER.fullmatch(text)
+    if match is None or not re.search("[0-9]", text):
+        return None
+    sign, whole, decimals = match[1], match[2], match[3] or ""
+    if not whole and not decimals:
+        return r"^[+-]?(?:0+(?:\.0*)?|\.0+)$"
+    start = "-" if sign == "-" else r"\+?"
+    end = rf"\.{decimals}0*" if decimals else r"(?:\.0*)?"
+    return f"^{start}0*{whole}{end}$"
+
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+
+DIRECTIVES = {
+    "d": "(?:0?[1-9]|[12][0-9]|3[01])",
+    "m": "(?:0?[1-9]|1[0-2])",
+    "Y": "[0-9]{4}",
+    "y": "[0-9]{2}",
+    "b": f"(?i:{'|'.join(month[:3] for month in MONTHS)})",
+    "B": f"(?i:{'|'.join(MONTHS)})",
+    "j": "[0-9]{3}",
+    "H": "(?:[01]?[0-9]|2[0-3])",
+    "I": "(?:0?[1-9]|1[0-2])",
+    "M": "[0-5]?[0-9]",
+    "S": "(?:[0-5]?[0-9])",
+    "f": "[0-9]{1,6}",
+    "p": "(?i:am|pm)",
+    "z": "[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
+}
+"""The directives of formats, each with the texts that it stands for.
+
+`%y` is a year from 1970 to 2069. Names of months are English, in any case.
+"""
+
+TWO_DIGITS = {
+    "d": "(?:0[1-9]|[12][0-9]|3[01])",
+    "m": "(?:0[1-9]|1[0-2])",
+    "H": "(?:[01][0-9]|2[0-3])",
+    "I": "(?:0[1-9]|1[0-2])",
+    "M": "[0-5][0-9]",
+    "S": "[0-5][0-9]",
+}
+"""The directives with optional zeros; next to another number, the zero is required."""
+
+NUMERIC = frozenset("dmYyjHIMSf")
+
+TOKEN = re.compile("%(.)|([^%])", re.DOTALL)
+
+
+class DateFormatError(ValueError):
+    """A format of dates that cannot be used; `fault` says why."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class DateForm:
+    """One format of dates with `strptime` directives. The time of day is read and dropped.
+
+    Without a day (`%Y-%m`), a cell is the first day of its month. Raises `DateFormatError`.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        fault = next(self._faults(), None)
+        if fault is not None:
+            raise DateFormatError(fault)
+
+    def _faults(self) -> Iterator[str]:
+        """Reasons why no date can be read."""
+        if "".join(match[0] for match in TOKEN.finditer(self.text)) != self.text:
+            yield "it ends with a single `%`"
+        used = [directive for directive in self._directives() if directive != "%"]
+        yield from (f"there is no directive `%{one}`" for one in used if one not in DIRECTIVES)
+        yield from (f"it has `%{one}` twice" for one in used if used.count(one) > 1)
+        year, month, hour = (sum(map(used.count, group)) for group in ("Yy", "mbB", "HI"))
+        if year != 1:
+            yield "it has two years" if year else "it has no year"
+        if month + used.count("j") != 1 or (month == 0 and "d" in used):
+            yield "it needs a month (`%m`, `%b` or `%B`), or a day of the year (`%j`) alone"
+        if hour > 1 or hour != used.count("M") or used.count("I") != used.count("p"):
+            yield "a time needs one hour (`%H`, or `%I` with `%p`) and minutes (`%M`)"
+        if "S" in used and not hour:
+            yield "seconds need an hour and minutes"
+        if "f" in used and "%S.%f" not in self.text:
+            yield "`%f` must follow `%S.`"
+
+    def _directives(self) -> Iterator[str]:
+        return (match[1] for match in TOKEN.finditer(self.text) if match[1])
+
+    @property
+    def has_day(self) -> bool:
+        """Whether the format has a day, of the month or of the year."""
+        return bool({"d", "j"} & set(self._directives()))
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of its dates, the same for `re` and polars."""
+        tokens = [(match[1] or "", match[2] or "%") for match in TOKEN.finditer(self.text)]
+        is_number = [False, *(directive in NUMERIC for directive, _ in tokens), False]
+        pattern = ""
+        for place, (directive, text) in enumerate(tokens):
+            touches = is_number[place + 1] and (is_number[place] or is_number[place + 2])
+            allowed = DIRECTIVES | TWO_DIGITS if touches else DIRECTIVES
+            pattern += allowed.get(directive, re.escape(text))
+        return f"^{pattern}$"
+
+    @property
+    def for_polars(self) -> str:
+        """The format in the directives of polars; with a day in any case, after a space."""
+        return self.text.replace(".%f", "%.f") + ("" if self.has_day else " %d")
+
+    def written(self, day: str) -> str:
+        """An ISO date in this form, at midnight, for synthetic data."""
+        date = datetime.date.fromisoformat(day)
+        month = MONTHS[date.month - 1]
+        values = {
+            "d": f"{date.day:02}", "m": f"{date.month:02}", "Y": f"{date.year:04}",
+            "y": f"{date.year % 100:02}", "b": month[:3], "B": month, "j": f"{date:%j}",
+            "H": "00", "I": "12", "M": "00", "S": "00", "f": "000000", "p": "AM", "z": "+0000",
+            "%": "%",
+        }  # fmt: skip
+        return TOKEN.sub(lambda match: values[match[1]] if match[1] else match[2], self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class DateFormat:
+    """Formats of dates that are tried in order; the first that reads a cell decides it."""
+
+    forms: tuple[DateForm, ...]
+
+    def written(self, day: str) -> str:
+        """An ISO date in the first form, for synthetic data."""
+        return self.forms[0].written(day)

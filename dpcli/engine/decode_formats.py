@@ -1,0 +1,87 @@
+"""Turns cells of a declared form into the plain texts that `decode` reads.
+
+Only columns that declare a form, marks of missing cells, or another label take this step. It is
+done by native expressions, each cell by itself.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dpcli.cell_formats import DateForm, DateFormat, NumberFormat, number_pattern
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.engine.decode_numbers import BLANKS
+
+FIRST_DAY = -719_162
+"""0001-01-01 as days since 1970."""
+
+
+def has_form(column: Column) -> bool:
+    """Whether a column declares how its cells are written."""
+    return needs_plain_text(column) or (
+        isinstance(column, NumericColumn) and column.format is not None
+    )
+
+
+def needs_plain_text(column: Column) -> bool:
+    """Whether cells of a column must become plain texts first."""
+    if isinstance(column, CategoryColumn):
+        return bool(column.na) or column.ignores_case or column.other is not None
+    return bool(column.na) or (
+        isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat)
+    )
+
+
+def strip_blanks(text: pl.Expr) -> pl.Expr:
+    """The text without spaces and tabs around it; null if nothing is left."""
+    bare = text.str.strip_chars(BLANKS)
+    return pl.when(bare != "").then(bare)
+
+
+def plain_text(cell: pl.Expr, column: Column) -> pl.Expr:
+    """The cell as a plain text; null if it is blank, marked as missing, or of another form."""
+    plain = _plain(strip_blanks(cell), column)
+    return pl.when(~is_marked(cell, column)).then(plain) if column.na else plain
+
+
+def is_marked(cell: pl.Expr, column: Column) -> pl.Expr:
+    """Whether a cell is one of the declared marks of missing cells."""
+    bare = strip_blanks(cell)
+    marked = bare.is_in(list(column.na))
+    if not isinstance(column, NumericColumn) or column.kind == "date":
+        return marked
+    numbers = [pattern for text in column.na if (pattern := number_pattern(text))]
+    if not numbers:
+        return marked
+    is_number = _plain(bare, column).str.contains("|".join(numbers))
+    return marked | is_number.fill_null(value=False)
+
+
+def _plain(bare: pl.Expr, column: Column) -> pl.Expr:
+    if isinstance(column, CategoryColumn) and column.ignores_case:
+        return bare.str.to_lowercase()
+    if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
+        return _plain_number(bare, column.format)
+    return bare
+
+
+def _plain_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
+    changes = form.replacements
+    plain = bare.str.replace_many(list(changes), list(changes.values()), leftmost=True)
+    number = pl.when(bare.str.contains(form.pattern)).then(plain)
+    if not form.values:
+        return number
+    texts, numbers = zip(*form.values, strict=True)
+    declared = bare.replace_strict(list(texts), list(numbers), default=None, return_dtype=pl.String)
+    return pl.coalesce(declared, number)
+
+
+def formatted_days(text: pl.Expr, form: DateFormat) -> pl.Expr:
+    """Days since 1970 by the first of the formats that reads a text; null if none does."""
+    return pl.coalesce(_days(text, one) for one in form.forms)
+
+
+def _days(text: pl.Expr, form: DateForm) -> pl.Expr:
+    whole = text if form.has_day else text + pl.lit(" 01")
+    days = whole.str.to_date(form.for_polars, strict=False).to_physical().cast(pl.Int64)
+    return pl.when(text.str.contains(form.pattern) & (days >= FIRST_DAY)).then(days)

@@ -1,0 +1,159 @@
+"""Reads how cells of a column are written: source, marks, and formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dpcli.cell_formats import (
+    NOT_IN_AFFIXES,
+    THOUSANDS,
+    DateForm,
+    DateFormat,
+    DateFormatError,
+    NumberFormat,
+)
+from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
+from dpcli.csv_dialect import DECIMALS
+from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.spec_values import (
+    Boolean,
+    ByForm,
+    Choice,
+    ListOrItem,
+    Number,
+    ParsedText,
+    SectionModel,
+    Text,
+    Texts,
+    invalid_value,
+    whole_number,
+)
+from dpcli.specification.texts import require_distinct_texts
+from dpcli.specification.tree import scalars_of
+from dpcli.specification.validation import Section
+
+IGNORE = "ignore"
+
+MAX_POSITION = 100_000
+
+
+class PositionModel(SectionModel):
+    """The place of a column in a file, from 1 on."""
+
+    column: Annotated[int, whole_number(MAX_POSITION, "columns from the left")]
+
+
+def _parse_thousands(text: str) -> str:
+    mark = next((mark for mark, alike in THOUSANDS.items() if text and text in alike), text)
+    if mark in THOUSANDS:
+        return mark
+    raise invalid_value("unknown-choice", choices=tuple(THOUSANDS))
+
+
+def _parse_decimal(text: str) -> str:
+    if text in DECIMALS:
+        return text
+    raise invalid_value("unknown-choice", choices=DECIMALS)
+
+
+def _parse_affix(text: str) -> str:
+    bare = text.strip(" \t")
+    if not bare or NOT_IN_AFFIXES & set(bare) or bare.casefold() == "e" or "\n" in bare:
+        raise invalid_value("affix")
+    return bare
+
+
+def _parse_format(text: str) -> DateForm:
+    try:
+        return DateForm(text)
+    except DateFormatError as failure:
+        raise invalid_value("date-format", fault=failure.fault) from None
+
+
+TEXT = {"type": "string"}
+Thousands = Annotated[str, ParsedText(_parse_thousands, TEXT | {"enum": [*THOUSANDS, " "]})]
+Decimal = Annotated[str, ParsedText(_parse_decimal, TEXT | {"enum": [*DECIMALS]})]
+Affix = Annotated[str, ParsedText(_parse_affix, TEXT)]
+Affixes = Annotated[list[Affix], Field(min_length=1), ListOrItem()]
+Form = Annotated[DateForm, ParsedText(_parse_format, TEXT | {"examples": ["%d/%m/%Y"]})]
+Forms = Annotated[list[Form], Field(min_length=1), ListOrItem()]
+Marks = Annotated[Texts, ListOrItem()]
+From = Annotated[Text | PositionModel, ByForm]
+Case = Annotated[str, Choice("unknown-choice", (IGNORE,))]
+
+
+class NumberFormModel(SectionModel):
+    """How a column of numbers is written."""
+
+    decimal: Decimal | None = None
+    thousands: Thousands | None = None
+    affixes: Affixes | None = None
+    brackets: Boolean = False
+    values: Annotated[dict[str, Number], Field(min_length=1)] | None = None
+
+
+def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
+    """The column with its source, its marks of missing cells, and how its cells are written.
+
+    `decimal` is the decimal mark of columns without their own.
+    """
+    source = getattr(section.values, "source", None)
+    column = replace(column, source=source.column if isinstance(source, PositionModel) else source)
+    match column:
+        case NumericColumn():
+            form = _date_format(section) or _number_format(section, decimal)
+            texts = [text for text, _ in form.values] if isinstance(form, NumberFormat) else []
+            return replace(column, na=_marks(section, texts), format=form)
+        case CategoryColumn():
+            texts = [text for text, _ in column.values]
+            ignores_case = section.has("case")
+            if ignores_case and len({text.lower() for text in texts}) < len(set(texts)):
+                raise section.report_key("equal-but-case", "case", column=column.name)
+            return replace(column, na=_marks(section, texts), ignores_case=ignores_case)
+        case PrivatePartitionColumn():
+            wrong = next((key for key in ("case", "other") if section.has(key)), None)
+            if wrong:
+                raise section.report_key("values-needed", wrong, column=column.name)
+            return replace(column, na=_marks(section))
+    return column
+
+
+def _marks(section: Section[Any], declared: Iterable[str] = ()) -> tuple[str, ...]:
+    """The texts that mark missing cells, which are not among the declared texts."""
+    scalars, known = scalars_of(section.node.get("na")), set(declared)
+    require_distinct_texts([(scalar, None) for scalar in scalars])
+    for scalar in scalars:
+        if scalar.text in known:
+            raise scalar.span.report("mark-declared", text=scalar.text)
+    return tuple(scalar.text for scalar in scalars)
+
+
+def _number_format(section: Section[Any], decimal: str) -> NumberFormat | None:
+    values = section.values
+    if not isinstance(values, NumberFormModel):
+        return None
+    # Marks of missing cells are compared with the cells of the file, before marks are exchanged.
+    needs_own = decimal != DECIMALS[0] and section.has("na")
+    if not needs_own and not any(map(section.has, NumberFormModel.model_fields)):
+        return None
+    mark, thousands = values.decimal or decimal, values.thousands or ""
+    if mark == thousands:
+        raise section.report_key("equal-marks", "thousands", mark=mark)
+    affixes = tuple(values.affixes or ())
+    for place, affix in enumerate(affixes):
+        if thousands and set(THOUSANDS[thousands]) & set(affix):
+            raise section.report("affix", "affixes", place)
+    numbers = tuple(
+        (text, decimal_text(number, decimal_places(number)))
+        for text, number in (values.values or {}).items()
+    )
+    return NumberFormat(mark, thousands, affixes, values.brackets, numbers)
+
+
+def _date_format(section: Section[Any]) -> DateFormat | None:
+    forms = section.values.format if section.has("format") else None
+    return DateFormat(tuple(forms)) if forms else None

@@ -1,0 +1,61 @@
+"""Checks declared texts: visible, different, and run by no spreadsheet."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from dpcli.columns import FORMULA_STARTS
+from dpcli.number_syntax import NumberSyntaxError, parse_number
+from dpcli.spec_values import AlreadyReportedError
+from dpcli.specification.tree import ScalarNode, attempt, read_all
+
+INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories that a declared text must not contain."""
+
+
+def is_invisible(text: str) -> bool:
+    """Whether a text contains a character that cannot be seen."""
+    return any(unicodedata.category(character) in INVISIBLE_CATEGORIES for character in text)
+
+
+def require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]) -> None:
+    """Checks pairs of a text and its label, and that no text occurs twice."""
+    seen: dict[str, ScalarNode] = {}
+
+    def check(pair: tuple[ScalarNode, ScalarNode | None]) -> None:
+        text, label = pair
+        check_text = attempt(require_text, text, "value", published=label is text)
+        if label is not None and label is not text:
+            require_text(label, "label", published=True)
+        first = seen.setdefault(text.text, text)
+        if first is not text:
+            line, column = first.span.start
+            text.span.report("duplicate-value", value=text.text, line=line, column=column)
+        check_text()
+
+    read_all(check, pairs)
+
+
+def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
+    """Checks that a cell can contain a text, and that it is safe to publish.
+
+    Raises `AlreadyReportedError` after the problem is recorded.
+    """
+    text, span, code = scalar.text, scalar.span, ""
+    if span.findings.is_suppressed(span):
+        raise AlreadyReportedError
+    if not text:
+        code = "empty-text"
+    elif is_invisible(text):
+        code = "control-character"
+    elif text.strip() != text:
+        code = "surrounding-space"
+    if code:
+        raise span.report(code, what=what, text=text, stripped=text.strip())
+    if published and text.startswith(FORMULA_STARTS):
+        try:
+            parse_number(text)
+        except NumberSyntaxError:
+            quoted = text.replace("'", "''")
+            raise span.report("formula-label", label=text, first=text[0], quoted=quoted) from None

@@ -1,0 +1,161 @@
+"""Cells of declared forms are read by the written rules, and all others are missing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import polars as pl
+import pytest
+
+from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
+from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
+from dpcli.engine.decode import Decoder
+from tests.oracles.plain import value
+
+DAYS = ("%d/%m/%Y", "%m/%d/%y", "%Y%m%d", "%Y-%m", "%d %b %Y", "%B %d, %Y", "%Y-%j", "%d.%m.%Y")
+TIMES = ("", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %H%M%S", " %H:%M:%S.%f%z")
+
+
+def number(form: NumberFormat | None = None, na: tuple[str, ...] = ()) -> NumericColumn:
+    """A column of numbers with two decimals."""
+    return NumericColumn("x", "number", Fraction(1, 100), (-(10**7), 10**7), na=na, format=form)
+
+
+def date(*forms: str, na: tuple[str, ...] = ()) -> NumericColumn:
+    """A column of dates."""
+    format_ = DateFormat(tuple(map(DateForm, forms)))
+    return NumericColumn("x", "date", bounds=(-(10**6), 10**6), na=na, format=format_)
+
+
+def read(column: Column, cells: list[str | None]) -> list[object]:
+    """What the engine reads in cells."""
+    frame = pl.DataFrame({"t0": cells}, schema={"t0": pl.String})
+    return Decoder((column,)).decode(frame).to_series().to_list()
+
+
+EUROPEAN = NumberFormat(",", ".", ("€", "kg", "k"), brackets=True, values=(("85+", "85"),))
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("1.234,50", 123450),
+        ("-1.234.567,5", -(10**7)),
+        ("1234,5", 123450),
+        ("€ 12", 1200),
+        ("-€12", -1200),
+        ("€-12", -1200),
+        ("12\N{NO-BREAK SPACE}€", 1200),
+        ("12 kg", 1200),
+        ("12k", 1200),
+        ("(12,5)", -1250),
+        ("€(12,5)", -1250),
+        ("(€12)", -1200),
+        ("85+", 8500),
+        ("1e2", 10000),
+        ("1.23", None),
+        ("0.123", None),
+        ("1.2345", None),
+        ("1234.567", None),
+        ("(-12)", None),
+        ("12 g", None),
+        ("€€12", None),
+        ("-", None),
+        ("€", None),
+        ("inf", None),
+        ("--1", None),
+    ],
+)
+def test_a_number_has_exactly_the_declared_form(cell: str, expected: int | None) -> None:
+    """Groups have three digits; one affix is before or after; nothing is guessed."""
+    assert read(number(EUROPEAN), [cell]) == [expected] == [value(number(EUROPEAN), cell)]
+
+
+@pytest.mark.parametrize(
+    ("form", "cell", "expected"),
+    [
+        ("%d/%m/%Y %H:%M", "7/3/2024 23:59", 19789),
+        ("%d/%m/%Y %H:%M", "31/02/2024 10:00", None),
+        ("%d/%m/%Y %H:%M", "7/3/2024 24:00", None),
+        ("%d/%m/%Y", "7/3/24", None),
+        ("%d/%m/%Y", "7/3/2024 10:00", None),
+        ("%Y%m%d", "20240307", 19789),
+        ("%Y%m%d", "2024037", None),
+        ("%Y-%m", "2024-03", 19783),
+        ("%m/%d/%y", "3/7/24", 19789),
+        ("%m/%d/%y", "1/1/70", 0),
+        ("%m/%d/%y", "12/31/69", 36524),
+        ("%d %b %Y", "7 mar 2024", 19789),
+        ("%B %d, %Y", "MARCH 7, 2024", 19789),
+        ("%Y-%j", "2023-366", None),
+        ("%Y-%m-%d", "0000-01-01", None),
+        ("%m/%d/%Y %I:%M:%S %p", "3/7/2024 12:05:00 pm", 19789),
+    ],
+)
+def test_a_date_has_exactly_the_declared_format(form: str, cell: str, expected: int | None) -> None:
+    """The calendar decides, times are read and dropped, other texts are missing."""
+    assert read(date(form), [cell]) == [expected] == [value(date(form), cell)]
+
+
+def test_the_first_format_that_reads_a_cell_decides_it() -> None:
+    """Formats are tried in order, for each cell by itself."""
+    column = date("%d/%m/%Y", "%m/%d/%Y", na=("1/1/1900",))
+    assert read(column, ["7/3/2024", "3/17/2024", "1/1/1900", None]) == [19789, 19799, None, None]
+
+
+def test_marks_of_missing_cells_are_missing_before_bounds_apply() -> None:
+    """A number is a mark however it is written; a text must be the same."""
+    column = number(na=("-99", "NA", "."))
+    cells: list[str | None] = ["-99", "-99.0", "-099", " NA ", "na", ".", "-99.5", "99", "", None]
+    expected = [None] * 6 + [-9950, 9900, None, None]
+    assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
+    private = PrivatePartitionColumn("x", na=("NA",))
+    assert read(private, ["NA", "Na"]) == [None, "Na"]
+
+
+def test_a_text_without_a_label_gets_the_declared_other_label() -> None:
+    """Blank and marked cells stay missing, and case may be ignored."""
+    values = (("Male", "m"), ("Female", "f"))
+    column = CategoryColumn("x", "category", values, na=("NA",), ignores_case=True, other="rest")
+    cells: list[str | None] = [" male", "FEMALE", "x", "NA", "na", " ", None]
+    expected = [0, 1, 2, None, 2, None, None]
+    assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_numbers_are_read_by_the_written_rules(seed: int) -> None:
+    """For random forms and cells that nearly have them, engine and oracle agree."""
+    random = Random(seed)
+    decimal = random.choice(".,")
+    marks = [mark for mark in ("", ",", ".", "'", "_", "space") if mark != decimal]
+    affixes = random.sample(["$", "%", "€", "kg", "k", "EUR", "i"], random.choice((0, 0, 1, 3)))
+    form = NumberFormat(
+        decimal, random.choice(marks), tuple(affixes), random.random() < 0.5, (("5+", "5"),)
+    )
+    column = number(form, random.choice(((), ("-99",), ("-", "0", "1.5"))))
+    pieces = ["1", "12", "123", "000", "99", "-", "+", "(", ")", " ", ",", ".", "'", "_", "e1"]
+    pieces += ["\N{NO-BREAK SPACE}", *affixes, "5+", "inf"]
+    cells: list[str | None] = [
+        "".join(random.choices(pieces, k=random.randint(1, 6))) for _ in range(1500)
+    ]
+    for _ in range(500):
+        text = form.written(f"{random.uniform(-10_000, 10_000):.{random.randint(1, 3)}f}")
+        at = random.randint(0, len(text))
+        cells += [text, text[:at] + random.choice(["", *pieces]) + text[at + 1 :]]
+    assert read(column, cells) == [value(column, cell or "") for cell in cells]
+
+
+@pytest.mark.parametrize("form", [day + time for day, time in product(DAYS, TIMES)])
+def test_random_dates_are_read_by_the_written_rules(form: str) -> None:
+    """For all formats and cells that nearly have them, engine and oracle agree."""
+    random, column = Random(form), date(form)
+    cells: list[str | None] = []
+    for _ in range(300):
+        day = f"{random.choice((1970, 2024, 2069, 999))}-{random.randint(1, 12):02}-01"
+        text = DateForm(form).written(day.rjust(10, "0"))
+        at = random.randint(0, len(text))
+        odd = random.choice(["", "0", "1", "3", "9", " ", "-", "/", "a", "+"])
+        cells += [text, text[:at] + odd + text[at + 1 :], text[:at] + odd + text[at:]]
+    assert read(column, cells) == [value(column, cell or "") for cell in cells]
