@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import polars as pl
@@ -11,7 +13,11 @@ import pytest
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
+from dpcli.csv_dialect import Dialect
+from dpcli.engine.cells_check import check_cells
 from dpcli.engine.decode import Decoder
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import open_dataset
 from tests.oracles.plain import value
 
 DAYS = ("%d/%m/%Y", "%m/%d/%y", "%Y%m%d", "%Y-%m", "%d %b %Y", "%B %d, %Y", "%Y-%j", "%d.%m.%Y")
@@ -159,3 +165,17 @@ def test_random_dates_are_read_by_the_written_rules(form: str) -> None:
         odd = random.choice(["", "0", "1", "3", "9", " ", "-", "/", "a", "+"])
         cells += [text, text[:at] + odd + text[at + 1 :], text[:at] + odd + text[at:]]
     assert read(column, cells) == [value(column, cell or "") for cell in cells]
+
+
+def test_marks_are_counted_with_blank_cells_and_other_forms_as_unreadable(tmp_path: Path) -> None:
+    """The check of cells tells marks from cells that are written in another form."""
+    path = tmp_path / "data.csv"
+    path.write_text("x\n" + "(1.234,50)\n" * 5 + "NA\n" * 4 + "1.23\n" * 3, encoding="utf-8")
+    column = replace(number(EUROPEAN, ("NA",)), source=1)
+    with open_dataset((str(path),), Dialect(delimiter=";", decimal=",")) as dataset:
+        (cells,) = check_cells(dataset, (column,), None, Progress()).columns
+    assert (cells.readable, cells.blank, cells.unreadable) == ("some", "some", "some")
+    path.write_text("x\n" + "(1.234,50)\n" * 5 + "NA\n" * 4, encoding="utf-8")
+    with open_dataset((str(path),), Dialect(delimiter=";", decimal=",")) as dataset:
+        (cells,) = check_cells(dataset, (column,), None, Progress()).columns
+    assert (cells.readable, cells.blank, cells.unreadable) == ("some", "some", "none")
