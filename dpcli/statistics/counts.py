@@ -52,7 +52,9 @@ class Count(WeightedStatistic):
     With `column`, only rows with a value in that column are counted. The published count is
     the noisy one: a whole number, unbiased, and possibly negative. With `bound: sum`, all
     rows of a person in a group are counted, up to `unit_bounds`. With `weight`, each row
-    counts by its value in that column, and the answer is the sum of the weights.
+    counts by its value in that column, and the answer is the sum of the weights. If a
+    `sample` of public size is declared, a count of a part of the rows is also estimated for
+    the population.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
     in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;

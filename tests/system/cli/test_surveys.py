@@ -112,7 +112,7 @@ def test_a_plan_and_a_simulation_know_of_the_sample(survey: Path, dpcli: Command
     assert plan.status == 0, plan.err
     text = " ".join(plan.out.split())
     assert "squares of age" in text
-    assert "people, ages, age, north, total: the lines NAME.population estimate" in text
+    assert "people, ages, age, north, total: the lines NAME.population are estimates" in text
     assert "weighted, heavy: only the number of the file is published" in text
     assert "each row counts by its w, from 0.5 to 2.0; weights outside are clamped" in text
     stated = json.loads(dpcli("plan", survey / "s.yaml", "--json").out)
