@@ -25,6 +25,7 @@ from dpcli.engine.file_content import (
     read_blocks,
     refuse_other_formats,
     split_start,
+    to_utf8,
 )
 from dpcli.engine.json_lines import json_table
 from dpcli.engine.progress import Progress
@@ -123,7 +124,8 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
     if kind == "json":
-        names, blocks = json_table(blocks, dialect.names, name)
+        text = to_utf8(blocks, dialect.encoding, has_header=not dialect.names)
+        names, blocks = json_table(text, dialect.names, name)
         dialect = as_written
     else:
         if kind == "sheet":

@@ -43,7 +43,7 @@ def as_csv(rows: Sequence[Sequence[object]], delimiter: str = ",", end: str = "\
 
 def spreadsheet_csv(path: Path) -> None:
     """Semicolons, a title that is padded to the width of the table, a total and a source."""
-    rows: list[list[object]] = [["Readers of the town", "", ""], ["", "", ""], ["Id", "Age", "News"]]
+    rows: list[list[object]] = [["Readers in 1 town", "", ""], [""] * 3, ["Id", "Age", "News"]]
     rows += [[place, age, news] for place, (age, news) in enumerate(zip(AGES, NEWS, strict=True))]
     rows += [["Total", sum(AGES), ""], ["Source: survey", "", ""]]
     path.write_bytes(b"\xef\xbb\xbf" + as_csv(rows, ";").encode())

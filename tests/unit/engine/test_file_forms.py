@@ -237,6 +237,8 @@ def test_json_lines_are_rows(tmp_path: Path) -> None:
         ],
     )  # fmt: skip
     assert texts(path, Dialect(names=("other",)))[1].count(("3",)) == 1
+    path.write_bytes('{"é": "ü"}\n'.encode("utf-16"))
+    assert texts(path, Dialect(encoding="utf-16")) == (("é",), [("ü",)])
 
 
 def test_a_json_line_changes_only_its_own_row(

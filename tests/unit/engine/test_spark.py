@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -122,10 +123,15 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
     text = data.decode()
     table = io.BytesIO()
     pl.DataFrame({"b": ["x", None, "y\nz"] * 9, "a": [1, 2, 30] * 9}).write_parquet(table)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("plain.csv", data)
     contents = {
         "plain.csv": data, "plain.csv.gz": gzip.compress(data), "wide.csv": text.encode("utf-16"),
         "tabs.tsv": data.replace(b",", b"\t"), "names.csv": b"\xef\xbb\xbf" + body,
         "table": table.getvalue(), "part [1]*.csv": data, "latin.csv": text.encode("latin-1"),
+        "titles.csv": b'"title\n\n' + data, "two.csv": b"a,b\n,\n" + body,
+        "lines.jsonl": b'{"a": 1, "b": "x"}\nodd\n{"a": 30}\n' * 9, "one.zip": packed.getvalue(),
     }  # fmt: skip
     for name, content in contents.items():
         (folder / name).write_bytes(content)
@@ -142,6 +148,10 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
         "latin.csv": (Dialect(encoding="windows-1252"), paths["latin.csv"]),
         "tabs.tsv": (Dialect(by_ending=True), paths["tabs.tsv"]),
         "names.csv": (Dialect(names=("a", "b")), paths["names.csv"]),
+        "titles.csv": (Dialect(skip_lines=2), paths["titles.csv"]),
+        "two.csv": (Dialect(header_lines=2), paths["two.csv"]),
+        "footers": (Dialect(footer=("3", "8")), paths["plain.csv"]),
+        "footers by line": (Dialect(footer=("3",), multiline=False), paths["plain.csv"]),
         "several": (STANDARD_DIALECT, every),
     }
 
