@@ -24,7 +24,7 @@ from contextlib import contextmanager
 import polars as pl
 
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.progress import silenced_stderr
+from dpcli.engine.progress import interruptible, silenced_stderr
 from dpcli.errors import DataError, DpcliError, StoppedBySignal
 
 LARGEST_PACKED = 1 << 30
@@ -49,11 +49,15 @@ def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
         reader = fastexcel.read_excel(content)
         if sheet is not None and sheet not in reader.sheet_names:
             raise DataError.about("sheet-missing", file=file, sheet=sheet)
-        cells = reader.load_sheet(
-            0 if sheet is None else sheet, header_row=None, skip_rows=0, dtypes="string"
-        )
-        first = min((column.absolute_index for column in cells.available_columns()), default=0)
-        return _as_csv(cells.to_polars(), first, dialect)
+
+        def read() -> bytes:
+            cells = reader.load_sheet(
+                0 if sheet is None else sheet, header_row=None, skip_rows=0, dtypes="string"
+            )
+            first = min((column.absolute_index for column in cells.available_columns()), default=0)
+            return _as_csv(cells.to_polars(), first, dialect)
+
+        return interruptible(read)
 
 
 def _as_csv(rows: pl.DataFrame, first: int, dialect: Dialect) -> bytes:

@@ -11,8 +11,9 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -61,18 +62,20 @@ TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
 def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD_DIALECT) -> str:
     """A commented spec for a data file with these column names."""
     duplicates = duplicate_names(header)
-    reasons = {
-        place: why_undeclarable(column, duplicates) for place, column in enumerate(header, 1)
-    }
-    notes = [
-        f"column {place} cannot be declared by its name: {why}\n  #   {_by_position(header, place)}"
-        for place, why in reasons.items()
-        if why
-    ]
-    names = [column for column, why in zip(header, reasons.values(), strict=True) if not why]
-    if len(names) > MAX_COLUMNS:
-        notes.append(f"{len(names) - MAX_COLUMNS:,} columns are too many to declare")
-    columns = {column: {"type": PLACEHOLDER} for column in names[:MAX_COLUMNS]}
+    columns: dict[str, Any] = {}
+    notes = []
+    for place, name in enumerate(header, 1):
+        if not (why := why_undeclarable(name, duplicates)):
+            columns[name] = {"type": PLACEHOLDER}
+            continue
+        notes.append(f"column {place} is declared by its position: {why}")
+        columns[_name_by_position(header, place, columns)] = {
+            "from": {"column": str(place)},
+            "type": PLACEHOLDER,
+        }
+    if len(columns) > MAX_COLUMNS:
+        notes.append(f"{len(columns) - MAX_COLUMNS:,} columns are too many to declare")
+        columns = dict(islice(columns.items(), MAX_COLUMNS))
     check_epsilon = max(MIN_CHECK_EPSILON, EPSILON_PER_COUNT * (len(columns) + 1))
     check = plain_text(min(MAX_CHECK_EPSILON, check_epsilon))
     # Some systems decompose the names of files.
@@ -135,14 +138,16 @@ def _csv_remarks(dialect: Dialect) -> Iterator[str]:
         yield "header_lines: each name joins the texts of both lines"
 
 
-def _by_position(header: Sequence[str], place: int) -> str:
-    """The declaration by its position of a column that cannot be declared by its name."""
+def _name_by_position(header: Sequence[str], place: int, taken: Collection[str]) -> str:
+    """A name for a column that cannot be declared by its own."""
     name = header[place - 1]
-    count = header[:place].count(name)
-    readable = f"column_{place}" if why_undeclarable(name, frozenset()) else f"{name}_{count}"
-    while readable in header:
+    readable = f"column_{place}"
+    if not why_undeclarable(f"{name}_{place}", frozenset()) and name:
+        readable = f"{name}_{list(header[:place]).count(name)}"
+    others = {unicodedata.normalize("NFC", other) for other in (*header, *taken)}
+    while unicodedata.normalize("NFC", readable) in others:
         readable += "_"
-    return f"{scalar_yaml(readable)}: {{from: {{column: {place}}}, type: {PLACEHOLDER}}}"
+    return readable
 
 
 def duplicate_names(header: Sequence[str]) -> frozenset[str]:

@@ -207,7 +207,7 @@ def test_two_lines_are_a_header_if_the_user_says_so(data: Path, dpcli: Command) 
 
 
 def test_repeated_and_empty_names_are_proposed_by_position(data: Path, dpcli: Command) -> None:
-    """Each column without a name of its own has a declaration to uncomment."""
+    """Each column without a name of its own is declared by its position."""
     data.write_text("name,,age,name\n", encoding="utf-8")
     text = dpcli("init", data, "--header").out
     for line in (
@@ -215,7 +215,7 @@ def test_repeated_and_empty_names_are_proposed_by_position(data: Path, dpcli: Co
         "column_2: {from: {column: 2}, type: FILL_IN}",
         "name_2: {from: {column: 4}, type: FILL_IN}",
     ):
-        assert f"\n  #   {line}\n" in text
+        assert f"\n  {line}\n" in text
 
 
 def test_a_workbook_with_a_title_is_recognized(data: Path, dpcli: Command) -> None:
