@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcli.columns import Column, Derivation
+from dpcli.columns import Column, Derivation, PrivatePartitionColumn
 from dpcli.filters import Filter
 
 
@@ -37,5 +37,18 @@ class FirstTrue(Derivation):
         return tuple(dict.fromkeys(column for test in self.tests for column in test.columns))
 
 
-DERIVATIONS: tuple[type[Derivation], ...] = (Satisfies, FirstTrue)
+@dataclass(frozen=True, slots=True)
+class PositionAmong(Derivation):
+    """The position of a text among stated ones, or one past their end for any other text."""
+
+    column: PrivatePartitionColumn
+    texts: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The column of the text."""
+        return (self.column,)
+
+
+DERIVATIONS: tuple[type[Derivation], ...] = (Satisfies, FirstTrue, PositionAmong)
 """Every kind of derivation."""

@@ -12,7 +12,7 @@ filter never raises a sensitivity.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -31,6 +31,16 @@ COMPARISON_WORDS: dict[str, str] = {
     ">=": "at least",
     ">": "above",
 }
+DATE_COMPARISON_WORDS: dict[str, str] = {
+    "<": "before",
+    "<=": "not after",
+    "=": "equal to",
+    ">=": "not before",
+    ">": "after",
+}
+
+MAX_COMPARED = 1 << 126
+"""Values in a common unit stay below this limit, so that they fit 128 bits."""
 
 
 class Filter(ABC):
@@ -103,7 +113,8 @@ class IsMissing(Filter):
 class Compared(Filter):
     """Compares the values of two columns, exactly; unknown if one of them is missing.
 
-    Raises ValueError unless both are numbers, or both are dates.
+    Raises ValueError unless both are numbers, or both are dates, or if their steps are so different
+    that the values do not fit 128 bits in a common unit.
     """
 
     left: NumericColumn
@@ -113,9 +124,12 @@ class Compared(Filter):
     def __post_init__(self) -> None:
         if (self.left.kind == "date") != (self.right.kind == "date"):
             raise ValueError("a date cannot be compared with a number")
+        for column, factor in zip(self.columns, self.factors, strict=True):
+            if max(map(abs, column.limits)) * factor >= MAX_COMPARED:
+                raise ValueError("the steps of the columns are too different")
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[NumericColumn, NumericColumn]:
         """Both columns."""
         return (self.left, self.right)
 
@@ -128,7 +142,8 @@ class Compared(Filter):
     @property
     def text(self) -> str:
         """Both columns, and how they compare."""
-        return f"{self.left.name} {COMPARISON_WORDS[self.comparison]} {self.right.name}"
+        words = DATE_COMPARISON_WORDS if self.left.kind == "date" else COMPARISON_WORDS
+        return f"{self.left.name} {words[self.comparison]} {self.right.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,8 @@ class Not(Filter):
     @property
     def text(self) -> str:
         """The inner filter, negated."""
+        if isinstance(self.inner, IsMissing):
+            return f"{self.inner.column.name} is not missing"
         return f"not ({self.inner.text})"
 
 
@@ -191,6 +208,93 @@ def _columns(parts: Sequence[Filter]) -> tuple[Column, ...]:
 
 
 def _joined(parts: Sequence[Filter], word: str) -> str:
-    return word.join(
-        f"({part.text})" if isinstance(part, AllOf | AnyOf) else part.text for part in parts
-    )
+    return word.join(map(_part_text, parts) if len(parts) > 1 else (part.text for part in parts))
+
+
+def _part_text(part: Filter) -> str:
+    several = isinstance(part, AllOf | AnyOf) or (isinstance(part, InRanges) and _has_or(part))
+    return f"({part.text})" if several else part.text
+
+
+def _has_or(test: InRanges) -> bool:
+    spans_labels = isinstance(test.column, CategoryColumn) and test.ranges[0][0] < test.ranges[0][1]
+    return len(test.ranges) > 1 or spans_labels
+
+
+def joint_texts(filters: Sequence[Filter]) -> list[str]:
+    """The texts of filters that must all be true, so that ` and ` can join them."""
+    in_brackets = len(filters) > 1
+    return [
+        f"({test.text})" if in_brackets and isinstance(test, AllOf | AnyOf) else test.text
+        for test in filters
+    ]
+
+
+def negates(test: Filter) -> bool:
+    """Whether a filter negates a test that is unknown for missing cells."""
+    match test:
+        case Not(inner):
+            return not isinstance(inner, IsMissing)
+        case AllOf(parts) | AnyOf(parts):
+            return any(map(negates, parts))
+    return False
+
+
+def implied_ranges(
+    test: Filter, *, outcome: bool = True
+) -> dict[CategoryColumn | NumericColumn, Ranges] | None:
+    """Ranges in which the values of columns lie if a filter has an outcome, as far as is simple.
+
+    None if ranges alone show that the filter never has this outcome. A column without ranges may
+    have any value, or none.
+    """
+    match test:
+        case InRanges(column, ranges):
+            found = ranges if outcome else _complement(ranges, _limits(column))
+            return {column: found} if found else None
+        case Not(inner):
+            return implied_ranges(inner, outcome=not outcome)
+        case AllOf(parts) | AnyOf(parts):
+            implied = [implied_ranges(part, outcome=outcome) for part in parts]
+            if isinstance(test, AllOf) == outcome:
+                return _intersection(implied)
+            # One part decides, and it is not known which.
+            return None if all(part is None for part in implied) else {}
+    return {}
+
+
+def _limits(column: CategoryColumn | NumericColumn) -> tuple[int, int]:
+    return column.limits if isinstance(column, NumericColumn) else (0, len(column.labels) - 1)
+
+
+def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
+    """The values within limits that lie in none of the ranges."""
+    gaps, first = [], limits[0]
+    for low, high in sorted(ranges):
+        if first < low:
+            gaps.append((first, min(low - 1, limits[1])))
+        first = max(first, high + 1)
+    if first <= limits[1]:
+        gaps.append((first, limits[1]))
+    return tuple(gaps)
+
+
+def _intersection(
+    implied: Iterable[Mapping[CategoryColumn | NumericColumn, Ranges] | None],
+) -> dict[CategoryColumn | NumericColumn, Ranges] | None:
+    """The ranges if all of these hold; None if they cannot."""
+    common: dict[CategoryColumn | NumericColumn, Ranges] = {}
+    for part in implied:
+        if part is None:
+            return None
+        for column, ranges in part.items():
+            others = common.get(column, ranges)
+            common[column] = tuple(
+                (max(low, other_low), min(high, other_high))
+                for low, high in ranges
+                for other_low, other_high in others
+                if max(low, other_low) <= min(high, other_high)
+            )
+            if not common[column]:
+                return None
+    return common

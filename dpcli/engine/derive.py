@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from dpcli.columns import Column, Derivation
-from dpcli.derivations import FirstTrue, Satisfies
+from dpcli.derivations import FirstTrue, PositionAmong, Satisfies
 from dpcli.engine.row_filter import truth
 
 
@@ -25,4 +25,10 @@ def derived_value(derivation: Derivation, names: Mapping[Column, str]) -> pl.Exp
                 for place, test in enumerate(tests)
             )
             return pl.coalesce(positions)
+        case PositionAmong(column, texts):
+            text, places = pl.col(names[column]), list(range(len(texts)))
+            place = text.replace_strict(
+                list(texts), places, default=len(texts), return_dtype=pl.Int64
+            )
+            return pl.when(text.is_not_null()).then(place)
     raise TypeError("a derivation that the engine does not know")

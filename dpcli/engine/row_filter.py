@@ -60,4 +60,5 @@ def truth(test: Filter, names: Mapping[Column, str]) -> pl.Expr:
 def _multiplied(cell: pl.Expr, most: int, factor: int) -> pl.Expr:
     if factor == 1:
         return cell
-    return cell.cast(pl.Int64 if most * factor < 1 << 63 else pl.Int128) * factor
+    dtype = pl.Int64() if most * factor < 1 << 63 and factor < 1 << 63 else pl.Int128()
+    return cell.cast(dtype) * pl.lit(factor, dtype=dtype)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dpcli.filters import InRanges, Ranges
+from dpcli.filters import AllOf, Ranges, implied_ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries import LinearQuery
 from dpcli.specification.model import Spec, ValuedColumn
 
 
@@ -17,7 +17,8 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
 
     Every row has one value in a column. So two statistics are about disjoint rows if no value
     lies in the ranges of both on that column; statistics whose ranges overlap share a branch.
-    Only filters that are ranges, and that must be true by themselves, are considered.
+    Only ranges that all rows of a statistic lie in are considered (`implied_ranges`): one within
+    `any` says nothing about the others. A row without a value in the column passes no such filter.
 
     Privacy: a unit is in a single branch if it is a row, or a person with at most one row.
     Queries that clamp the totals of a person over all of their rows are left out.
@@ -25,23 +26,26 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
     unit = spec.privacy.unit
     if isinstance(unit, PersonUnit) and unit.max_rows > 1:
         return {}
+    declared = frozenset(spec.columns)
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
         weighted_queries = entry.statistic.queries(entry.request, spec.privacy.relation)
         queries = [weighted.query for weighted in weighted_queries]
         if all(not isinstance(query, LinearQuery) or query.user_clamp is None for query in queries):
-            for test in entry.request.where:
-                if isinstance(test, InRanges):
-                    ranges_by_name = columns.setdefault(test.column.name, {})
-                    ranges_by_name[entry.request.name] = test.ranges
+            implied = implied_ranges(AllOf(entry.request.where)) or {}
+            for column, ranges in implied.items():
+                # A branch is named by its column, so only declared columns have branches.
+                if column in declared:
+                    columns.setdefault(column.name, {})[entry.request.name] = ranges
     branches: dict[str, Branch] = {}
     # Columns that separate more branches go first; a statistic belongs to one column.
-    for column in sorted(columns, key=lambda column: -len(_overlapping(columns[column]))):
-        left = {name: ranges for name, ranges in columns[column].items() if name not in branches}
+    for name_of_column in sorted(columns, key=lambda name: -len(_overlapping(columns[name]))):
+        ranges_by_name = columns[name_of_column]
+        left = {name: ranges for name, ranges in ranges_by_name.items() if name not in branches}
         groups = _overlapping(left)
         if len(groups) > 1:
             for place, names in enumerate(groups):
-                branches |= dict.fromkeys(names, (column, place))
+                branches |= dict.fromkeys(names, (name_of_column, place))
     return branches
 
 
@@ -60,24 +64,19 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
         branches = ranges_by_branch.setdefault(name, {})
         for planned_query in planned.queries:
             query = planned_query.weighted.query
-            test = _range_test(query, name)
+            implied = implied_ranges(AllOf(query.where)) or {}
+            column = next((column for column in implied if column.name == name), None)
             if (
-                test is None
-                or columns.setdefault(name, test.column) != test.column
+                column is None
+                or columns.setdefault(name, column) != column
                 or (isinstance(query, LinearQuery) and query.user_clamp is not None)
                 or (isinstance(unit, PersonUnit) and unit.max_rows > 1)
             ):
                 raise ValueError("a statistic is not about the rows of its branch")
-            branches[str(place)] = branches.get(str(place), ()) + test.ranges
+            branches[str(place)] = branches.get(str(place), ()) + implied[column]
     for branches in ranges_by_branch.values():
         if len(_overlapping(branches)) != len(branches):
             raise ValueError("two branches have rows in common")
-
-
-def _range_test(query: Query, column: str) -> InRanges | None:
-    """The first filter of a query that is a range of a column of that name."""
-    tests = (test for test in query.where if isinstance(test, InRanges))
-    return next((test for test in tests if test.column.name == column), None)
 
 
 def _overlapping(ranges_by_name: Mapping[str, Ranges]) -> list[list[str]]:

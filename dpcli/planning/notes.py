@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.columns import Axis, NumericColumn
+from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
@@ -66,6 +67,18 @@ def bounding_notes(plan: Plan) -> list[str]:
                 )
                 name = planned.name
                 notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
+    return notes
+
+
+def filter_notes(plan: Plan) -> list[str]:
+    """The filters in words, with what becomes of missing cells if a filter negates a test."""
+    notes = []
+    for planned in plan.statistics:
+        where = planned.entry.request.where
+        if where:
+            key = "negated" if any(map(negates, where)) else "rows"
+            condition = " and ".join(joint_texts(where))
+            notes.append(note(f"filter.{key}", name=planned.name, condition=condition))
     return notes
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import NumericColumn
+from dpcli.filters import joint_texts
 from dpcli.numeric.exact import decimal_text
 from dpcli.numeric.number_text import plain_decimal
 from dpcli.planning.guarantee_text import protection
@@ -46,7 +47,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
             }
             for key in request.binned_axes
         ],
-        "where": [test.text for test in request.where],
+        "where": joint_texts(request.where),
         "mechanism": _mechanism(first),
         "sensitivity": _sensitivity(first),
         "epsilon": planned.target.epsilon,

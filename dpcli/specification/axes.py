@@ -1,11 +1,9 @@
-"""Reads keys, bins, conditions and candidates, in whole steps of their columns."""
+"""Reads keys, bins and candidates, in whole steps of their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from functools import partial
-from math import ceil, floor
+from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from dpcli.columns import (
@@ -16,12 +14,11 @@ from dpcli.columns import (
     PrivatePartitionColumn,
 )
 from dpcli.derivations import FirstTrue
-from dpcli.filters import InRanges, Ranges
+from dpcli.filters import InRanges
 from dpcli.numeric.exact import readable_text
-from dpcli.reference import variant_code
 from dpcli.scores import Points
 from dpcli.specification.columns_section import SpecContext
-from dpcli.specification.grid import read_in_steps, read_number, read_on_grid, read_within_bounds
+from dpcli.specification.grid import read_number, read_on_grid, read_within_bounds
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
     MappingNode,
@@ -158,78 +155,6 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
             facts = {"edge": scalars[place].text, "bound": column.text(bound)}
             raise scalars[place].span.report(code, place=which, side=side, **facts)
     return edges[:-1]
-
-
-def read_conditions(section: Section[Any], context: SpecContext) -> tuple[InRanges, ...]:
-    """Reads all conditions of a `where` mapping."""
-    section.require("where")
-
-    def read(pair: tuple[ScalarNode, Node]) -> InRanges:
-        column = context.valued_column(pair[0], section.subject)
-        return InRanges(column, _read_ranges(column, pair[1]))
-
-    where = section.node.mapping("where")
-    return tuple(read_all(read, where.pairs.values() if where else ()))
-
-
-def _read_ranges(column: ValuedColumn, node: Node) -> Ranges:
-    if not isinstance(node, MappingNode):
-        return read_positions(column, scalars_of(node))
-    if isinstance(column, NumericColumn):
-        return _read_range(column, node)
-    facts = {"column": column.name, "kind": column.kind, "label": column.labels[0]}
-    raise node.span.report("condition-form.labels", **facts)
-
-
-def read_positions(column: ValuedColumn, scalars: Sequence[ScalarNode]) -> Ranges:
-    """The positions of labels, or values in steps."""
-    return merge_ranges(read_all(partial(read_position, column), scalars))
-
-
-def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
-    """The position of a label, or a value in steps."""
-    if isinstance(column, NumericColumn):
-        return read_within_bounds(column, scalar, f"the value of `{column.name}`")
-    if scalar.text in column.positions:
-        return column.positions[scalar.text]
-    facts = {"column": column.name}
-    if scalar.text in column.label_of:
-        facts |= {"text": scalar.text, "label": column.label_of[scalar.text]}
-        raise scalar.span.report("unknown-label.text", labels=column.labels, **facts)
-    code = "unknown-label.boolean" if column.kind == "boolean" else "unknown-label.of"
-    raise scalar.span.report(code, word=scalar.text, choices=column.labels, **facts)
-
-
-def _read_range(column: NumericColumn, node: MappingNode) -> Ranges:
-    sides = [(side, scalar) for side in ("min", "max") if (scalar := node.scalar(side))]
-    if not sides:
-        raise node.span.report("condition-form", column=column.name)
-
-    def read(side_and_limit: tuple[str, ScalarNode]) -> Fraction:
-        side, limit = side_and_limit
-        return read_in_steps(column, limit, f"`{side}`")
-
-    limits = dict(zip(dict(sides), read_all(read, sides), strict=True))
-    low, high = limits.get("min", column.lower), limits.get("max", column.upper)
-    if len(limits) == 2 and low > high:
-        raise node.span.report("impossible-condition.order", column=column.name)
-    first, last = max(column.lower, ceil(low)), min(column.upper, floor(high))
-    if first <= last:
-        return ((first, last),)
-    code, step = variant_code("impossible-condition", column.kind), readable_text(column.step)
-    ends = {"low": column.text(column.lower), "high": column.text(column.upper)}
-    raise node.span.report(code, column=column.name, step=step, **ends)
-
-
-def merge_ranges(positions: Iterable[int]) -> Ranges:
-    """The same whole numbers as the smallest number of inclusive ranges, in order."""
-    ranges: list[tuple[int, int]] = []
-    for position in sorted(set(positions)):
-        if ranges and ranges[-1][1] == position - 1:
-            ranges[-1] = (ranges[-1][0], position)
-        else:
-            ranges.append((position, position))
-    return tuple(ranges)
 
 
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:

@@ -19,6 +19,7 @@ from dpcli.reference import word_pages
 from dpcli.spec_values import SectionModel
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_section import CsvModel
+from dpcli.specification.filters_section import ConditionsModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
 from dpcli.specification.privacy_section import PrivacyModel, QualityModel
@@ -41,12 +42,16 @@ SELECTING_LABELS = [
 ]
 """The statistics that need a delta for labels that are not declared."""
 
+PAGE_KEYS = ("description", "examples")
+"""What a reference page adds to the schema of a key."""
+
 PLACES = {
     "CentralSpecModel": "spec",
     "LocalSpecModel": "spec",
     "EntryModel": "statistic",
     "BinnedKeyModel": "key",
     "CandidateStepModel": "candidates",
+    "ComparedColumnModel": "limit",
 }
 """The places of some models in reference pages; for others, the place is the model's name."""
 
@@ -82,7 +87,7 @@ def spec_schema() -> dict[str, object]:
     fields, own = document["properties"], local["properties"]
     for section in ("csv", "privacy", "quality", "sample"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
-        fields[section] = {key: field[key] for key in ("description", "examples", "$ref")}
+        fields[section] = {key: field[key] for key in (*PAGE_KEYS, "$ref")}
     fields["columns"] |= {
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
@@ -168,12 +173,29 @@ def _column_schema() -> Json:
 def _statistic_schema(definitions: Json) -> Json:
     schema = _model_schema(EntryModel, definitions)
     fields: Json = schema["properties"]
+    definitions["where"] = _where_schema(definitions)
+    fields["where"] = {key: value for key, value in fields["where"].items() if key in PAGE_KEYS}
+    fields["where"]["$ref"] = "#/$defs/where"
     for statistic in statistics.STATISTICS:
         own: Json = _model_schema(statistic.fields, definitions, "statistic").get("properties", {})
         for key, field in own.items():
             fields.setdefault(key, field)
     rules = [*_rules_by_statistic(fields), *_rules_by_mechanism()]
     return schema | {"oneOf": _required_each(BUDGET_KEYS), "allOf": rules}
+
+
+def _where_schema(definitions: Json) -> Json:
+    """A mapping from columns to conditions, in which operators contain such mappings."""
+    conditions = _model_schema(ConditionsModel, definitions)["properties"]["where"]
+    definitions["condition"] = conditions["additionalProperties"]
+    condition, where = {"$ref": "#/$defs/condition"}, {"$ref": "#/$defs/where"}
+    several = {"type": "array", "minItems": 1, "items": where}
+    # A column may have the name of an operator.
+    operators = {name: {"anyOf": [condition, several]} for name in ("any", "all")}
+    operators["not"] = {"anyOf": [condition, where]}
+    schema: Json = {"type": "object", "properties": operators, "additionalProperties": condition}
+    _add_descriptions(schema, "where")
+    return schema
 
 
 def _rules_by_statistic(fields: Json) -> list[Json]:

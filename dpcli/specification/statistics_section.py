@@ -17,22 +17,20 @@ from dpcli.spec_fields import KeyForm
 from dpcli.spec_values import (
     AlreadyReportedError,
     Boolean,
-    ByForm,
     Choice,
     Delta,
     Epsilon,
     ParsedText,
     Rho,
     SectionModel,
-    Text,
-    Texts,
     extended_model,
     invalid_value,
     positive_number,
     summaries_by_name,
 )
-from dpcli.specification.axes import read_conditions, read_keys
+from dpcli.specification.axes import read_keys
 from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.filters_section import read_where
 from dpcli.specification.mechanism_fields import (
     Calibration,
     MechanismName,
@@ -59,16 +57,6 @@ def _parse_name(text: str) -> str:
     raise invalid_value("bad-name")
 
 
-class RangeModel(SectionModel):
-    """An inclusive range of numbers or dates."""
-
-    min: Text | None = None
-    max: Text | None = None
-
-
-ConditionForm = Annotated[Text | Texts | RangeModel, ByForm]
-
-
 class EntryModel(SectionModel):
     """The fields of all entries: name, groups, mechanism, budget, post-processing."""
 
@@ -82,7 +70,7 @@ class EntryModel(SectionModel):
         ),
     ]
     by: list[KeyForm] | None = None
-    where: dict[str, ConditionForm] | None = None
+    where: dict[str, Any] | None = None
     mechanism: MechanismName | None = None
     epsilon: Epsilon | None = None
     rho: Rho | None = None
@@ -149,7 +137,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     )
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
-    where = attempt(read_conditions, section, context)
+    where = attempt(read_where, section, context)
     if statistic is None:
         attempt(read_budget_key, section, context)
         raise AlreadyReportedError

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from random import Random
 
@@ -21,7 +22,7 @@ from dpcli.columns import (
     NumericColumn,
     without_missing_constant,
 )
-from dpcli.filters import Filter, InRanges, IsMissing
+from dpcli.filters import AllOf, AnyOf, Compared, Comparison, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -229,7 +230,7 @@ def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
     if len(factors) == 2 and any(abs(end) > 2**50 for f in factors for end in f.limits):
         factors.pop()
     by = [_key(random, random.choice(usable)) for _ in range(random.choice((0, 0, 1, 1, 2, 3)))]
-    where = [_condition(random, random.choice(usable)) for _ in range(random.choice((0, 0, 1, 2)))]
+    where = [filter_tree(random, columns) for _ in range(random.choice((0, 0, 1, 2)))]
     present = random.sample(usable, random.choice((0, 0, 1)))
     return LinearQuery(
         factors=tuple(factors), by=tuple(by), where=tuple(where), present=tuple(present)
@@ -243,6 +244,27 @@ def _key(random: Random, column: CategoryColumn | NumericColumn) -> Axis:
     low, high = column.limits
     cuts = {random.randint(low, high) for _ in range(random.randint(0, 6))}
     return Axis(column, tuple(sorted(cuts | {low})))
+
+
+def filter_tree(random: Random, columns: Sequence[Column], depth: int = 0) -> Filter:
+    """A range, another test, or a few filters in an operator."""
+    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    kind = random.random()
+    if depth < 3 and kind < 0.3:
+        parts = tuple(filter_tree(random, columns, depth + 1) for _ in range(random.randint(1, 3)))
+        return random.choice((AllOf, AnyOf))(parts)
+    if depth < 3 and kind < 0.45:
+        return Not(filter_tree(random, columns, depth + 1))
+    if kind < 0.55:
+        return IsMissing(without_missing_constant(random.choice(usable)))
+    numbers = [c for c in usable if isinstance(c, NumericColumn)]
+    if kind < 0.7 and numbers:
+        left = random.choice(numbers)
+        right = random.choice([c for c in numbers if (c.kind == "date") == (left.kind == "date")])
+        comparison: Comparison = random.choice(("<", "<=", "=", ">=", ">"))
+        with suppress(ValueError):
+            return Compared(left, comparison, right)
+    return _condition(random, random.choice(usable))
 
 
 def _condition(random: Random, column: CategoryColumn | NumericColumn) -> InRanges:

@@ -31,7 +31,7 @@ from dpcli.columns import (
     file_columns,
 )
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.derivations import FirstTrue, Satisfies
+from dpcli.derivations import FirstTrue, PositionAmong, Satisfies
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
@@ -103,6 +103,12 @@ def derived(derivation: Derivation, row: Row) -> int | None:
     if isinstance(derivation, FirstTrue):
         passed = (place for place, test in enumerate(derivation.tests) if truth(test, row))
         return next(passed, None)
+    if isinstance(derivation, PositionAmong):
+        text = row[derivation.column]
+        if text is None:
+            return None
+        others = len(derivation.texts)
+        return derivation.texts.index(str(text)) if text in derivation.texts else others
     assert isinstance(derivation, Satisfies)
     return None if (found := truth(derivation.test, row)) is None else int(found)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
-from dpcli.derivations import Satisfies
-from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.privacy.unit import RowUnit
+from dpcli.columns import Axis, CategoryColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.derivations import PositionAmong, Satisfies
+from dpcli.engine.row_filter import COMPARE
+from dpcli.filters import AllOf, AnyOf, Compared, Comparison, Filter, InRanges, IsMissing, Not
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import LinearQuery
 from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate
+from tests.oracles.plain import Row, evaluate, truth
 
 X = NumericColumn("x", "integer", bounds=(0, 9))
 Y = NumericColumn("y", "integer", bounds=(0, 9))
@@ -28,6 +29,14 @@ PARTS = [
 ]
 PAIRS = [kind(pair) for kind in (AllOf, AnyOf) for pair in product(PARTS, repeat=2)]
 FILTERS: list[Filter] = [*PARTS, *PAIRS, *map(Not, [*PARTS, *PAIRS])]
+DEEP = [
+    kind((outer, inner))
+    for kind in (AllOf, AnyOf)
+    for outer in map(Not, PARTS[:3])
+    for inner in FILTERS
+    if isinstance(inner, AllOf | AnyOf | Not)
+]
+KNOWN = (True, None, False)
 
 
 def test_every_small_filter_counts_the_rows_of_the_plain_evaluator(tmp_path: Path) -> None:
@@ -59,3 +68,75 @@ def test_columns_with_other_steps_are_compared_exactly(tmp_path: Path, step: int
     path.write_text(f"x,y\n{step * 2**57},{step * 2**57}\n{2**58 + 1},{2**58}\n", "utf-8")
     query = LinearQuery(where=(Compared(big, ">", coarse),))
     assert engine([query], RowUnit(), path) == evaluate([query], path.read_bytes())
+
+
+def test_deeper_filters_count_the_rows_of_the_plain_evaluator(tmp_path: Path) -> None:
+    """Operators within operators, over all combinations of present and missing cells."""
+    path = tmp_path / "d.csv"
+    path.write_text(DATA, "utf-8")
+    queries = [LinearQuery(where=(test,)) for test in DEEP]
+    assert engine(queries, RowUnit(), path) == evaluate(queries, DATA.encode())
+
+
+def test_operators_follow_the_truth_tables_of_kleene() -> None:
+    """The plain evaluator has the least of all parts, the greatest of any, and the opposite."""
+    for values in product(KNOWN, repeat=2):
+        row: Row = {X: RANK[values[0]], Y: RANK[values[1]]}
+        parts = (InRanges(X, ((2, 2),)), InRanges(Y, ((2, 2),)))
+        order = [KNOWN.index(value) for value in values]
+        assert truth(AllOf(parts), row) is KNOWN[max(order)]
+        assert truth(AnyOf(parts), row) is KNOWN[min(order)]
+        assert truth(Not(parts[0]), row) is KNOWN[2 - order[0]]
+
+
+RANK = {True: 2, None: None, False: 0}
+"""A cell of which a test is true, unknown or false."""
+
+
+@pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("who", 2, 2, 2)])
+def test_stated_texts_of_a_private_column(tmp_path: Path, unit: Unit) -> None:
+    """Other texts are other than the stated ones, and a missing cell is unknown."""
+    city = PrivatePartitionColumn("city")
+    view = CategoryColumn(
+        "city",
+        "category",
+        (("Rome", "Rome"), ("Paris", "Paris"), ("", "")),
+        derivation=PositionAmong(city, ("Rome", "Paris")),
+    )
+    stated = InRanges(view, ((0, 1),))
+    data = "who,city\n1,Rome\n2, Paris\t\n3,rome\n4,\n5,Oslo\x01\n6,Oslo\n"
+    path = tmp_path / "d.csv"
+    path.write_text(data, "utf-8")
+    wheres: list[Filter] = [stated, Not(stated), IsMissing(city), Not(IsMissing(city))]
+    queries = [LinearQuery(where=(where,)) for where in wheres]
+    by_city = [LinearQuery(by=(Axis(city),), where=(Not(stated),))]
+    assert engine(queries, unit, path) == [[2], [2], [2], [4]]
+    assert evaluate(queries, data.encode(), unit) == [[2], [2], [2], [4]]
+    assert engine(by_city, unit, path) == evaluate(by_city, data.encode(), unit)
+
+
+@pytest.mark.parametrize("steps", [(Fraction(1, 10**18), Fraction(1)), (Fraction(3), Fraction(7))])
+def test_comparisons_are_exact_at_the_limits_of_64_bits(
+    tmp_path: Path, steps: tuple[Fraction, Fraction]
+) -> None:
+    """Neighboring values of columns with different steps are told apart."""
+    most = 2**62 - 1
+    left = NumericColumn("x", "number", steps[0], (-most, most))
+    right = NumericColumn("y", "number", steps[1], (-most, most))
+    path = tmp_path / "d.csv"
+    rows = [(a, b) for a in (-most, most - 1, 7, 4 * 10**18, 0) for b in (-most, most, 3, 4, 0)]
+    cells = (f"{left.text(a)},{right.text(b)}" for a, b in rows)
+    path.write_text("x,y\n" + "\n".join(cells) + "\n", "utf-8")
+    comparisons: tuple[Comparison, ...] = ("<", "<=", "=", ">=", ">")
+    queries = [LinearQuery(where=(Compared(left, how, right),)) for how in comparisons]
+    assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
+    counts = [sum(COMPARE[how](a * steps[0], b * steps[1]) for a, b in rows) for how in comparisons]
+    assert evaluate(queries, path.read_bytes()) == [[count] for count in counts]
+
+
+def test_columns_that_have_no_common_unit_in_128_bits_are_refused() -> None:
+    """Their comparison could overflow."""
+    fine = NumericColumn("x", "number", Fraction(1, 10**18), (0, 10**18))
+    coarse = NumericColumn("y", "number", Fraction(10**18), (0, 90))
+    with pytest.raises(ValueError, match="too different"):
+        Compared(fine, "<", coarse)

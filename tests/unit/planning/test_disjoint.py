@@ -9,21 +9,25 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, NumericColumn, without_missing_constant
+from dpcli.filters import implied_ranges
 from dpcli.ledger.charge import charge_for
 from dpcli.planning.disjoint import disjoint_branches, require_disjoint
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.load import parse_central_spec
+from tests.oracles.files import filter_tree
 from tests.oracles.opened import cells_of
-from tests.oracles.plain import evaluate
+from tests.oracles.plain import Row, evaluate, truth
 
 COLUMNS = """
 columns:
   age: {type: integer, bounds: [0, 9], missing: 3}
   sex: {type: category, values: [f, m, x]}
   who: {type: id}
+  other: {type: integer, bounds: [0, 9]}
+  city: {type: category}
 """
 
 
@@ -178,3 +182,50 @@ def test_branches_need_units_with_one_row() -> None:
     require_disjoint(plan.statistics, unit)
     with pytest.raises(ValueError, match="branch"):
         require_disjoint(plan.statistics, replace(unit, max_rows=2))
+
+
+def test_only_ranges_that_hold_for_all_rows_make_branches() -> None:
+    """A range within `any` makes none; one within `all`, and the opposite of a range, do."""
+    for one, other, epsilon in (
+        ("sex: f", "any: [{sex: m}, {age: 3}]", 2),
+        ("any: [{sex: f}, {age: 3}]", "any: [{sex: m}, {age: 4}]", 2),
+        ("sex: f", "not: {sex: f}", 1),
+        ("sex: f", "not: {sex: m}", 2),
+        ("sex: f", "not: {sex: f, age: 3}", 2),
+        ("not: {any: [{sex: f}, {age: 3}]}", "sex: f", 1),
+        ("all: [{sex: [f, m]}, {sex: [m, x]}]", "sex: [f, x]", 1),
+        ("all: [{sex: [f, m]}, {sex: [m, x]}]", "sex: m", 2),
+        ("age: {missing: true}", "age: {missing: false}", 2),
+        ("age: {missing: true}", "age: {min: 4}", 2),
+        ("age: {below: {column: other}}", "age: {above: {column: other}}", 2),
+        ("city: [Rome]", "city: [Paris]", 2),
+        ("city: [Rome]", "not: {city: [Rome]}", 2),
+    ):
+        plan = planned(entry("a", one) + entry("b", other))
+        assert plan.cost.epsilon == epsilon, (one, other)
+
+
+def test_ranges_that_a_filter_implies_hold_for_every_row_that_passes() -> None:
+    """For random filters and all rows; and filters that ranges exclude pass no row."""
+    spec = planned(entry("a", "sex: f")).spec
+    age, sex, other = (column for column in spec.columns if column.name in ("age", "sex", "other"))
+    random = Random(0)
+    rows: list[Row] = [
+        dict(zip((age, sex, other), cells, strict=True))
+        for cells in product((*range(10), None), (0, 1, 2, None), (0, 5, None))
+    ]
+    found = 0
+    for _ in range(2_000):
+        test = filter_tree(random, (sex, other, without_missing_constant(age)))
+        for outcome in (True, False):
+            implied = implied_ranges(test, outcome=outcome)
+            for row in rows:
+                row[without_missing_constant(age)] = row[age]
+                if truth(test, row) is outcome:
+                    assert implied is not None
+                    for column, ranges in implied.items():
+                        value = row[column]
+                        assert isinstance(value, int)
+                        assert any(low <= value <= high for low, high in ranges)
+            found += bool(implied)
+    assert found > 1_000

@@ -1,0 +1,249 @@
+"""Reads the condition on one column: values, limits, matches, missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import ceil, floor
+from operator import contains
+from typing import Annotated, Any
+
+from dpcli.columns import (
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumericColumn,
+    PrivatePartitionColumn,
+    without_missing_constant,
+)
+from dpcli.derivations import PositionAmong
+from dpcli.filters import Compared, Comparison, Filter, InRanges, IsMissing, Not, Ranges
+from dpcli.numeric.exact import readable_text
+from dpcli.reference import variant_code
+from dpcli.spec_values import Boolean, ByForm, SectionModel, Text
+from dpcli.specification.column_types import require_text
+from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.grid import read_in_steps, read_within_bounds
+from dpcli.specification.model import ValuedColumn
+from dpcli.specification.tree import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    Span,
+    node_at,
+    read_all,
+    scalars_of,
+)
+
+COMPARISONS: dict[str, Comparison] = {
+    "min": ">=",
+    "above": ">",
+    "max": "<=",
+    "below": "<",
+    "equals": "=",
+}
+"""The keys that limit a number or day, as comparisons."""
+
+SIDES = (("min", "above"), ("max", "below"))
+"""The keys of the lower and of the upper end of a range: inclusive, exclusive."""
+
+MATCHES: dict[str, Callable[[str, str], bool]] = {
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "contains": contains,
+}
+"""The keys that compare labels with a text."""
+
+
+class ComparedColumnModel(SectionModel):
+    """A column whose value in the same row is the limit."""
+
+    column: Text
+
+
+Limit = Annotated[Text | ComparedColumnModel, ByForm]
+
+
+class ConditionModel(SectionModel):
+    """A range of numbers or dates, a comparison, a match of labels, or a test of missing cells."""
+
+    min: Limit | None = None
+    above: Limit | None = None
+    max: Limit | None = None
+    below: Limit | None = None
+    equals: ComparedColumnModel | None = None
+    missing: Boolean | None = None
+    starts_with: Text | None = None
+    ends_with: Text | None = None
+    contains: Text | None = None
+
+
+@dataclass(frozen=True)
+class ConditionReader:
+    """Reads the condition of one column, whose form has been checked.
+
+    Messages call the statistic `subject`.
+    """
+
+    subject: str
+    context: SpecContext
+
+    def tests(self, key: ScalarNode, node: Node) -> tuple[Filter, ...]:
+        """The tests of a column, all of which must be true."""
+        subject = self.subject
+        if isinstance(node, MappingNode) and "missing" in node.pairs:
+            return (self._missing(key, node),)
+        column = self.context.groupable_column(key, subject)
+        if isinstance(column, PrivatePartitionColumn) and not isinstance(node, MappingNode):
+            return (_stated_texts(column, scalars_of(node)),)
+        valued = self.context.valued_column(key, subject)
+        if not isinstance(node, MappingNode):
+            return (InRanges(valued, read_positions(valued, scalars_of(node))),)
+        self._require_keys(valued, node)
+        if isinstance(valued, CategoryColumn):
+            return (_matching_labels(valued, node),)
+        return self._limits(valued, node)
+
+    def _require_keys(self, column: ValuedColumn, node: MappingNode) -> None:
+        """Checks that a mapping has keys, and that they suit the type of the column."""
+        facts: dict[str, Any] = {"column": column.name, "kind": column.kind}
+        if isinstance(column, NumericColumn):
+            if wrong := [key for key in node.pairs if key in MATCHES]:
+                code = "condition-form.match"
+                raise node.key_span(wrong[0]).report(code, key=wrong[0], **facts)
+        elif not node.pairs or not set(node.pairs) <= set(MATCHES) or column.kind == "boolean":
+            code, facts["label"] = "condition-form.labels", column.labels[0]
+            raise node.span.report(code, **facts)
+        if not node.pairs:
+            raise node.span.report("condition-form", **facts)
+
+    def _missing(self, key: ScalarNode, node: MappingNode) -> Filter:
+        """A test of missing cells, before a constant replaces them."""
+        column = self.context.column(key)
+        if isinstance(column, IdColumn):
+            raise key.span.report("id-column", column=key.text)
+        if len(node.pairs) > 1:
+            raise node.span.report("condition-form.missing", column=key.text)
+        test = IsMissing(without_missing_constant(column))
+        return test if node_at(node, "missing").text == "true" else Not(test)
+
+    def _limits(self, column: NumericColumn, node: MappingNode) -> tuple[Filter, ...]:
+        """A range between constants, and comparisons with other columns."""
+        for pair in SIDES:
+            if set(pair) <= set(node.pairs):
+                facts = {"column": column.name, "inclusive": pair[0], "exclusive": pair[1]}
+                raise node.key_span(pair[1]).report("condition-form.both", **facts)
+
+        def compared(key: str) -> Filter:
+            scalar = node_at(node, key, "column")
+            assert isinstance(scalar, ScalarNode)
+            return self._compared(column, COMPARISONS[key], scalar)
+
+        constants = {key: scalar for key in node.pairs if (scalar := node.scalar(key))}
+        tests = read_all(compared, [key for key in node.pairs if key not in constants])
+        if constants:
+            tests.insert(0, InRanges(column, _read_range(column, constants, node.span)))
+        return tuple(tests)
+
+    def _compared(self, column: NumericColumn, how: Comparison, scalar: ScalarNode) -> Filter:
+        other: Column = self.context.valued_column(scalar, self.subject)
+        facts = {"column": column.name, "kind": column.kind}
+        facts |= {"other": other.name, "other_kind": other.kind}
+        if other == column:
+            raise scalar.span.report("compared-columns.same", **facts)
+        is_date = column.kind == "date"
+        if not isinstance(other, NumericColumn) or (other.kind == "date") != is_date:
+            raise scalar.span.report("compared-columns", **facts)
+        try:
+            return Compared(column, how, other)
+        except ValueError:
+            raise scalar.span.report("compared-columns.steps", **facts) from None
+
+
+def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode]) -> InRanges:
+    """Whether a cell has one of some texts, none of which is published."""
+
+    def read(scalar: ScalarNode) -> str:
+        require_text(scalar, "value", published=False)
+        return scalar.text
+
+    texts = tuple(dict.fromkeys(read_all(read, scalars)))
+    # No text is empty, so this label stands for all other texts.
+    values = tuple((text, text) for text in (*texts, ""))
+    view = CategoryColumn(column.name, "category", values, derivation=PositionAmong(column, texts))
+    return InRanges(view, ((0, len(texts) - 1),))
+
+
+def _matching_labels(column: CategoryColumn, node: MappingNode) -> InRanges:
+    """The labels that match all texts of a condition."""
+    matches = {key: node_at(node, key).text for key in node.pairs}
+    positions = [
+        position
+        for position, label in enumerate(column.labels)
+        if all(MATCHES[key](label, text) for key, text in matches.items())
+    ]
+    if not positions:
+        facts = {"column": column.name, "labels": column.labels}
+        raise node.span.report("impossible-condition.labels", **facts)
+    return InRanges(column, merge_ranges(positions))
+
+
+def read_positions(column: ValuedColumn, scalars: Iterable[ScalarNode]) -> Ranges:
+    """The positions of labels, or values in steps."""
+    return merge_ranges(read_all(partial(read_position, column), scalars))
+
+
+def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
+    """The position of a label, or a value in steps."""
+    if isinstance(column, NumericColumn):
+        return read_within_bounds(column, scalar, f"the value of `{column.name}`")
+    if scalar.text in column.positions:
+        return column.positions[scalar.text]
+    facts = {"column": column.name}
+    if scalar.text in column.label_of:
+        facts |= {"text": scalar.text, "label": column.label_of[scalar.text]}
+        raise scalar.span.report("unknown-label.text", labels=column.labels, **facts)
+    code = "unknown-label.boolean" if column.kind == "boolean" else "unknown-label.of"
+    raise scalar.span.report(code, word=scalar.text, choices=column.labels, **facts)
+
+
+def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span) -> Ranges:
+    def read(key: str) -> Fraction:
+        return read_in_steps(column, limits[key], f"`{key}`")
+
+    ends = dict(zip(limits, read_all(read, limits), strict=True))
+    low, high = ends.get("min", ends.get("above")), ends.get("max", ends.get("below"))
+    if low is not None and high is not None and low > high:
+        lower, upper = (next(key for key in keys if key in ends) for keys in SIDES)
+        raise span.report(
+            "impossible-condition.order", column=column.name, lower=lower, upper=upper
+        )
+    first, last = column.limits
+    for key, end in ends.items():
+        match key:
+            case "min":
+                first = max(first, ceil(end))
+            case "above":
+                first = max(first, floor(end) + 1)
+            case "max":
+                last = min(last, floor(end))
+            case "below":
+                last = min(last, ceil(end) - 1)
+    if first <= last:
+        return ((first, last),)
+    code, step = variant_code("impossible-condition", column.kind), readable_text(column.step)
+    facts = {"low": column.text(column.lower), "high": column.text(column.upper)}
+    raise span.report(code, column=column.name, step=step, **facts)
+
+
+def merge_ranges(positions: Iterable[int]) -> Ranges:
+    """The same whole numbers as the smallest number of inclusive ranges, in order."""
+    ranges: list[tuple[int, int]] = []
+    for position in sorted(set(positions)):
+        if ranges and ranges[-1][1] == position - 1:
+            ranges[-1] = (ranges[-1][0], position)
+        else:
+            ranges.append((position, position))
+    return tuple(ranges)
