@@ -35,6 +35,7 @@ from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_e
 from dpcli.planning.quality_check import check_rule
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
+from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response
 
 if TYPE_CHECKING:
@@ -74,6 +75,12 @@ def print_plan(
     if not plan.is_local:
         legend = texts("notes")["legend"]
         print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
+        captions = [
+            {"name": entry.request.name, **caption_facts(entry.caption)}
+            for entry in plan.spec.entries
+        ]
+        for line in caption_lines(caption_facts(plan.spec.caption), captions):
+            print(line)
     print("", *notes, "", sep="\n")
     _print_losses(plan, forecast)
     if shuffled is not None:

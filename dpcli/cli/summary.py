@@ -19,6 +19,7 @@ from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text
+from dpcli.report.captions import caption_lines, number_writer
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
@@ -83,21 +84,24 @@ def _print_values(report: Report, out: TextIO) -> None:
     rows = [
         row
         for facts, numbers in statistics
-        for row in _statistic_rows(facts, numbers, report.percent, room)
+        for row in _statistic_rows(facts, numbers, report, room)
     ]
     if not can_draw_bars(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
     title = f"release {report.facts['release_id']} of {report.facts['spec']['dataset']}"
     write_table(out, title, rows, (INTERVAL,))
+    for line in caption_lines(report.facts["spec"], report.facts["statistics"]):
+        print(line, file=out)
 
 
 def _statistic_rows(
-    facts: Mapping[str, Any], numbers: Sequence[PublishedNumbers], percent: str, room: int
+    facts: Mapping[str, Any], numbers: Sequence[PublishedNumbers], report: Report, room: int
 ) -> Iterator[dict[str, str]]:
     """The lines of a statistic; each value has `room` for its marks."""
     cells = [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
     count = sum(len(table.frame) for table in numbers)
     drawn = _drawn_intervals(cells)
+    percent, written = report.percent, number_writer(report.facts["spec"].get("numbers"))
     names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
     before = ""
     for place, cell in enumerate(cells):
@@ -105,7 +109,8 @@ def _statistic_rows(
         name = "" if cell.statistic == before else cell.statistic
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
-        texts = (name, what, ", ".join(cell.labels), f"{cell.value}{mark}", cell.lower, cell.upper)
+        value, *ends = map(written, (cell.value, cell.lower, cell.upper))
+        texts = (name, what, ", ".join(cell.labels), f"{value}{mark}", *ends)
         epsilon = "" if place else exact_or_rounded(Fraction(facts["epsilon"]))
         yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[place]}
     if count > SUMMARY_LINES:

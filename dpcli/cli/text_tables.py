@@ -17,8 +17,10 @@ Row = Mapping[str, str]
 
 COLUMN_GAP = "  "
 
-NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
-"""A number or a range of numbers in a table, with the marks of flags."""
+NUMBER = re.compile(
+    r"-?([\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?|\d{1,3}([.'\xa0]\d{3})*([.,]\d+)?)[ *x]*"
+)
+"""A number or a range of numbers in a table, perhaps as a spec writes it, with marks of flags."""
 
 NUMBER_PLACEHOLDERS = frozenset({"", "-", "?", "none", "private"})
 """Texts that may stand in place of a number."""
@@ -120,7 +122,7 @@ def _fitted_widths(columns: Sequence[Sequence[str]], limit: int) -> list[int] | 
     """
     widths, bodies = _column_widths(columns), _column_widths([column[1:] for column in columns])
     words = [
-        max((display_width(word) for text in column for word in text.split()), default=0)
+        max((display_width(word) for text in column for word in text.split(" ")), default=0)
         for column in columns
     ]
     while _table_width(widths) > limit:

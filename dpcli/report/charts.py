@@ -101,8 +101,11 @@ def interval_ends(cells: Iterable[PublishedCell]) -> list[Fraction]:
     return [number_of(text) for text in texts if text]
 
 
-def tick_text(number: Fraction, dates: bool = False) -> str:
-    """A number in few characters: 1k for a thousand, 1M for a million; or the date of a day."""
+def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:
+    """A number in few characters: 1k for a thousand, 1M for a million; or the date of a day.
+
+    The mark between decimals is that of the `example`.
+    """
     if dates:
         return (EPOCH + datetime.timedelta(days=int(number))).isoformat()
     size = abs(number)
@@ -113,7 +116,7 @@ def tick_text(number: Fraction, dates: bool = False) -> str:
         if len(text) > WIDEST:
             power = len(str(int(size))) - 1
             text = f"{exact_or_up(number / 10**power)}\u00b710^{power}"
-    return text.replace("-", "\u2212")
+    return text.replace("-", "\u2212").replace(".", example[-2:-1] or ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class Chart:
     """The numbers of the bins of a column, in runs between suppressed numbers.
 
     They are drawn as `bars`, or as a line over a band of intervals, with dots if `dotted`. A name
-    below the axis has a position, a text anchor and a text.
+    below the axis has a position, a text anchor and a text. `unit` is the title of the other axis.
     """
 
     title: str
@@ -144,27 +147,40 @@ class Chart:
     bars: int
     runs: tuple[tuple[Mark, ...], ...]
     dotted: bool
+    unit: str = ""
 
 
-def chart_over_bins(cells: Sequence[PublishedCell], key: Axis, scale: Scale, percent: str) -> Chart:
-    """A chart of the bins of a column: bars, or a line for dates and for many bins."""
+def chart_over_bins(
+    cells: Sequence[PublishedCell],
+    key: Axis,
+    scale: Scale,
+    percent: str,
+    *,
+    heading: str = "",
+    unit: str = "",
+) -> Chart:
+    """A chart of the bins of a column: bars, or a line for dates and for many bins.
+
+    `heading` is what people read in place of the name of the column.
+    """
     column = key.column
     assert isinstance(column, NumericColumn)
     as_line = column.kind == "date" or len(key) > MAX_BARS
-    low, high = map(column.text, column.limits)
+    heading, (low, high) = heading or column.name, map(column.text, column.limits)
     interval = "the band" if as_line else "the line on each bar"
     has_intervals = any(not cell.exact for cell in cells)
     return Chart(
-        title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}",
+        title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {heading}",
         described=f"From {low} to {high}. The table below holds every number"
         + (f"; {interval} is the {percent} interval." if has_intervals else "."),
-        caption=", ".join([column.name, *cells[0].labels[:-1]])
+        caption=", ".join([heading, *cells[0].labels[:-1]])
         + (_widths_note(key, column) if as_line else ""),
         scale=scale,
         names=tuple(_names(column, key, as_line=as_line)),
         bars=0 if as_line else len(cells),
         runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
         dotted=len(cells) <= MAX_BARS,
+        unit=unit,
     )
 
 

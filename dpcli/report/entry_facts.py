@@ -14,6 +14,7 @@ from dpcli.planning.guarantee_text import protection
 from dpcli.planning.notes import counted_units, left_out_note
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
 from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
+from dpcli.report.captions import caption_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.report.published_numbers import DATE_UNIT
 from dpcli.specification.model import Response, Spec
@@ -31,6 +32,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
     margins = (key.column for key in request.margins)
     return {
         "name": request.name,
+        **caption_facts(entry.caption),
         "statistic": entry.statistic.name,
         "counts": counted_units(planned, spec),
         "left_out": left_out_note(planned, spec) or None,

@@ -21,6 +21,7 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
+from dpcli.report.captions import spec_facts
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import layout_facts, quality_facts, response_facts, statistic_facts
 from dpcli.report.json_text import Facts, json_text
@@ -111,13 +112,7 @@ def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
     """
     spec, privacy, unit = plan.spec, plan.spec.privacy, plan.spec.privacy.unit
     return {
-        "spec": {
-            "dataset": spec.dataset,
-            "digest": spec.digest,
-            "rows_are": spec.rows_are,
-            "columns": [{"name": column.name, "type": column.kind} for column in spec.columns],
-            "text": spec.text,
-        },
+        "spec": spec_facts(spec),
         "privacy": {
             "unit": "row"
             if isinstance(unit, RowUnit)

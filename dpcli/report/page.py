@@ -10,6 +10,7 @@ from functools import cached_property
 
 from dpcli.columns import EPOCH, Axis, NumericColumn
 from dpcli.messages import note
+from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
@@ -52,6 +53,21 @@ class StatisticView:
         self._sample = report.facts.get("sample")
         self._layout, self.count = self.facts["layout"], len(self._numbers[0].frame)
         self.bars = self._layout["measure"] != "values"
+        self._columns = {column["name"]: column for column in report.facts["spec"]["columns"]}
+        self._unit: str = self.facts.get("unit", "")
+
+    @property
+    def heading(self) -> str:
+        """The title of the statistic; without one, its name and what it counts."""
+        return self.facts.get("title") or f"{self.facts['name']}: {self.title}"
+
+    @property
+    def caption(self) -> Iterator[str]:
+        """Sentences that say what a statistic with a title or a unit is."""
+        if "title" in self.facts:
+            yield f"In the table it is called {self.facts['name']}; {self.title}."
+        if self._unit:
+            yield f"The unit is {self._unit}."
 
     @property
     def title(self) -> str:
@@ -85,8 +101,22 @@ class StatisticView:
     @property
     def headings(self) -> list[str]:
         """The headings of the labels of a line."""
-        columns = list(self._layout["columns"])
-        return [*self.facts["by"], "chosen"] if self._layout["chosen"] else columns
+        names = list(self._layout["columns"])
+        names = [*self.facts["by"], "chosen"] if self._layout["chosen"] else names
+        return list(map(self._heading_of, names))
+
+    @property
+    def keys(self) -> list[str]:
+        """The headings of the labels of a group."""
+        return list(map(self._heading_of, self.facts["by"]))
+
+    @property
+    def value_heading(self) -> str:
+        """The heading of the published numbers."""
+        return heading_text("value", {"unit": self._unit})
+
+    def _heading_of(self, name: str) -> str:
+        return heading_text(name, self._columns.get(name, {}))
 
     @cached_property
     def charts(self) -> list[Chart]:
@@ -97,7 +127,8 @@ class StatisticView:
         cells = self._numbers[0].cells()
         scale = Scale.covering(interval_ends(cells), zero=self.bars, dates=self._numbers[0].dates)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
-        return [chart_over_bins(group, key, scale, self.percent) for group in groups]
+        captions = {"heading": self._heading_of(key.column.name), "unit": self._unit}
+        return [chart_over_bins(group, key, scale, self.percent, **captions) for group in groups]
 
     @property
     def _drawn(self) -> bool:

@@ -29,6 +29,7 @@ from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_tex
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
+from dpcli.report.captions import number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
@@ -61,12 +62,16 @@ def render_page(form: str, report: Report) -> bytes:
     """
     facts = report.facts
     local = facts.get("model") == "local"
-    named = f"{facts['spec']['dataset']}{', randomized record by record' if local else ''}"
+    spec, example = facts["spec"], facts["spec"].get("numbers", "")
+    named = f"{spec['title']} ({spec['dataset']})" if "title" in spec else spec["dataset"]
+    named += ", randomized record by record" if local else ""
     page = environment(form).get_template(f"report.{form}.j2")
     try:
         return page.render(
             title=f"Privacy report: {named}",
             facts=facts,
+            number=number_writer(example) if example or form != "html" else grouped,
+            example=example,
             is_local=local,
             declared=facts["declarations"] or {},
             entries=[StatisticView(report, place) for place in range(len(report.numbers))],

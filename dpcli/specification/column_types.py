@@ -34,6 +34,7 @@ from dpcli.spec_values import (
     Texts,
     invalid_value,
 )
+from dpcli.specification.captions import Title, UnitText
 from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel
 from dpcli.specification.grid import bounds_in_steps, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
@@ -75,6 +76,7 @@ class ColumnModel(SectionModel):
 
     kind: ClassVar[str]
     source: From | None = Field(None, alias="from")
+    title: Title | None = None
 
     def column(self, name: str, section: Section[Any]) -> Column:
         """The declared column; raises `AlreadyReportedError` if it has problems.
@@ -92,6 +94,7 @@ class NumericColumnModel(ColumnModel):
     """
 
     na: Marks | None = None
+    unit: UnitText | None = None
 
     def column(self, name: str, section: Section[Any]) -> Column:
         """The column, with bounds and constant in whole steps. A constant needs bounds."""

@@ -14,10 +14,11 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
+from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.grid import proposed_step
-from dpcli.specification.model import ValuedColumn
+from dpcli.specification.model import Caption, ValuedColumn
 from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
@@ -48,7 +49,7 @@ class SpecContext:
     `columns`, `declared` is false, and names of columns report nothing. `names` are the names of
     statistics so far. `reserved_names` cannot be names of statistics; their values say what has
     each of them. `sample` is how the rows were drawn. `tables` are the contents of files in
-    `folder` that the spec names.
+    `folder` that the spec names. `captions` are those of columns that state one.
     """
 
     findings: Findings
@@ -64,6 +65,7 @@ class SpecContext:
     reserved_names: dict[str, str] = field(default_factory=dict)
     tables: list[tuple[Path, bytes]] = field(default_factory=list)
     decimal: str = "."
+    captions: dict[str, Caption] = field(default_factory=dict)
 
     @property
     def relation(self) -> Relation:
@@ -135,7 +137,7 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
         first = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
         if first is not key:
             key.span.report("twin-names", column=name, line=first.span.line)
-        column = attempt(_read_column, key, value, context.decimal)
+        column = attempt(_read_column, key, value, context)
         with suppress(AlreadyReportedError):
             check_name()
             context.columns[name] = column()
@@ -153,7 +155,7 @@ def _require_name(key: ScalarNode) -> None:
         raise key.span.report(code, column=name, count=len(name), most=MAX_NAME_LENGTH)
 
 
-def _read_column(key: ScalarNode, node: Node, decimal: str) -> Column:
+def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     types = {model.kind: model for model in COLUMN_TYPES}
     if not isinstance(node, MappingNode):
         proposed = node.text if node.text in types else "..."
@@ -172,4 +174,7 @@ def _read_column(key: ScalarNode, node: Node, decimal: str) -> Column:
     section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
     column = section.values.column(key.text, section)
     section.require()
-    return with_form(column, section, decimal)
+    caption = stated_caption(section.values)
+    if caption != Caption():
+        context.captions[key.text] = caption
+    return with_form(column, section, context.decimal)

@@ -26,6 +26,7 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
+from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
 from dpcli.specification.columns_section import SpecContext, declare_columns
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
@@ -107,6 +108,7 @@ class DeclarationsModel(SectionModel):
     description: AnswerText | None = None
     intended_use: AnswerText | None = None
     region: AnswerText | None = None
+    license: AnswerText | None = None
 
 
 class SpecModel(SectionModel):
@@ -127,6 +129,8 @@ class SpecModel(SectionModel):
     privacy: dict[str, Any]
     columns: dict[str, Any]
     declarations: DeclarationsModel | None = None
+    title: Title | None = None
+    note: Note | None = None
 
 
 class CentralSpecModel(SpecModel):
@@ -136,6 +140,7 @@ class CentralSpecModel(SpecModel):
         Annotated[str, ParsedText(_parse_rows_are, {"type": "string", "maxLength": MAX_LETTERS})]
         | None
     ) = None
+    numbers: NumberFormat | None = None
     quality: dict[str, Any] | None = None
     sample: dict[str, Any] | None = None
     statistics: list[Any]
@@ -235,6 +240,9 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         responses=responses,
         public=public,
         files=tuple(path for path, _ in context.tables),
+        caption=stated_caption(values),
+        column_captions=context.captions,
+        numbers=getattr(values, "numbers", None) or "",
     )
 
 

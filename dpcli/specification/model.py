@@ -31,6 +31,15 @@ ValuedColumn = CategoryColumn | NumericColumn
 
 
 @dataclass(frozen=True, slots=True)
+class Caption:
+    """What people read next to a name, or in its place; a text that is not stated is empty."""
+
+    title: str = ""
+    unit: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Privacy:
     """The guarantee and the budget of a spec; the `place` is that of the budget."""
 
@@ -68,6 +77,7 @@ class Entry:
     alternative_bounding: Request | None = None
     post: tuple[PostProcessingStep, ...] = ()
     raw: bool = False
+    caption: Caption = Caption()
 
     @property
     def selects_partitions(self) -> bool:
@@ -142,7 +152,8 @@ class Spec:
     the local model has `responses` instead: each record is randomized by itself, and the columns in
     `public` are collected without change. `rows_are` is the plural of what a row is, and `sample`
     how rows were drawn. With `must_exist`, no release creates a ledger or opens an account. The
-    default ledger is in the `folder` of the spec.
+    default ledger is in the `folder` of the spec. `numbers` is how
+    the number 1234.5 is written for people; empty if it is not stated.
     """
 
     dataset: str
@@ -161,6 +172,9 @@ class Spec:
     responses: tuple[Response, ...] = ()
     public: tuple[ValuedColumn, ...] = ()
     files: tuple[Path, ...] = ()
+    caption: Caption = Caption()
+    column_captions: Mapping[str, Caption] = field(default_factory=dict)
+    numbers: str = ""
     folder: Path = field(default=Path(), compare=False)
 
     @property

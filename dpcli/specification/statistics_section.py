@@ -29,6 +29,7 @@ from dpcli.spec_values import (
     summaries_by_name,
 )
 from dpcli.specification.axes import read_keys
+from dpcli.specification.captions import Note, Title, UnitText, entry_caption
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.filters_section import read_where
 from dpcli.specification.mechanism_fields import (
@@ -81,6 +82,9 @@ class EntryModel(SectionModel):
     post: Steps | None = None
     raw: Boolean | None = None
     withhold: WithholdModel | None = None
+    title: Title | None = None
+    unit: UnitText | None = None
+    note: Note | None = None
 
 
 @cache
@@ -161,6 +165,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
         alternative_bounding=alternative,
         post=steps(),
         raw=raw(),
+        caption=entry_caption(section.values, bounded, statistic, context.captions),
     )
 
 

@@ -73,6 +73,7 @@ class Choose(Statistic):
         label=BooleanColumnName | None,
     )
     chooses = True
+    in_column_unit = True
     steps = ()
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:

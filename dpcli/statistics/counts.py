@@ -142,6 +142,7 @@ class Sum(WeightedStatistic):
         unit_bounds=UnitBounds | None,
     )
     measure = "amounts"
+    in_column_unit = True
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The sum of each cell, in steps."""
@@ -212,6 +213,7 @@ class Mean(WeightedStatistic):
     error_is_known = False
     takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
     gives_dates = True
+    in_column_unit = True
     derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
     weighted_derivation = (
         "noisy weighted sum divided by noisy sum of weights (at least one weight), clamped to the"

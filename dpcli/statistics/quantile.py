@@ -109,6 +109,7 @@ class Quantile(Statistic):
     takes = field_types(column=OrderedColumnName, quantiles=Quantiles, candidates=Candidates | None)
     chooses = True
     gives_dates = True
+    in_column_unit = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
 
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:

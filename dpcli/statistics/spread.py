@@ -186,6 +186,7 @@ class StandardDeviation(Variance):
     """
 
     name = "std"
+    in_column_unit = True
     derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:

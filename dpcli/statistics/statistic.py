@@ -133,6 +133,7 @@ class Statistic(ABC):
         mixed_units: Whether its items have different units.
         error_is_known: Whether the error of a single answer is that of the published number.
         gives_dates: Whether its numbers are dates if those of the column are.
+        in_column_unit: Whether its numbers have the unit of its column.
     """
 
     name: ClassVar[str]
@@ -148,6 +149,7 @@ class Statistic(ABC):
     mixed_units: ClassVar[bool] = False
     error_is_known: ClassVar[bool] = True
     gives_dates: ClassVar[bool] = False
+    in_column_unit: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""
