@@ -80,6 +80,7 @@ def export(
     output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
+    metadata: options.Metadata = None,
     layout: options.Layout = "long",
     force: options.Force = False,
     path: options.LedgerFile = None,
@@ -91,7 +92,9 @@ def export(
             raise LedgerError.about("no-such-release", release_id=release_id)
         inputs = opened_ledger.files()
     names = wide_tables(stored) if layout == "wide" else ()
-    tables = Tables(output, report, report_format, force, layout, names, to_stdout=not report)
+    tables = Tables(
+        output, report, report_format, force, layout, names, not report, metadata=metadata
+    )
     if tables.output is not None or not report:
         if stored.stopped:
             raise LedgerError.about("release-stopped", release_id=release_id)

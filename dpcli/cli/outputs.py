@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import quote
 
 from dpcli.charged_responses import ChargedResponses
 from dpcli.cli.console import notify
@@ -22,6 +24,7 @@ from dpcli.report.formats import (
     LONG_PARQUET,
     WIDE,
     WIDE_PARQUET,
+    metadata_name,
     output_name,
     render_output,
 )
@@ -65,13 +68,20 @@ class Outputs:
         raise NotImplementedError
 
     @property
+    def described(self) -> Mapping[Path, str]:
+        """The name of the stored metadata of the tables for its file; empty without one."""
+        return {}
+
+    @property
     def wanted(self) -> list[str]:
         """The outputs to store, by their names in the ledger."""
-        return [name for name in (*self.tables.values(), *self.reports.values()) if name]
+        names = (*self.tables.values(), *self.described.values(), *self.reports.values())
+        return [name for name in names if name]
 
     def files(self, stored: StoredRelease) -> dict[Path, str]:
         """The name of the stored output for each file; a stopped release has no tables."""
-        return {**({} if stored.stopped else self.tables), **self.reports}
+        tables = {} if stored.stopped else {**self.tables, **self.described}
+        return {**tables, **self.reports}
 
     def notify_written(self, stored: StoredRelease) -> None:
         """Report on standard error which files were written."""
@@ -112,7 +122,7 @@ class Outputs:
         """
         expected = self.contents(stored) if stored else {}
         is_published = stored is not None and self.is_published(stored)
-        targets = [*({} if is_published else self.tables), *self.reports]
+        targets = [*({} if is_published else self.tables), *self.described, *self.reports]
         twice = len(self.report or ()) > len(self.reports)
         require_writable(
             targets, inputs, force=exist_ok or self.force, twice=twice, expected=expected
@@ -142,6 +152,22 @@ class Tables(Outputs):
     layout: str
     names: Sequence[str]
     to_stdout: bool = True
+    metadata: Path | None = None
+
+    def __post_init__(self) -> None:
+        """The same; the metadata of tables need tables that are CSV files."""
+        super().__post_init__()
+        if self.metadata is not None and (self.output is None or _is_parquet(self.output)):
+            raise UsageError.about("bad-option.metadata-alone")
+
+    @property
+    def described(self) -> Mapping[Path, str]:
+        """The name of the stored metadata for its file, if a file is named."""
+        if self.metadata is None:
+            return {}
+        folder = self.metadata.parent
+        tables = {_address(path, folder): name for path, name in self.tables.items()}
+        return {self.metadata: metadata_name(tables)}
 
     @property
     def on_terminal(self) -> bool:
@@ -229,6 +255,11 @@ def wide_tables(stored: StoredRelease) -> list[str]:
     facts = json.loads(without_numbers(stored.outputs[FACTS]))
     statistics = [] if kept else facts.get("statistics", [])
     return kept or list(dict.fromkeys(facts["layout"]["table"] for facts in statistics))
+
+
+def _address(path: Path, folder: Path) -> str:
+    """The address of a file relative to a folder, as metadata in that folder name it."""
+    return quote(os.fsencode(os.path.relpath(path, folder)))
 
 
 def _is_parquet(path: Path) -> bool:

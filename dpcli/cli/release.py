@@ -42,6 +42,7 @@ def release(
     output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
+    metadata: options.Metadata = None,
     release_id: options.ReleaseId = None,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
@@ -65,7 +66,7 @@ def release(
     plan = make_plan(read_central_spec(spec))
     require_plan_fits(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
-    tables = Tables(output, report, report_format, force, layout, names)
+    tables = Tables(output, report, report_format, force, layout, names, metadata=metadata)
     simulated = read_simulation(simulation, plan) if simulation else None
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.report.document import Report
+from dpcli.report.published_numbers import PublishedNumbers
 from dpcli.report.table import Table, long_table, wide_table
 
 LONG = "table.csv"
@@ -21,6 +22,11 @@ WIDE = "wide/"
 
 LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 """The same tables as Parquet."""
+
+
+METADATA = "metadata/"
+"""The name of the metadata of tables begins with this, and ends with the addresses of the tables
+and their names, as JSON: other addresses are other metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ def render_output(report: Report, name: str) -> bytes:
     for report_format in FORMATS:
         if report_format.output == name:
             return report_format.render(report)
+    if name.startswith(METADATA):
+        return _metadata(report, json.loads(name.removeprefix(METADATA)))
     if name in (LONG, LONG_PARQUET):
         table = published_table(report)
     else:
@@ -87,10 +95,36 @@ def published_table(report: Report) -> Table:
 
 
 def _wide(report: Report, name: str) -> Table:
+    return wide_table(*_wide_parts(report, name))
+
+
+def _wide_parts(report: Report, name: str) -> tuple[list[PublishedNumbers], list[str]]:
+    """The numbers of a wide table, and the headings of its keys."""
     statistics = zip(report.facts["statistics"], report.numbers, strict=True)
     members = [pair for pair in statistics if pair[0]["layout"]["table"] == name]
     heading = members[0][0]["layout"]["columns"]
-    return wide_table([numbers for _, published in members for numbers in published], heading)
+    return [numbers for _, published in members for numbers in published], heading
+
+
+def metadata_name(tables: Mapping[str, str]) -> str:
+    """The name of the metadata of tables, which are given by their addresses."""
+    return METADATA + json.dumps(tables)
+
+
+def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
+    # Few releases describe their tables for programs.
+    from dpcli.report.csvw import csvw_metadata, long_schema, wide_schema
+
+    schemas = {}
+    for url, name in tables.items():
+        if name == LONG:
+            schemas[url] = long_schema(report, published_table(report))
+        else:
+            published, heading = _wide_parts(report, name.removeprefix(WIDE))
+            names = [numbers.name for numbers in published]
+            table = wide_table(published, heading)
+            schemas[url] = wide_schema(report, table, heading, names)
+    return csvw_metadata(report, schemas)
 
 
 def output_name(path: Path, named: str | None = None) -> str:

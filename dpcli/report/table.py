@@ -183,7 +183,7 @@ def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
     """Lines as CSV (RFC 4180) in UTF-8, with LF at line ends."""
     text = io.StringIO()
-    safe = ([_harmless(cell) for cell in line] for line in lines)
+    safe = ([harmless(cell) for cell in line] for line in lines)
     csv.writer(text, lineterminator="\n").writerows(safe)
     return text.getvalue().encode()
 
@@ -196,7 +196,7 @@ def _harmless_text(name: str) -> pl.Expr:
     return pl.when(formula).then("'" + text).otherwise(text).alias(name)
 
 
-def _harmless(cell: str) -> str:
+def harmless(cell: str) -> str:
     """A cell that no spreadsheet reads as a formula (OWASP ASVS 5.0, 1.2.10).
 
     Declared texts begin like a formula only if they are numbers. Private keys from the data get an

@@ -1,0 +1,175 @@
+"""Metadata of published CSV tables, in the form of CSV on the Web (W3C 2015).
+
+The metadata is made of a report and of the addresses of the tables alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from dpcli.privacy.loss import loss_text
+from dpcli.report.captions import heading_text
+from dpcli.report.document import Report, loss_of
+from dpcli.report.table import ENDS, Table, harmless
+from dpcli.statistics.postprocessing import Flag
+
+Json = dict[str, Any]
+
+CONTEXT = "http://www.w3.org/ns/csvw"
+
+DIALECT: Json = {
+    "encoding": "utf-8",
+    "delimiter": ",",
+    "quoteChar": '"',
+    "doubleQuote": True,
+    "lineTerminators": ["\n"],
+    "header": True,
+    "headerRowCount": 1,
+    # Without this, a line that begins with a number sign might be taken for a comment.
+    "commentPrefix": None,
+    "skipBlankRows": False,
+    "skipInitialSpace": False,
+    "trim": False,
+}
+"""The form of every published CSV table."""
+
+NUMBER_OR_DATE = r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}"
+"""The texts of a column in which numbers and dates stand."""
+
+ADDRESS = re.compile(r"https?://[!-~]+")
+
+
+def csvw_metadata(report: Report, schemas: Mapping[str, Json]) -> bytes:
+    """The metadata of the tables of a report, by their addresses."""
+    tables = [
+        {"url": url, "dialect": DIALECT, "notes": list(_notes(report, url)), "tableSchema": schema}
+        for url, schema in schemas.items()
+    ]
+    one = tables[0] if len(tables) == 1 else {"tables": tables}
+    metadata = {"@context": CONTEXT, **_publication(report), **one}
+    return (json.dumps(metadata, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _publication(report: Report) -> Json:
+    facts = report.facts
+    spec, declared = facts["spec"], facts["declarations"] or {}
+    license_ = declared.get("license")
+    common: Json = {
+        "dc:title": spec.get("title", spec["dataset"]),
+        "dc:description": spec.get("note") or declared.get("description"),
+        "dc:publisher": declared.get("curator"),
+        "dc:license": {"@id": license_} if license_ and ADDRESS.fullmatch(license_) else license_,
+        "dc:identifier": facts["release_id"],
+        "dc:issued": {"@value": facts["created"][:10], "@type": "xsd:date"},
+    }
+    return {key: text for key, text in common.items() if text}
+
+
+def _notes(report: Report, url: str) -> Iterator[Json]:
+    facts = report.facts
+    for text in (
+        f"Noise protects the numbers: {loss_text(loss_of(facts['privacy']['spent']))} is spent.",
+        facts["privacy"]["promise"],
+        f"`lower` and `upper` contain the number without noise in {report.percent} of cases.",
+        *(
+            f"{stated['name']}: {stated['note']}"
+            for stated in facts["statistics"]
+            if "note" in stated
+        ),
+    ):
+        body = {"type": "TextualBody", "value": text, "format": "text/plain"}
+        yield {"type": "Annotation", "target": url, "body": body}
+
+
+def _column(header: str, datatype: object, says: str, caption: Json, **more: object) -> Json:
+    title = heading_text(header, caption)
+    return {
+        "name": _name(header),
+        "titles": [harmless(header), *([title] if title != header else [])],
+        "dc:description": says,
+        "datatype": datatype,
+        "null": "",
+        **({"schema:unitText": caption["unit"]} if "unit" in caption else {}),
+        **more,
+    }
+
+
+def _name(header: str) -> str:
+    """A header as the name of a variable in a URI template (RFC 6570)."""
+    name = re.sub("[-.~]", lambda mark: f"%{ord(mark[0]):02X}", quote(header, safe=""))
+    return f"%5F{name[1:]}" if name.startswith("_") else name
+
+
+def _schema(table: Table, columns: list[Json], keys: int) -> Json:
+    """The schema; its first columns are the key of the table if no two lines have the same."""
+    schema: Json = {"columns": columns}
+    if keys and not table.frame[:, :keys].is_duplicated().any():
+        schema["primaryKey"] = [column["name"] for column in columns[:keys]]
+    return schema
+
+
+def _captions(report: Report) -> dict[str, Json]:
+    return {column["name"]: column for column in report.facts["spec"]["columns"]}
+
+
+def long_schema(report: Report, table: Table) -> Json:
+    """The schema of the long table: what its columns are."""
+    captions, statistics = _captions(report), report.facts["statistics"]
+    names = dict.fromkeys(key for stated in statistics for key in stated["by"])
+    first, *keys, item, value, lower, upper, flag = table.frame.columns
+    what = "; ".join(f"{stated['name']}: {_what(stated)}" for stated in statistics)
+    datatype: object = "decimal"
+    if table.dated:
+        datatype = {"base": "string", "format": NUMBER_OR_DATE}
+    ends = f"of the {report.percent} interval; empty without one"
+    marks = ". ".join(report.facts["flags"][flag.value] for flag in Flag if flag)
+    flags = {"base": "string", "format": "|".join(flag.value for flag in Flag if flag)}
+    columns = [
+        _column(first, "string", f"The statistic. {what}.", {}, required=True),
+        *(
+            _column(key, "string", "A key of the group; empty where it has none.", captions[name])
+            for key, name in zip(keys, names, strict=True)
+        ),
+        _column(item, "string", "The name of one of several numbers; empty for a single one.", {}),
+        _column(value, datatype, "The number, in the unit of its statistic.", {}),
+        _column(lower, datatype, f"The lower end {ends}.", {}),
+        _column(upper, datatype, f"The upper end {ends}.", {}),
+        _column(flag, flags, f"Empty, or a mark. {marks}.", {}),
+    ]
+    return _schema(table, columns, len(keys) + 2)
+
+
+def wide_schema(
+    report: Report, table: Table, headings: Sequence[str], published: Sequence[str]
+) -> Json:
+    """The schema of a wide table with these headings of keys, and the names of its numbers."""
+    captions, header, count = _captions(report), table.frame.columns, len(headings)
+    stated = {statistic["name"]: statistic for statistic in report.facts["statistics"]}
+    columns = [
+        _column(name, "string", "A key of the line.", captions.get(heading, {}))
+        for name, heading in zip(header, headings, strict=False)
+    ]
+    ends = [f"The {end} end of its {report.percent} interval." for end in ("lower", "upper")]
+    for place, name in enumerate(header[count:]):
+        number, end = divmod(place, len(ENDS))
+        statistic, _, kind = published[number].partition(".")
+        facts = stated[statistic]
+        says = f"{_what(facts)}{f', {kind}' if kind else ''}."
+        caption = {key: facts[key] for key in ("title", "unit") if key in facts}
+        if end:
+            says, caption = f"{says} {ends[end - 1]}", {}
+        numeric = "decimal" if name in table.numbers else "string"
+        datatype = "date" if name in table.dates else numeric
+        columns.append(_column(name, datatype, says, caption))
+    return _schema(table, columns, count)
+
+
+def _what(stated: Mapping[str, Any]) -> str:
+    """What a statistic is, in a few words."""
+    asked = f"{stated['statistic'].replace('_', ' ')} of {stated['column'] or stated['counts']}"
+    title = heading_text("", stated).strip()
+    return f"{title}, {asked}" if title else asked
