@@ -22,7 +22,7 @@ from dpcli.columns import CategoryColumn, Column, NumericColumn
 Ranges = tuple[tuple[int, int], ...]
 """Ranges of whole numbers, whose ends are included."""
 
-Comparison = Literal["<", "<=", "=", ">=", ">"]
+ComparisonSign = Literal["<", "<=", "=", ">=", ">"]
 
 COMPARISON_WORDS: dict[str, str] = {
     "<": "below",
@@ -118,7 +118,7 @@ class Compared(Filter):
     """
 
     left: NumericColumn
-    comparison: Comparison
+    comparison: ComparisonSign
     right: NumericColumn
 
     def __post_init__(self) -> None:

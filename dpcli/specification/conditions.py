@@ -19,7 +19,7 @@ from dpcli.columns import (
     without_missing_constant,
 )
 from dpcli.derivations import PositionAmong
-from dpcli.filters import Compared, Comparison, Filter, InRanges, IsMissing, Not, Ranges
+from dpcli.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not, Ranges
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
 from dpcli.spec_values import Boolean, ByForm, SectionModel, Text
@@ -37,7 +37,7 @@ from dpcli.specification.tree import (
     scalars_of,
 )
 
-COMPARISONS: dict[str, Comparison] = {
+COMPARISONS: dict[str, ComparisonSign] = {
     "min": ">=",
     "above": ">",
     "max": "<=",
@@ -147,7 +147,7 @@ class ConditionReader:
             tests.insert(0, InRanges(column, _read_range(column, constants, node.span)))
         return tuple(tests)
 
-    def _compared(self, column: NumericColumn, how: Comparison, scalar: ScalarNode) -> Filter:
+    def _compared(self, column: NumericColumn, how: ComparisonSign, scalar: ScalarNode) -> Filter:
         other: Column = self.context.valued_column(scalar, self.subject)
         facts = {"column": column.name, "kind": column.kind}
         facts |= {"other": other.name, "other_kind": other.kind}

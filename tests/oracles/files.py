@@ -22,7 +22,7 @@ from dpcli.columns import (
     NumericColumn,
     without_missing_constant,
 )
-from dpcli.filters import AllOf, AnyOf, Compared, Comparison, Filter, InRanges, IsMissing, Not
+from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -261,7 +261,7 @@ def filter_tree(random: Random, columns: Sequence[Column], depth: int = 0) -> Fi
     if kind < 0.7 and numbers:
         left = random.choice(numbers)
         right = random.choice([c for c in numbers if (c.kind == "date") == (left.kind == "date")])
-        comparison: Comparison = random.choice(("<", "<=", "=", ">=", ">"))
+        comparison: ComparisonSign = random.choice(("<", "<=", "=", ">=", ">"))
         with suppress(ValueError):
             return Compared(left, comparison, right)
     return _condition(random, random.choice(usable))

@@ -11,7 +11,7 @@ import pytest
 from dpcli.columns import Axis, CategoryColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.derivations import PositionAmong, Satisfies
 from dpcli.engine.row_filter import COMPARE
-from dpcli.filters import AllOf, AnyOf, Compared, Comparison, Filter, InRanges, IsMissing, Not
+from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import LinearQuery
 from tests.oracles.opened import engine
@@ -127,7 +127,7 @@ def test_comparisons_are_exact_at_the_limits_of_64_bits(
     rows = [(a, b) for a in (-most, most - 1, 7, 4 * 10**18, 0) for b in (-most, most, 3, 4, 0)]
     cells = (f"{left.text(a)},{right.text(b)}" for a, b in rows)
     path.write_text("x,y\n" + "\n".join(cells) + "\n", "utf-8")
-    comparisons: tuple[Comparison, ...] = ("<", "<=", "=", ">=", ">")
+    comparisons: tuple[ComparisonSign, ...] = ("<", "<=", "=", ">=", ">")
     queries = [LinearQuery(where=(Compared(left, how, right),)) for how in comparisons]
     assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
     counts = [sum(COMPARE[how](a * steps[0], b * steps[1]) for a, b in rows) for how in comparisons]
