@@ -43,6 +43,7 @@ PLACES = {
     "date_column": "a column of `type: date`",
     "id_column": "a column of `type: id`",
     "PositionModel": "`from: {...}`",
+    "derived": "a column of `derive:`",
     "statistic": "an entry of `statistics:`",
     "DeclarationsModel": "`declarations:`",
 }

@@ -47,6 +47,11 @@ class Derivation(ABC):
     def inputs(self) -> tuple[Column, ...]:
         """The columns from which it is computed; they may be derived themselves."""
 
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """How it is computed, in words or as a formula, such as `wage + bonus`."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn:

@@ -1,16 +1,183 @@
 """How derived columns follow from other columns: one class for each kind.
 
 A derivation is public: it comes from the spec. The value of a row depends on that row alone, and it
-is clamped to the bounds of the derived column, or is one of its labels. So queries over a derived
-column have the sensitivity that its declaration states, as over any column.
+is clamped to the bounds of the derived column, or is one of its labels.
+
+Privacy: the bounds of a derived column are declared, or follow from the declared bounds of its
+inputs, never from data. A change of one row changes one value within these bounds, so a query over
+a derived column has the sensitivity that its declaration states, as over any other column.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
 
-from dpcli.columns import Column, Derivation, PrivatePartitionColumn
+from dpcli.columns import CategoryColumn, Column, Derivation, NumericColumn, PrivatePartitionColumn
+from dpcli.derived_numbers import (
+    Arithmetic,
+    FirstNumber,
+    Product,
+    Ratio,
+    Sum,
+    columns_of,
+    day_of,
+    limits_of,
+    texts_of,
+)
 from dpcli.filters import Filter
+
+PartName = Literal[
+    "year", "quarter", "month", "week", "weekday", "year-month", "year-quarter", "year-week"
+]
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Age(Arithmetic):
+    """Full years from the first day to the second; negative if it is later.
+
+    Who was born on 29 February becomes older on 1 March of a year without that day.
+
+    >>> birth = NumericColumn("birth", "date", bounds=(0, 364))
+    >>> Age((birth, Fraction(10_957)), Fraction(1)).limits
+    (29, 30)
+    """
+
+    @property
+    def span(self) -> tuple[Fraction, Fraction]:
+        """The ages of the latest birth on the first day, and of the earliest on the last."""
+        (early, late), (first, last) = map(limits_of, self.terms)
+        return Fraction(_years(late, first)), Fraction(_years(early, last))
+
+    @property
+    def magnitude(self) -> int:
+        """Years of the calendar are few."""
+        return 1 << 20
+
+    @property
+    def text(self) -> str:
+        """Both days."""
+        birth, day = texts_of(self.terms)
+        return f"full years from {birth} to {day}"
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart(Derivation):
+    """A part of a date: a label of the calendar. Weeks, and the years of weeks, are those of ISO.
+
+    >>> when = NumericColumn("when", "date", bounds=(0, 100))
+    >>> DatePart(when, "year-quarter").labels
+    ('1970-Q1', '1970-Q2')
+    """
+
+    column: NumericColumn
+    part: PartName
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The date."""
+        return (self.column,)
+
+    @property
+    def text(self) -> str:
+        """The part and the date."""
+        return f"{self.part} of {self.column.name}"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels in calendar order; years are those of the bounds."""
+        match self.part:
+            case "quarter":
+                return tuple(f"Q{quarter}" for quarter in range(1, 5))
+            case "month":
+                return MONTHS
+            case "week":
+                return tuple(f"W{week:02}" for week in range(1, 54))
+            case "weekday":
+                return WEEKDAYS
+        first, count = self.first, self.count
+        match self.part:
+            case "year":
+                return tuple(f"{year:04}" for year in range(first, first + count))
+            case "year-quarter":
+                places = (divmod(place, 4) for place in range(first, first + count))
+                return tuple(f"{year:04}-Q{quarter + 1}" for year, quarter in places)
+            case "year-month":
+                places = (divmod(place, 12) for place in range(first, first + count))
+                return tuple(f"{year:04}-{month + 1:02}" for year, month in places)
+        # The Thursday of a week is in the ISO year of that week.
+        weeks = (day_of(7 * week).isocalendar() for week in range(first, first + count))
+        return tuple(f"{week.year:04}-W{week.week:02}" for week in weeks)
+
+    @property
+    def first(self) -> int:
+        """The place of the first label on the line of all years, quarters, months or weeks."""
+        return self._place(self.column.lower) if self.part.startswith("year") else 0
+
+    @property
+    def count(self) -> int:
+        """The number of labels of a part with a year, from the bounds of the date."""
+        return self._place(self.column.upper) - self.first + 1
+
+    def _place(self, days: int) -> int:
+        day = day_of(days)
+        match self.part:
+            case "year":
+                return day.year
+            case "year-quarter":
+                return day.year * 4 + (day.month - 1) // 3
+            case "year-month":
+                return day.year * 12 + day.month - 1
+        # 1970-01-01 was a Thursday, and weeks begin on Monday.
+        return (days + 3) // 7
+
+
+@dataclass(frozen=True, slots=True)
+class Bands(Derivation):
+    """The place of a value among bins that begin at `starts`, in steps of the column."""
+
+    column: NumericColumn
+    starts: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The divided column."""
+        return (self.column,)
+
+    @property
+    def text(self) -> str:
+        """The divided column."""
+        return f"bands of {self.column.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLabel(Derivation):
+    """The first label that is not missing, of categories or booleans with any labels."""
+
+    columns: tuple[CategoryColumn, ...]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns in order."""
+        return columns_of(self.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, in the order in which they are declared."""
+        return tuple(dict.fromkeys(label for column in self.columns for label in column.labels))
+
+    @property
+    def text(self) -> str:
+        """The columns in order."""
+        names = ", ".join(column.name for column in self.columns)
+        return f"the first of {names} that is not missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +191,11 @@ class Satisfies(Derivation):
         """The columns that the filter reads."""
         return self.test.columns
 
+    @property
+    def text(self) -> str:
+        """The filter."""
+        return self.test.text
+
 
 @dataclass(frozen=True, slots=True)
 class FirstTrue(Derivation):
@@ -35,6 +207,11 @@ class FirstTrue(Derivation):
     def inputs(self) -> tuple[Column, ...]:
         """The columns that the filters read."""
         return tuple(dict.fromkeys(column for test in self.tests for column in test.columns))
+
+    @property
+    def text(self) -> str:
+        """The filters in order."""
+        return "the first of " + ", ".join(test.text for test in self.tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +226,29 @@ class PositionAmong(Derivation):
         """The column of the text."""
         return (self.column,)
 
+    @property
+    def text(self) -> str:
+        """The column and the stated texts."""
+        return f"{self.column.name} among {', '.join(self.texts)}"
 
-DERIVATIONS: tuple[type[Derivation], ...] = (Satisfies, FirstTrue, PositionAmong)
+
+DERIVATIONS: tuple[type[Derivation], ...] = (
+    Sum,
+    Product,
+    Ratio,
+    Age,
+    DatePart,
+    Bands,
+    FirstNumber,
+    FirstLabel,
+    Satisfies,
+    FirstTrue,
+    PositionAmong,
+)
 """Every kind of derivation."""
+
+
+def _years(birth: Fraction, day: Fraction) -> int:
+    first, last = day_of(int(birth)), day_of(int(day))
+    had_no_birthday = (last.month, last.day) < (first.month, first.day)
+    return last.year - first.year - had_no_birthday

@@ -23,6 +23,7 @@ from dpcli.planning.notes import (
     bounding_comparisons,
     bounding_notes,
     composition_notes,
+    derived_notes,
     filter_notes,
     population_notes,
     post_processing_notes,
@@ -90,6 +91,7 @@ def print_plan(
 def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
         filter_notes,
+        derived_notes,
         binning_notes,
         bounding_notes,
         composition_notes,

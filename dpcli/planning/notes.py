@@ -130,6 +130,21 @@ def reader_warnings(plan: Plan) -> list[str]:
     return notes
 
 
+def derived_notes(plan: Plan) -> list[str]:
+    """How each derived column is computed, and what its values can be."""
+    notes = []
+    for column in plan.spec.columns:
+        if column.derivation is None:
+            continue
+        facts: dict[str, object] = {"column": column.name, "text": column.derivation.text}
+        if isinstance(column, NumericColumn):
+            low, high = map(column.text, column.limits)
+            notes.append(note("derived.number", low=low, high=high, **facts))
+        else:
+            notes.append(note("derived.labels", count=len(column.labels), **facts))
+    return notes
+
+
 def binning_notes(plan: Plan) -> list[str]:
     """The bins of numeric columns: how many, the first and the last."""
     names_by_key: dict[Axis, list[str]] = {}

@@ -153,7 +153,7 @@ def variant_code(code: str, name: str) -> str:
     return f"{code}.{name}" if isinstance(code_tables()[code].get(name), dict) else code
 
 
-PAGE_FILES = ("sections", "privacy", "keys", "cells", "terms", "commands")
+PAGE_FILES = ("sections", "derive", "privacy", "keys", "cells", "terms", "commands")
 """The files of pages about words, in the order of a spec."""
 
 

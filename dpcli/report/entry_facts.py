@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Column, NumericColumn
 from dpcli.filters import joint_texts
 from dpcli.numeric.exact import decimal_text
 from dpcli.numeric.number_text import plain_decimal
@@ -77,6 +77,15 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
 
 MAX_CHART_BINS = 5_000
 """Above this number of bins no chart is drawn."""
+
+
+def column_facts(columns: Sequence[Column]) -> list[Fact]:
+    """The name and the type of each column, and how it is computed if it is derived."""
+    return [
+        {"name": column.name, "type": column.kind}
+        | ({"derived": column.derivation.text} if column.derivation else {})
+        for column in columns
+    ]
 
 
 def layout_facts(published: PublishedStatistic, table: str, columns: list[str]) -> Fact:

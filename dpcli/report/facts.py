@@ -160,10 +160,11 @@ def _window(receipt: Receipt) -> Facts:
 
 def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
-    entries = [planned.entry for planned in plan.statistics]
+    entries = (planned.entry for planned in plan.statistics)
     has_dates = any(entry.statistic.publishes_dates(entry.request) for entry in entries)
     marks = {Flag.UNRELIABLE: "-dates"} if has_dates else {}
     return {
+        **({"derived": derived} if (derived := notes.derived_notes(plan)) else {}),
         "bounding": notes.bounding_notes(plan),
         "composition": notes.composition_notes(plan),
         "selections": notes.selection_notes(plan),
@@ -187,13 +188,8 @@ def _sample(plan: Plan) -> Facts:
     design = plan.spec.sample
     if design is None:
         return {}
-    sample: Facts = {
-        "design": "simple-random",
-        "population": design.population,
-        "size": design.size,
-        "notes": notes.population_notes(plan),
-    }
-    return {"sample": sample}
+    size = {"population": design.population, "size": design.size}
+    return {"sample": {"design": "simple-random", **size, "notes": notes.population_notes(plan)}}
 
 
 def _stewardship(plan: Plan, window: int | None) -> Facts:

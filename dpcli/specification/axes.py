@@ -87,7 +87,7 @@ def read_axis(
     if isinstance(column, NumericColumn):
         if bins is None:
             raise scalar.span.report(missing_code, **facts)
-        return Axis(column, _read_bin_starts(column, bins))
+        return Axis(column, read_bin_starts(column, bins))
     if bins is not None:
         raise bins.span.report("bins-not-taken", **facts)
     return Axis(column)
@@ -104,7 +104,8 @@ def two_values(column: ValuedColumn, places: Sequence[int]) -> Axis:
     return Axis(CategoryColumn(column.name, "category", values, derivation=FirstTrue(tests)))
 
 
-def _read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
+def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
+    """The starts of the bins of a mapping with `width` or `edges`, in steps."""
     width, edges = node_at(bins, "width"), node_at(bins, "edges")
     if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
         raise bins.span.report("bins-form.both" if isinstance(width, ScalarNode) else "bins-form")

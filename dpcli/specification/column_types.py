@@ -181,7 +181,7 @@ class CategoryColumnModel(LabeledColumnModel):
             require_text(other, "label", published=True)
         labels = tuple((text.text, label.text) for text, label in pairs)
         column = CategoryColumn(name, "category", labels)
-        return _with_missing(column, section, check_texts)
+        return with_missing(column, section, check_texts)
 
 
 class BooleanColumnModel(LabeledColumnModel):
@@ -199,7 +199,7 @@ class BooleanColumnModel(LabeledColumnModel):
         check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
         if self.other is not None and self.other not in BOOLEAN_LABELS:
             raise section.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
-        return _with_missing(CategoryColumn(name, "boolean", pairs), section, check_texts)
+        return with_missing(CategoryColumn(name, "boolean", pairs), section, check_texts)
 
 
 class IdColumnModel(ColumnModel):
@@ -225,10 +225,11 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
 """Every type that a column may have."""
 
 
-def _with_missing(
+def with_missing(
     column: CategoryColumn, section: Section[Any], check_texts: Callable[[], object]
 ) -> CategoryColumn:
-    column = replace(column, other=section.values.other)
+    """The column with the label that `missing` names; `check_texts` raises for wrong texts."""
+    column = replace(column, other=getattr(section.values, "other", None))
     label, position = section.values.missing, None
     if label != DROP:
         position = column.positions.get(label)

@@ -48,14 +48,16 @@ class SpecContext:
     A column with a wrong declaration is None, and its uses report nothing more. Without the section
     `columns`, `declared` is false, and names of columns report nothing. `names` are the names of
     statistics so far. `reserved_names` cannot be names of statistics; their values say what has
-    each of them. `sample` is how the rows were drawn. `tables` are the contents of files in
-    `folder` that the spec names. `captions` are those of columns that state one.
+    each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
+    been read. `tables` are the contents of files in `folder` that the spec names. `captions` are
+    those of columns that state one.
     """
 
     findings: Findings
     folder: Path = Path()
     declared: bool = True
     columns: dict[str, Column | None] = field(default_factory=dict)
+    later: set[str] = field(default_factory=set)
     spans: dict[str, Span] = field(default_factory=dict)
     unit: Unit | None = None
     neighbors: str = ""
@@ -78,7 +80,8 @@ class SpecContext:
         if scalar.text in self.columns:
             return scalar.text
         if self.declared:
-            scalar.span.report("unknown-column", word=scalar.text, choices=self.columns)
+            code = "unknown-column.later" if scalar.text in self.later else "unknown-column"
+            scalar.span.report(code, word=scalar.text, choices=self.columns)
         raise AlreadyReportedError
 
     def column(self, scalar: ScalarNode) -> Column:
@@ -133,7 +136,7 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
     normalized_names: dict[str, ScalarNode] = {}
     for name, (key, value) in pairs.items():
         context.spans[name], context.columns[name] = key.span, None
-        check_name = attempt(_require_name, key)
+        check_name = attempt(require_name, key)
         first = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
         if first is not key:
             key.span.report("twin-names", column=name, line=first.span.line)
@@ -143,7 +146,8 @@ def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
             context.columns[name] = column()
 
 
-def _require_name(key: ScalarNode) -> None:
+def require_name(key: ScalarNode) -> None:
+    """Checks that a column can have the name of a key."""
     code, name = "", key.text
     if not name:
         code = "empty-text.column"

@@ -28,15 +28,17 @@ class ConditionsModel(SectionModel):
     where: dict[str, Annotated[Text | Texts | ConditionModel, ByForm]]
 
 
-def read_where(section: Section[Any], context: SpecContext) -> tuple[Filter, ...]:
-    """The filters of a `where` mapping, all of which must be true."""
-    section.require("where")
-    where = section.node.mapping("where")
+def read_where(
+    section: Section[Any], context: SpecContext, key: str = "where"
+) -> tuple[Filter, ...]:
+    """The filters of a mapping of conditions, all of which must be true."""
+    section.require(key)
+    where = section.node.mapping(key)
     if where is None:
         return ()
-    filters = _Reader(section, context).conjuncts(where, 0)
+    filters = _Reader(section, context, key).conjuncts(where, 0)
     if implied_ranges(AllOf(filters)) is None:
-        raise section.report_key("impossible-condition.together", "where")
+        raise section.report_key("impossible-condition.together", key)
     return filters
 
 
@@ -44,6 +46,7 @@ def read_where(section: Section[Any], context: SpecContext) -> tuple[Filter, ...
 class _Reader:
     section: Section[Any]
     context: SpecContext
+    field: str
 
     def conjuncts(self, node: MappingNode, depth: int) -> tuple[Filter, ...]:
         """The filters of a mapping, all of which must be true."""
@@ -80,7 +83,7 @@ class _Reader:
 
     def _require_forms(self, conditions: MappingNode) -> None:
         """Checks the forms of conditions, before their columns are considered."""
-        outer = self.section.node.pairs["where"][0]
+        outer = self.section.node.pairs[self.field][0]
         node = MappingNode({"where": (outer, conditions)}, conditions.span)
         read_section(ConditionsModel, node, self.section.what).require()
 

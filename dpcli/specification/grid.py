@@ -81,7 +81,7 @@ def bounds_in_steps(
     ways = []
     if near[0] != near[1]:
         ways.append(f"`bounds: [{readable_text(near[0])}, {readable_text(near[1])}]`")
-    if not ways or section.values.type != "integer" or fine >= 1:
+    if not ways or getattr(section.values, "type", "") != "integer" or fine >= 1:
         ways.append(f"`step: {readable_text(fine)}`")
     side = 0 if low.denominator != 1 else 1
     facts = {"which": ("lower", "upper")[side], "ways": " or ".join(ways)}

@@ -30,6 +30,7 @@ from dpcli.specification.captions import Note, NumberFormat, Title, stated_capti
 from dpcli.specification.columns_section import SpecContext, declare_columns
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
+from dpcli.specification.derive_section import declare_derived
 from dpcli.specification.model import Declarations, Spec
 from dpcli.specification.privacy_section import read_privacy, read_quality
 from dpcli.specification.sample_section import MAX_POPULATION, read_sample
@@ -128,6 +129,7 @@ class SpecModel(SectionModel):
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
+    derive: dict[str, Any] | None = None
     declarations: DeclarationsModel | None = None
     title: Title | None = None
     note: Note | None = None
@@ -215,6 +217,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     with suppress(AlreadyReportedError):
         context.decimal = dialect().decimal
     declare_columns(root.mapping("columns"), context)
+    declare_derived(root.mapping("derive"), context)
     privacy = attempt(read_privacy, root.mapping("privacy"), context)
     quality = attempt(read_quality, None if local else root.mapping("quality"), context)
     sample = attempt(read_sample, None if local else root.mapping("sample"), context)

@@ -19,6 +19,7 @@ from dpcli.reference import word_pages
 from dpcli.spec_values import SectionModel
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_section import CsvModel
+from dpcli.specification.derived_columns import DERIVED
 from dpcli.specification.filters_section import ConditionsModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
@@ -83,6 +84,7 @@ def spec_schema() -> dict[str, object]:
     definitions["sample"] = _model_schema(SampleModel, definitions)
     definitions["quality"] = _quality_schema(definitions)
     definitions["statistic"] = _statistic_schema(definitions)
+    definitions["derived"] = _derived_schema(definitions)
     definitions["column"] = _column_schema()
     fields, own = document["properties"], local["properties"]
     for section in ("csv", "privacy", "quality", "sample"):
@@ -91,6 +93,10 @@ def spec_schema() -> dict[str, object]:
     fields["columns"] |= {
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
+    }
+    fields["derive"] |= {
+        "propertyNames": {"minLength": 1},
+        "additionalProperties": {"$ref": "#/$defs/derived"},
     }
     items = {"$ref": "#/$defs/statistic"}
     fields["statistics"] |= {"minItems": 1, "maxItems": MAX_STATISTICS, "items": items}
@@ -168,6 +174,25 @@ def _column_schema() -> Json:
             for kind in types
         ],
     }
+
+
+def _derived_schema(definitions: Json) -> Json:
+    """All keys of derived columns; each kind requires its own, and refuses those of others."""
+    fields: Json = {}
+    rules: list[Json] = []
+    own: dict[str, Json] = {
+        model.kind: _model_schema(model, definitions, "derived") for model in DERIVED
+    }
+    for schema in own.values():
+        for key, field in schema["properties"].items():
+            fields.setdefault(key, field)
+    fields["is"] = {key: value for key, value in fields["is"].items() if key in PAGE_KEYS}
+    fields["is"]["$ref"] = "#/$defs/where"
+    for kind, schema in own.items():
+        refused = [key for key in fields if key not in schema["properties"]]
+        then = {"required": schema["required"], "properties": dict.fromkeys(refused, False)}
+        rules.append({"if": {"required": [kind]}, "then": then})
+    return {"type": "object", "properties": fields, "oneOf": _required_each(own), "allOf": rules}
 
 
 def _statistic_schema(definitions: Json) -> Json:

@@ -6,6 +6,7 @@ queries with dpcli, but no code that reads, parses, rounds or adds.
 
 from __future__ import annotations
 
+import calendar
 import csv
 import datetime
 import io
@@ -15,23 +16,24 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import product
-from math import floor
-from typing import Literal, cast
+from math import floor, prod
+from typing import Any, Literal, cast
 
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import (
     Axis,
     CategoryColumn,
     Column,
-    Derivation,
     IdColumn,
     NumericColumn,
     PrivatePartitionColumn,
     file_columns,
 )
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.derivations import FirstTrue, PositionAmong, Satisfies
+from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
+from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
@@ -54,7 +56,7 @@ Priority = Callable[[str, int], int]
 Answer = list[int] | dict[tuple[str, ...], list[int]]
 """The integers of every cell; by group where keys are private."""
 
-Row = dict[Column, int | str | None]
+Row = dict[Column, Any]
 
 
 def evaluate(
@@ -94,23 +96,115 @@ def _derive(column: Column, row: Row) -> None:
         return
     for part in column.derivation.inputs:
         _derive(part, row)
-    found = derived(column.derivation, row)
+    found = derived(column, row)
     row[column] = column.missing if found is None else found
 
 
-def derived(derivation: Derivation, row: Row) -> int | None:
-    """The value of a derived column, before `missing` is considered."""
-    if isinstance(derivation, FirstTrue):
-        passed = (place for place, test in enumerate(derivation.tests) if truth(test, row))
-        return next(passed, None)
-    if isinstance(derivation, PositionAmong):
-        text = row[derivation.column]
-        if text is None:
-            return None
-        others = len(derivation.texts)
-        return derivation.texts.index(str(text)) if text in derivation.texts else others
-    assert isinstance(derivation, Satisfies)
-    return None if (found := truth(derivation.test, row)) is None else int(found)
+def derived(column: Column, row: Row) -> int | None:
+    """The value of a derived column in steps, before `missing` is considered."""
+    derivation = column.derivation
+    match derivation:
+        case Satisfies(test):
+            holds = truth(test, row)
+            return None if holds is None else int(holds)
+        case FirstTrue(tests):
+            passed = (place for place, test in enumerate(tests) if truth(test, row))
+            return next(passed, None)
+        case PositionAmong(texts_column, texts):
+            text, others = row[texts_column], len(texts)
+            if text is None:
+                return None
+            return texts.index(str(text)) if text in texts else others
+        case DatePart(date, part):
+            cell = row[date]
+            return None if cell is None else _labels(derivation).index(_part(cell, part))
+        case Bands(banded, starts):
+            cell = row[banded]
+            return None if cell is None else sum(cell >= start for start in starts) - 1
+        case FirstLabel(columns):
+            known = [part.labels[row[part]] for part in columns if row[part] is not None]
+            return _labels(derivation).index(known[0]) if known else None
+    assert isinstance(derivation, Arithmetic) and isinstance(column, NumericColumn)
+    terms = [
+        term if isinstance(term, Fraction) else None if row[term] is None else row[term] * term.step
+        for term in derivation.terms
+    ]
+    exact = _exact(derivation, terms)
+    if exact is None:
+        return None
+    low, high = column.limits
+    return min(max(_nearest(exact / column.step), low), high)
+
+
+def _exact(derivation: Arithmetic, terms: list[Fraction | None]) -> Fraction | None:
+    """The exact value of a number; None if it is missing."""
+    known = [term for term in terms if term is not None]
+    if isinstance(derivation, FirstNumber):
+        return known[0] if known else None
+    return _computed(derivation, known) if len(known) == len(terms) else None
+
+
+def _computed(derivation: Arithmetic, known: list[Fraction]) -> Fraction | None:
+    """The exact value of a number without missing terms; None for a division by zero."""
+    match derivation:
+        case Sum(subtracts=subtracts):
+            return known[0] - known[1] if subtracts else sum(known, Fraction(0))
+        case Product():
+            return prod(known, start=Fraction(1))
+        case Ratio():
+            return known[0] / known[1] if known[1] else None
+        case Age():
+            birth, day = (datetime.date.fromordinal(719163 + int(term)) for term in known)
+            return Fraction(_age(birth, day))
+    raise TypeError("a number that the oracle does not know")
+
+
+def _age(birth: datetime.date, day: datetime.date) -> int:
+    """The greatest age whose birthday is not after a day; 29 February is before 1 March."""
+    most = day.year - birth.year
+    birthdays = [(birth.year + age, birth.month, birth.day) for age in (most - 1, most)]
+    past = [date for date in birthdays if date <= (day.year, day.month, day.day)]
+    return past[-1][0] - birth.year
+
+
+def _nearest(value: Fraction) -> int:
+    """The nearest integer, halves to the even one."""
+    below = floor(value)
+    rest = value - below
+    return below + (rest > Fraction(1, 2) or (rest == Fraction(1, 2) and below % 2 == 1))
+
+
+def _part(days: int, part: str) -> str:
+    """The label of a part of a date, by the standard library."""
+    date = datetime.date.fromordinal(719163 + days)
+    year, week, weekday = date.isocalendar()
+    quarter = f"Q{(date.month + 2) // 3}"
+    return {
+        "year": f"{date.year:04}",
+        "quarter": quarter,
+        "month": calendar.month_name[date.month],
+        "week": f"W{week:02}",
+        "weekday": calendar.day_name[weekday - 1],
+        "year-month": f"{date.year:04}-{date.month:02}",
+        "year-quarter": f"{date.year:04}-{quarter}",
+        "year-week": f"{year:04}-W{week:02}",
+    }[part]
+
+
+@cache
+def _labels(derivation: DatePart | FirstLabel) -> list[str]:
+    """The labels in the order of the calendar, or in that of the columns."""
+    if isinstance(derivation, FirstLabel):
+        return list(dict.fromkeys(x for column in derivation.columns for x in column.labels))
+    if derivation.part in ("month", "weekday"):
+        names = calendar.month_name[1:] if derivation.part == "month" else calendar.day_name
+        return list(names)
+    if derivation.part == "week":
+        return [f"W{week:02}" for week in range(1, 54)]
+    if derivation.part == "quarter":
+        return ["Q1", "Q2", "Q3", "Q4"]
+    low, high = derivation.column.limits
+    return list(dict.fromkeys(_part(days, derivation.part) for days in range(low, high + 1)))
 
 
 def _place(column: Column, header: Sequence[str]) -> int:

@@ -86,6 +86,19 @@ GOOD += [
     )
 ]
 
+GOOD += [
+    completed(f"derive: {{x: {{{fields}}}}}")
+    for fields in (
+        "sum: [age, income, 3]",
+        "difference: [day, 2020-01-01], bounds: [0, 100]",
+        "ratio: [age, income], step: 0.01, missing: 0",
+        "part: year-week, of: day",
+        "age: day, at: 2024-12-31",
+        "bands: age, edges: [0, 50, 100], labels: [young, old]",
+        "is: {age: {min: 18}, sex: female}",
+    )
+]
+
 LOCAL = "model: local\nresponses: [{"
 GOOD += [
     completed("model: local"),
@@ -104,6 +117,18 @@ GOOD += [
 ]
 
 BAD = [
+    *(
+        completed(f"derive: {{x: {{{fields}}}}}")
+        for fields in (
+            "bounds: [0, 1]",
+            "sum: [age]",
+            "sum: [age, income], product: [age, income]",
+            "ratio: [age, income]",
+            "part: decade, of: day",
+            "part: month",
+            "bands: age, step: 3",
+        )
+    ),
     *(
         completed(f"csv: {{{fields}}}")
         for fields in (

@@ -1,0 +1,240 @@
+"""The kinds of derived columns: one model and one line of `DERIVED` for each."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, cast, get_args
+
+from pydantic import Field
+
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
+from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
+from dpcli.filters import AllOf
+from dpcli.spec_fields import NUMERIC, ORDERED
+from dpcli.spec_values import Choice, GridNumber, SectionModel, Text, Texts, extended_model
+from dpcli.specification.axes import MAX_BINS, read_bin_starts
+from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step
+from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.derived_terms import (
+    Read,
+    category_column,
+    number_column,
+    read_term,
+    read_terms,
+    require_column,
+    valued,
+)
+from dpcli.specification.filters_section import read_where
+from dpcli.specification.tree import read_all, scalars_of
+
+MAX_TERMS = 100
+
+Pair = Annotated[Texts, Field(min_length=2, max_length=2)]
+Several = Annotated[Texts, Field(min_length=2, max_length=MAX_TERMS)]
+
+
+class DerivedModel(SectionModel):
+    """The declaration of a derived column; each kind is a subclass, listed in `DERIVED`."""
+
+    kind: ClassVar[str]
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """The derived column; raises `AlreadyReportedError` if it has problems."""
+        raise NotImplementedError
+
+
+class DerivedNumberModel(DerivedModel):
+    """A derived number. Its bounds and its step follow from the terms unless declared."""
+
+    bounds: Annotated[list[GridNumber], Field(min_length=2, max_length=2)] | None = None
+    step: Step | None = None
+    missing: Text = DROP
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """The column of the derivation."""
+        return number_column(name, section, self.derivation(section, context))
+
+    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+        """How the value follows from the terms."""
+        raise NotImplementedError
+
+
+class SumModel(DerivedNumberModel):
+    """The sum of columns and constants."""
+
+    kind = "sum"
+    sum: Several
+
+    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+        """The sum on the common grid of its terms, or on a declared one."""
+        terms = read_terms(section, context, NUMERIC)
+        return Sum(terms, self.step or common_step(terms))
+
+
+class DifferenceModel(DerivedNumberModel):
+    """The first number or date minus the second; between dates, whole days."""
+
+    kind = "difference"
+    difference: Pair
+
+    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+        """The difference on the common grid of its terms, or on a declared one."""
+        terms = read_terms(section, context, ORDERED)
+        return Sum(terms, self.step or common_step(terms), subtracts=True)
+
+
+class ProductModel(DerivedNumberModel):
+    """The product of columns and constants."""
+
+    kind = "product"
+    product: Several
+
+    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+        """The product on the grid of all products, or on a declared one."""
+        terms = read_terms(section, context, NUMERIC)
+        step = Product(terms, Fraction(1)).grid
+        return Product(terms, self.step or step)
+
+
+class RatioModel(DerivedNumberModel):
+    """The first column or constant divided by the second; missing where that is zero."""
+
+    kind = "ratio"
+    ratio: Pair
+    step: Step
+
+    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+        """The ratio on the declared grid."""
+        terms = read_terms(section, context, NUMERIC)
+        if terms[1] == 0:
+            raise section.report("derived-form.zero", "ratio", 1)
+        return Ratio(terms, self.step)
+
+
+class CoalesceModel(DerivedNumberModel):
+    """The first of several columns that is not missing: numbers, dates, or labels."""
+
+    kind = "coalesce"
+    coalesce: Several
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """A number, a date, or a category with the labels of all columns."""
+        scalars = scalars_of(section.node.get("coalesce"))
+        columns = read_all(lambda scalar: valued(scalar, section, context), scalars)
+        labeled = [column for column in columns if isinstance(column, CategoryColumn)]
+        numbers = [column for column in columns if isinstance(column, NumericColumn)]
+        dated = [column.kind == "date" for column in numbers]
+        if (labeled and numbers) or (any(dated) and not all(dated)):
+            raise section.report_key("derived-form.coalesce", "coalesce")
+        if labeled:
+            for key in ("bounds", "step"):
+                if section.has(key):
+                    raise section.report_key("derived-form.labels", key, key=key)
+            first = FirstLabel(tuple(labeled))
+            kinds = {column.kind for column in labeled}
+            return category_column(name, section, first, first.labels, boolean=kinds == {"boolean"})
+        if any(dated) and section.has("step"):
+            raise section.report_key("derived-form.days", "step")
+        terms = tuple(numbers)
+        derivation = FirstNumber(terms, self.step or common_step(terms))
+        return number_column(name, section, derivation, is_date=any(dated))
+
+
+class AgeModel(DerivedModel):
+    """Full years from one date to another."""
+
+    kind = "age"
+    age: Text
+    at: Text
+    bounds: Annotated[list[GridNumber], Field(min_length=2, max_length=2)] | None = None
+    missing: Text = DROP
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """An integer."""
+        scalars = (scalar for key in ("age", "at") for scalar in scalars_of(section.node.get(key)))
+        terms = tuple(
+            read_all(lambda scalar: read_term(scalar, section, context, ("date",)), scalars)
+        )
+        require_column(terms, section, "age")
+        return number_column(name, section, Age(terms, Fraction(1)))
+
+
+class DerivedLabelModel(DerivedModel):
+    """A derived category. Its labels can be renamed."""
+
+    labels: Texts | None = None
+    missing: Text = DROP
+
+
+class PartModel(DerivedLabelModel):
+    """A part of a date, such as its month. Weeks are those of ISO 8601."""
+
+    kind = "part"
+    part: Annotated[str, Choice("unknown-choice", get_args(PartName))]
+    of: Text
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """A category whose labels are in calendar order."""
+        scalar = section.node.scalar("of")
+        assert scalar is not None
+        column = valued(scalar, section, context, ("date",))
+        assert isinstance(column, NumericColumn)
+        derivation = DatePart(column, self.part)  # type: ignore[arg-type]
+        if derivation.first and derivation.count > MAX_BINS:
+            facts = {"count": derivation.count, "most": MAX_BINS, "column": column.name}
+            raise section.report("too-many-bins.part", "part", **facts)
+        return category_column(name, section, derivation, derivation.labels)
+
+
+class BandsModel(DerivedLabelModel):
+    """Bands of a numeric column or a date: a category that many statistics can use."""
+
+    kind = "bands"
+    bands: Text
+    width: GridNumber | None = None
+    edges: Annotated[list[Text], Field(min_length=2)] | None = None
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """A category whose labels are those of bins unless declared."""
+        scalar = section.node.scalar("bands")
+        assert scalar is not None
+        column = valued(scalar, section, context, ORDERED)
+        assert isinstance(column, NumericColumn)
+        if section.has("width") == section.has("edges"):
+            raise section.report_key("bins-form.bands", "bands")
+        starts = read_bin_starts(column, section.node)
+        return category_column(name, section, Bands(column, starts), Axis(column, starts).labels)
+
+
+class TruthModel(DerivedModel):
+    """A boolean: whether conditions hold. It is missing where they are unknown."""
+
+    kind = "is"
+    missing: Text = DROP
+
+    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+        """A boolean."""
+        tests = read_where(section, context, "is")
+        test = tests[0] if len(tests) == 1 else AllOf(tests)
+        return category_column(name, section, Satisfies(test), BOOLEAN_LABELS, boolean=True)
+
+
+IS_MODEL = cast(
+    "type[DerivedModel]",
+    extended_model({"is": Annotated[dict[str, Any], Field(min_length=1)]}, TruthModel),
+)
+"""The model with the key `is`, which cannot be an attribute in Python."""
+
+DERIVED: tuple[type[DerivedModel], ...] = (
+    SumModel,
+    DifferenceModel,
+    ProductModel,
+    RatioModel,
+    PartModel,
+    AgeModel,
+    BandsModel,
+    CoalesceModel,
+    IS_MODEL,
+)
+"""Every kind of derived column."""

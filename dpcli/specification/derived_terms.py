@@ -1,0 +1,122 @@
+"""Reads the terms of derived columns, and their bounds, labels and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+from dpcli.columns import CategoryColumn, Column, Derivation, NumericColumn, NumericKind
+from dpcli.derived_numbers import Arithmetic, Term
+from dpcli.number_syntax import DATE, NumberSyntaxError, parse_day, parse_number
+from dpcli.numeric.exact import readable_text
+from dpcli.spec_fields import VALUED
+from dpcli.specification.column_types import DROP, with_missing
+from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
+from dpcli.specification.texts import require_distinct_texts
+from dpcli.specification.tree import ScalarNode, attempt, read_all, scalars_of
+from dpcli.specification.validation import Section
+
+MAX_MAGNITUDE = 1 << 125
+"""The integers on the way to a derived value stay below this limit, so that they fit 128 bits."""
+
+Read = Section[Any]
+
+
+def read_term(
+    scalar: ScalarNode, section: Read, context: SpecContext, kinds: Sequence[str]
+) -> Term:
+    """A column of one of the `kinds`, or a constant: a day if a date is possible."""
+    if scalar.text not in context.columns:
+        with suppress(NumberSyntaxError):
+            if "date" in kinds:
+                return Fraction(parse_day(scalar.text))
+        with suppress(NumberSyntaxError):
+            if kinds != ("date",):
+                return parse_number(scalar.text)
+    column = valued(scalar, section, context, kinds)
+    assert isinstance(column, NumericColumn)
+    return column
+
+
+def read_terms(section: Read, context: SpecContext, kinds: Sequence[str]) -> tuple[Term, ...]:
+    """The terms of a list, which are all numbers or all dates."""
+    key = type(section.values).kind
+    scalars = scalars_of(section.node.get(key))
+    terms = tuple(read_all(lambda scalar: read_term(scalar, section, context, kinds), scalars))
+    require_column(terms, section, key)
+    dated = {
+        term.kind == "date"
+        if isinstance(term, NumericColumn)
+        else bool(DATE.fullmatch(scalar.text))
+        for term, scalar in zip(terms, scalars, strict=True)
+    }
+    if len(dated) > 1:
+        raise section.report_key("derived-form.mixed", key)
+    return terms
+
+
+def require_column(terms: Sequence[Term], section: Read, key: str) -> None:
+    """Checks that not all terms are constants."""
+    if not any(isinstance(term, NumericColumn) for term in terms):
+        raise section.report_key("derived-form.constant", key)
+
+
+def valued(
+    scalar: ScalarNode, section: Read, context: SpecContext, kinds: Sequence[str] = VALUED
+) -> Column:
+    """The column of a name, of one of these kinds; its values must be declared."""
+    return context.column_of_kind(scalar, section.subject, kinds, section.what)
+
+
+def number_column(
+    name: str, section: Read, derivation: Arithmetic, *, is_date: bool = False
+) -> NumericColumn:
+    """The column, with declared bounds, or with those that follow from the terms."""
+    step, kind = derivation.step, type(section.values).kind
+    number: NumericKind = "date" if is_date else "integer" if step.denominator == 1 else "number"
+    read = partial(read_number, read=parse_day if is_date else parse_number)
+    if section.values.bounds is None:
+        limits = derivation.limits
+    else:
+        scalars = scalars_of(section.node.get("bounds"))
+        low, high = (read(scalar, "the bound") for scalar in scalars)
+        if low >= high:
+            code = "bounds-order.equal" if low == high else "bounds-order"
+            raise section.report(code, "bounds", low=scalars[0].text, high=scalars[1].text)
+        limits = bounds_in_steps(section, (low, high), step)
+    if limits[0] == limits[1]:
+        raise section.report_key("derived-bounds.equal", kind)
+    if max(map(abs, limits)) >= MAX_STEPS or derivation.magnitude >= MAX_MAGNITUDE:
+        raise section.report_key("derived-bounds", kind, step=readable_text(step))
+    column = NumericColumn(name, number, step, limits, derivation=derivation)
+    missing = section.node.scalar("missing")
+    if missing is None or missing.text == DROP:
+        return column
+    return replace(column, missing=read_within_bounds(column, missing, "`missing`"))
+
+
+def category_column(
+    name: str,
+    section: Read,
+    derivation: Derivation,
+    labels: Sequence[str],
+    *,
+    boolean: bool = False,
+) -> CategoryColumn:
+    """The column, with the labels that replace the usual ones if there are any."""
+    replacing = scalars_of(section.node.get("labels"))
+    check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
+    if replacing and len(replacing) != len(labels):
+        facts = {"count": len(replacing), "expected": len(labels)}
+        raise section.report("derived-labels", "labels", **facts)
+    texts = [scalar.text for scalar in replacing] or labels
+    pairs = tuple((text, text) for text in texts)
+    kind: Literal["category", "boolean"] = "boolean" if boolean else "category"
+    return with_missing(
+        CategoryColumn(name, kind, pairs, derivation=derivation), section, check_texts
+    )

@@ -1,0 +1,229 @@
+"""Derived columns: the engine agrees with the plain evaluator."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import get_args
+
+import polars as pl
+import pytest
+
+from dpcli.columns import Axis, CategoryColumn, Column, Derivation, NumericColumn
+from dpcli.derivations import (
+    DERIVATIONS,
+    Age,
+    Bands,
+    DatePart,
+    FirstLabel,
+    FirstTrue,
+    PartName,
+    Satisfies,
+)
+from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term, common_step
+from dpcli.engine.derive import derived_value
+from dpcli.filters import Compared
+from dpcli.privacy.unit import RowUnit
+from dpcli.queries import Factor, LinearQuery
+from tests.oracles.opened import engine
+from tests.oracles.plain import derived, evaluate
+
+MAGNITUDE = 1 << 125
+"""The limit of the readers of specs."""
+
+STEPS = (Fraction(1), Fraction(1, 2), Fraction(3), Fraction(7, 10), Fraction(1, 1000))
+MOST = (1, 5, 1000, 1 << 31, (1 << 62) - 1)
+FIRST_DAY = datetime.date(1, 1, 1).toordinal() - 719_163
+LAST_DAY = datetime.date(9999, 12, 31).toordinal() - 719_163
+
+
+def number(name: str, rng: random.Random) -> NumericColumn:
+    """A column with random bounds and a random step."""
+    most = rng.choice(MOST)
+    low, high = sorted(rng.sample(range(-most, most + 1), 2))
+    return NumericColumn(name, "number", rng.choice(STEPS), (low, high))
+
+
+def derive(name: str, derivation: Arithmetic, rng: random.Random) -> NumericColumn:
+    """The column of a derivation, with its own bounds or narrower ones."""
+    low, high = (min(max(end, -(1 << 62)), 1 << 62) for end in derivation.limits)
+    if high - low > 2 and rng.random() < 0.5:
+        low, high = low + (high - low) // 3, high - (high - low) // 3
+    return NumericColumn(name, "number", derivation.step, (low, high), derivation=derivation)
+
+
+def random_derivation(columns: list[NumericColumn], rng: random.Random) -> Arithmetic:
+    """Any kind of number, from random columns and constants."""
+
+    def term() -> Term:
+        constant = Fraction(rng.randint(-20, 20), rng.choice((1, 2, 3, 8)))
+        return constant if rng.random() < 0.2 else rng.choice(columns)
+
+    step = rng.choice(STEPS)
+    first = rng.choice(columns)
+    match rng.randrange(5):
+        case 0:
+            terms = (first, *(term() for _ in range(rng.randint(1, 3))))
+            return Sum(terms, rng.choice((step, common_step(terms))))
+        case 1:
+            return Sum(rng.choice(((first, term()), (term(), first))), step, subtracts=True)
+        case 2:
+            product = Product((first, *(term() for _ in range(rng.randint(1, 2)))), step)
+            return Product(product.terms, rng.choice((step, product.grid)))
+        case 3:
+            return Ratio((term(), first), step)
+        case _:
+            return FirstNumber((first, *rng.choices(columns, k=rng.randint(1, 3))), step)
+
+
+def values_of(column: Column, rows: pl.DataFrame) -> list[int | None]:
+    """The values that the engine gives to decoded rows."""
+    names = {part: part.name for part in column.derivation.inputs} if column.derivation else {}
+    assert column.derivation is not None
+    value = derived_value(column.derivation, names)
+    if isinstance(column, NumericColumn):
+        value = value.clip(*column.limits)
+    result = rows.lazy().select(value.alias("value")).collect(engine="streaming")
+    return result.to_series().to_list()
+
+
+def cells(column: NumericColumn, count: int, rng: random.Random) -> list[int | None]:
+    """Random cells of a column: ends, values next to zero, and missing ones."""
+    low, high = column.limits
+    near = [value for value in (-2, -1, 0, 1, 2) if low <= value <= high]
+    return [
+        rng.choice([low, high, None, rng.randint(low, high), *near[:3], *near[-1:]])
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_numbers_are_those_of_exact_fractions(seed: int) -> None:
+    """For random terms, steps and bounds, also of 125 bits; no value leaves its limits."""
+    rng = random.Random(seed)
+    columns = [number(f"x{place}", rng) for place in range(3)]
+    derivation = random_derivation(columns, rng)
+    if derivation.magnitude >= MAGNITUDE:
+        pytest.skip("readers of specs refuse it")
+    rows = pl.DataFrame(
+        {column.name: cells(column, 40, rng) for column in columns},
+        schema={column.name: pl.Int64 for column in columns},
+    )
+    column = derive("y", derivation, rng)
+    expected = [
+        derived(column, {part: row[part.name] for part in columns})
+        for row in rows.iter_rows(named=True)
+    ]
+    assert values_of(column, rows) == expected
+    whole = NumericColumn("y", "number", derivation.step, (-(1 << 124), 1 << 124), None, None)
+    object.__setattr__(whole, "derivation", derivation)
+    low, high = derivation.limits
+    for row in rows.iter_rows(named=True):
+        exact = derived(whole, {part: row[part.name] for part in columns})
+        assert exact is None or low <= exact <= high
+
+
+DAYS = sorted(
+    {
+        day
+        for year in (1, 4, 99, 100, 400, 1582, 1900, 1969, 1970, 1972, 2000, 2020, 2021, 2026, 9999)
+        for month, first, last in ((1, 1, 7), (2, 27, 29), (3, 1, 2), (6, 30, 30), (12, 25, 31))
+        for number in range(first, last + 1)
+        if month != 2 or number < 29 or (year % 4 == 0 and (year % 100 or year % 400 == 0))
+        for day in [datetime.date(year, month, number).toordinal() - 719_163]
+    }
+)
+
+
+@pytest.mark.parametrize("part", get_args(PartName))
+def test_parts_of_dates_are_those_of_the_standard_library(part: PartName) -> None:
+    """From year 1 to year 9999, with leap years, week 53, and dates before 1970."""
+    for place in range(0, len(DAYS), 15):
+        days = DAYS[place : place + 15]
+        date = NumericColumn("day", "date", bounds=(days[0], min(days[-1], days[0] + 800)))
+        days = [day for day in days if day <= date.upper]
+        derivation = DatePart(date, part)
+        pairs = tuple((label, label) for label in derivation.labels)
+        column = CategoryColumn("y", "category", pairs, derivation=derivation)
+        rows = pl.DataFrame({"day": [*days, None]}, schema={"day": pl.Int32})
+        expected = [derived(column, {date: day}) for day in (*days, None)]
+        assert values_of(column, rows) == expected
+
+
+def test_ages_change_on_birthdays() -> None:
+    """A person of 29 February is a year older from 1 March on; negative ages are floors."""
+    birth = NumericColumn("birth", "date", bounds=(FIRST_DAY, LAST_DAY))
+    at = NumericColumn("at", "date", bounds=(FIRST_DAY, LAST_DAY))
+    column = NumericColumn(
+        "y", "integer", bounds=(-9999, 9999), derivation=Age((birth, at), Fraction(1))
+    )
+    pairs = [(first, last) for first in DAYS[::4] for last in DAYS[::3]]
+    rows = pl.DataFrame(pairs, schema={"birth": pl.Int32, "at": pl.Int32}, orient="row")
+    assert values_of(column, rows) == [
+        derived(column, {birth: first, at: last}) for first, last in pairs
+    ]
+    fixed = NumericColumn(
+        "y", "integer", bounds=(-9999, 9999), derivation=Age((birth, Fraction(20_000)), Fraction(1))
+    )
+    assert values_of(fixed, rows) == [derived(fixed, {birth: first}) for first, _ in pairs]
+
+
+def chained(rng: random.Random) -> tuple[list[NumericColumn | CategoryColumn], str]:
+    """Columns derived from columns of a file and from each other, and a file."""
+    x = NumericColumn("x", "integer", bounds=(-9, 9))
+    y = NumericColumn("y", "number", Fraction(1, 4), (0, 40), missing=rng.choice((None, 3)))
+    day = NumericColumn("day", "date", bounds=(-400, 400))
+    sex = CategoryColumn("sex", "category", (("m", "male"), ("f", "female")))
+    old = CategoryColumn("old", "category", (("M", "male"), ("?", "unknown")))
+    total = derive("total", Sum((x, y), Fraction(1, 2)), rng)
+    ratio = derive("ratio", Ratio((total, x), Fraction(1, 100)), rng)
+    bands = CategoryColumn(
+        "bands",
+        "category",
+        tuple((label, label) for label in "abc"),
+        derivation=Bands(total, (total.lower, total.lower + 2, total.upper - 2)),
+    )
+    label = FirstLabel((sex, old))
+    either = CategoryColumn(
+        "either", "category", tuple((x, x) for x in label.labels), 0, derivation=label
+    )
+    week = DatePart(day, "year-week")
+    weeks = CategoryColumn("w", "category", tuple((x, x) for x in week.labels), derivation=week)
+    high = CategoryColumn(
+        "high",
+        "boolean",
+        (("false", "false"), ("true", "true")),
+        derivation=Satisfies(Compared(ratio, ">", y)),
+    )
+    lines = ["x,y,day,sex,old"]
+    for _ in range(60):
+        on = datetime.date(1970, 1, 1) + datetime.timedelta(rng.randint(-500, 500))
+        drawn = (rng.randint(-12, 12), rng.randint(-4, 99) / 8, on, *rng.choice(("mM", "f?", "xx")))
+        lines.append(",".join(str(cell) if rng.random() < 0.8 else "" for cell in drawn))
+    return [total, ratio, bands, either, weeks, high], "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_queries_over_derived_columns(tmp_path: Path, seed: int) -> None:
+    """Columns derived from derived ones, in sums, groups and files of both kinds."""
+    columns, text = chained(random.Random(seed))
+    queries = [
+        LinearQuery(factors=(Factor(column),))
+        if isinstance(column, NumericColumn)
+        else LinearQuery(by=(Axis(column),))
+        for column in columns
+    ]
+    plain, parquet = tmp_path / "d.csv", tmp_path / "d.parquet"
+    plain.write_text(text, "utf-8")
+    pl.read_csv(plain, infer_schema=False).write_parquet(parquet)
+    expected = evaluate(queries, text.encode())
+    assert engine(queries, RowUnit(), plain) == expected
+    assert engine(queries, RowUnit(), parquet) == expected
+
+
+def test_every_kind_of_derivation_is_compared() -> None:
+    """The kinds that these tests name are all kinds."""
+    used: set[type[Derivation]] = {Sum, Product, Ratio, FirstNumber, Age, DatePart, Bands}
+    assert set(DERIVATIONS) == used | {FirstLabel, FirstTrue, Satisfies}
