@@ -33,7 +33,8 @@ MOST_TITLES = 20
 def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterator[Source]:
     """A data file with the names in its header, and the dialect that a spec has to declare.
 
-    A declared delimiter or `skip_lines`, or an `asserted` header, are not recognized but believed.
+    A declared delimiter or `skip_lines`, or the line of an `asserted` header, are not recognized
+    but believed.
     """
     titles = 0 if asserted or dialect.skip_lines else MOST_TITLES
     if format_of(data) == "sheet":
@@ -50,7 +51,7 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
             yield source if source.dialect is None else replace(source, dialect=STANDARD_DIALECT)
             return
         mark = source.dialect.delimiter
-        is_open = dialect.by_ending and mark == dialect.delimiter and not asserted
+        is_open = dialect.by_ending and mark == dialect.delimiter
         declared = replace(dialect, delimiter=mark, by_ending=False)
         declared = _recognized_text(source, declared, MARKS if is_open else (mark,), titles)
         header = header_names(_lines(source, declared.skip_lines), declared)

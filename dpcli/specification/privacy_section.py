@@ -200,7 +200,12 @@ def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> 
             node.key_span(str(unit)).report("id-column.quality", column=unit)
         shares = section.values.min_readable
         return {name: shares[name] for name in names} if isinstance(shares, dict) else {}
-    names = [name for name, column in context.columns.items() if column and name != unit]
+    # A derived column is as readable as the columns from which it is computed.
+    names = [
+        name
+        for name, column in context.columns.items()
+        if column and name != unit and column.derivation is None
+    ]
     no_columns = not names and None not in context.columns.values()
     if node is not None and no_columns and not section.has("min_rows"):
         section.report_key("quality-without-minimum.columns", "min_readable")

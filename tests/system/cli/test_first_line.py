@@ -218,6 +218,19 @@ def test_repeated_and_empty_names_are_proposed_by_position(data: Path, dpcli: Co
         assert f"\n  {line}\n" in text
 
 
+@pytest.mark.parametrize("titles", ["", "Sales 2024;;\nfrom the shops;;\n"])
+def test_the_delimiter_of_an_asserted_header_is_recognized(
+    titles: str, data: Path, dpcli: Command
+) -> None:
+    """Also below lines that are skipped; a declared delimiter is not overruled."""
+    data.write_text(f"{titles}name;age;name\n", encoding="utf-8")
+    options = ["--skip-lines", "2"] if titles else []
+    text = dpcli("init", data, "--header", *options).out
+    assert 'delimiter: ";"' in text and "\n  age: {type: FILL_IN}\n" in text
+    text = dpcli("init", data, "--header", "--delimiter", ",", *options).out
+    assert '"name;age;name": {type: FILL_IN}' in text
+
+
 def test_a_workbook_with_a_title_is_recognized(data: Path, dpcli: Command) -> None:
     """Title rows of a sheet are skipped, and its records are in no draft."""
     openpyxl = pytest.importorskip("openpyxl")

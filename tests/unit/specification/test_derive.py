@@ -45,6 +45,17 @@ def derived_columns(section: str) -> dict[str, CategoryColumn | NumericColumn]:
     }
 
 
+def test_one_number_of_readable_cells_is_not_for_derived_columns() -> None:
+    """They are as readable as their inputs, and each checked column adds noise."""
+    text = (
+        f"{COLUMNS}derive: {{total: {{sum: [wage, bonus]}}}}\nquality: {{epsilon: 1, min_readable: "
+    )
+    spec = parse_central_spec(completed(f"{text}0.5}}\n"), "spec.yaml")
+    named = parse_central_spec(completed(f"{text}{{total: 0.5}}}}\n"), "spec.yaml")
+    assert spec.quality is not None and "total" not in spec.quality.min_readable
+    assert named.quality is not None and list(named.quality.min_readable) == ["total"]
+
+
 def test_the_example_of_the_page() -> None:
     """What `dpcli explain derive` shows is right, and the plan says how it is computed."""
     (page,) = (page for page in word_pages() if page.name == "derive")
