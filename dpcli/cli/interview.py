@@ -31,7 +31,7 @@ from dpcli.errors import SpecError
 from dpcli.messages import quote
 from dpcli.number_syntax import parse_number
 from dpcli.numeric.exact import plain_text, short_down
-from dpcli.spec_fields import field_examples
+from dpcli.spec_fields import LABELED, field_examples
 from dpcli.spec_values import MAX_EPSILON
 from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault
@@ -49,6 +49,9 @@ DIGITS = 3
 
 BINS, MAX_CANDIDATES = 10, 1000
 """The approximate number of bins proposed, and the most candidates of a median."""
+
+ASKED = ("bounds", "step", "values", "missing")
+"""The fields of a column that are asked. Required ones are asked in any case."""
 
 PARSERS: dict[str, Callable[[str], Any]] = {"bounds": parse_pair, "values": parse_values}
 """The parsers of answers about fields of a column whose values are not single texts."""
@@ -177,7 +180,8 @@ class Interview:
         for key, field in fields:
             place = ("columns", name, key)
             keys = [text for text in (f"{shape.kind}.{key}", key) if text in question_texts()]
-            if keys and question_texts()[keys[0]]:
+            asked = key in ASKED and (key != "values" or shape.kind in LABELED)
+            if asked and keys and question_texts()[keys[0]]:
                 self._ask_field(keys[0], *place)
             elif field.is_required() and key != "type":
                 example = str(next(iter(field_examples(field)), ""))

@@ -218,7 +218,7 @@ def test_repeated_and_empty_names_are_proposed_by_position(data: Path, dpcli: Co
         assert f"\n  {line}\n" in text
 
 
-@pytest.mark.parametrize("titles", ["", "Sales 2024;;\nfrom the shops;;\n"])
+@pytest.mark.parametrize("titles", ["", "sales of 2024;;\nfrom the shops;;\n"])
 def test_the_delimiter_of_an_asserted_header_is_recognized(
     titles: str, data: Path, dpcli: Command
 ) -> None:

@@ -44,6 +44,8 @@ columns:
   age: {type: integer, bounds: [0, 110]}
   hours: {type: integer, bounds: [0, 60]}
   income: {type: number, bounds: [0, 10000], step: 10}
+derive:
+  adult: {is: {age: {min: 18}}}
 statistics:
   - {name: n, statistic: count, by: [sex], epsilon: 1}
   - {name: total, statistic: sum, column: hours, by: [sex], epsilon: 1}
@@ -61,6 +63,8 @@ statistics:
   - {name: sexes, statistic: comparison, between: {sex: [male, female]}, by: [insured], epsilon: 1}
   - {name: earned, statistic: comparison, of: sum, column: income, between: {sex: [male, female]},
      epsilon: 1}
+  - {name: marks, statistic: selections, columns: [insured, adult], by: [sex], epsilon: 1}
+  - {name: gaps, statistic: count_missing, columns: [hours, income], epsilon: 1}
   - {name: spread, statistic: variance, column: income, by: [sex], epsilon: 1}
   - {name: soft, statistic: variance, column: age, mechanism: gaussian, epsilon: 1, delta: 1e-6}
   - {name: root, statistic: std, column: age, by: [insured], epsilon: 1}

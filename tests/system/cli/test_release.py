@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
@@ -43,9 +44,13 @@ def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Pat
     assert header[-5:] == ["item", "value", "lower", "upper", "flag"]
     for row in rows:
         numbers = [number for number in row[-4:-1] if number]
-        assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
         # A choice has no interval, and a suppressed number is blank.
         assert len(numbers) in (0, 1, 3)
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", numbers[0] if numbers else ""):
+            days = [date.fromisoformat(number) for number in numbers]
+            assert days[1:] == sorted(days[1:])
+            continue
+        assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
         if len(numbers) == 3:
             assert Decimal(row[-3]) <= Decimal(row[-2])
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))

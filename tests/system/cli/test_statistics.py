@@ -61,6 +61,9 @@ statistics:
   - {name: rr, statistic: ratio, numerator: f, denominator: rows, per: 1000, epsilon: 1}
   - {name: co, statistic: comparison, between: {d: [a, b]}, by: [city], epsilon: 1}
   - {name: cm, statistic: comparison, of: sum, column: y, between: {x: [-0.5, 0]}, epsilon: 1}
+  - {name: se, statistic: selections, columns: [c, f], max_selected: 1, by: [d], epsilon: 1}
+  - {name: mi, statistic: count_missing, columns: [x, y, d], mechanism: gaussian, epsilon: 1,
+     delta: 1e-6}
   - {name: ma, statistic: marginals, columns: [c, d, f], ways: 2, by: [city], epsilon: 1,
      post: [consistent]}
 """

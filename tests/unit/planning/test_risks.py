@@ -14,7 +14,9 @@ from tests.support.cli import LOCAL, SPECS, Command
 
 ALL = [*SPECS, LOCAL]
 
-DESCRIPTIVE = {"population", "curator", "contact", "description", "intended_use", "region"}
+DESCRIPTIVE = {
+    "population", "curator", "contact", "description", "intended_use", "region", "license"
+}  # fmt: skip
 """Declarations that no risk asks for by its `asks`."""
 
 ASKED = sorted({table["asks"] for table in texts("risks").values() if "asks" in table})
