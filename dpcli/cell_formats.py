@@ -51,17 +51,10 @@ class NumberFormat:
     @property
     def pattern(self) -> str:
         """The regular expression of all numbers, the same for `re` and polars."""
-        mark = re.escape(self.decimal)
-        digits = "[0-9]+"
-        if self.thousands:
-            groups = "|".join(f"(?:{re.escape(one)}[0-9]{{3}})+" for one in self._group_marks)
-            digits = f"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
-        number = f"(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-        affix = "|".join(map(re.escape, self.affixes))
-        before = f"(?:(?:{affix}){BLANKS})?" if affix else ""
-        after = f"(?:{BLANKS}(?:{affix}))?" if affix else ""
+        before, number, after = self._parts
         forms = [f"[+-]?{before}{number}{after}"]
-        if affix:
+        if self.affixes:
+            affix = "|".join(map(re.escape, self.affixes))
             forms += [
                 f"(?:{affix}){BLANKS}[+-]{number}{after}",
                 f"[+-]{BLANKS}{before}{number}{after}",
@@ -71,27 +64,48 @@ class NumberFormat:
         return f"^(?:{'|'.join(forms)})$"
 
     @property
+    def usual_pattern(self) -> str:
+        """The regular expression of those with no sign, or a minus next to the digits."""
+        before, number, after = self._parts
+        return f"^{before}-?{number}{after}$"
+
+    @property
+    def _parts(self) -> tuple[str, str, str]:
+        """The patterns of an affix before a number, of the number, and of an affix after it."""
+        mark = re.escape(self.decimal)
+        digits = "[0-9]+"
+        if self.thousands:
+            groups = "|".join(f"(?:{re.escape(one)}[0-9]{{3}})+" for one in self.group_marks)
+            digits = f"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
+        number = f"(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        affix = "|".join(map(re.escape, self.affixes))
+        before = f"(?:(?:{affix}){BLANKS})?" if affix else ""
+        after = f"(?:{BLANKS}(?:{affix}))?" if affix else ""
+        return before, number, after
+
+    @property
     def replacements(self) -> dict[str, str]:
         """What to replace in a number of this form, longest first, to get a plain number."""
         removed = [
             *sorted(self.affixes, key=len, reverse=True),
-            *self._group_marks,
+            *self.group_marks,
             *" \t\u00a0\u202f",
             ")",
         ]
         return dict.fromkeys(removed, "") | {self.decimal: ".", "(": "-"}
 
     @property
-    def _group_marks(self) -> str:
+    def group_marks(self) -> str:
+        """All characters that may be between groups of digits."""
         return THOUSANDS.get(self.thousands, "")
 
     def written(self, number: str) -> str:
         """A plain number in this form, for synthetic data."""
         sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
         whole, _, decimals = digits.partition(".")
-        if self._group_marks:
+        if self.group_marks:
             grouped = f"{int(whole):,}"
-            whole = grouped.replace(",", self._group_marks[0])
+            whole = grouped.replace(",", self.group_marks[0])
         text = whole + (self.decimal + decimals if decimals else "")
         if self.affixes:
             text += self.affixes[0]

@@ -15,6 +15,9 @@ from dpcli.engine.decode_numbers import BLANKS
 FIRST_DAY = -719_162
 """0001-01-01 as days since 1970."""
 
+AFFIX_BLANKS = " \t\u00a0\u202f"
+"""What may be between a number and an affix."""
+
 
 def has_form(column: Column) -> bool:
     """Whether a column declares how its cells are written."""
@@ -40,40 +43,56 @@ def strip_blanks(text: pl.Expr) -> pl.Expr:
 
 def plain_text(cell: pl.Expr, column: Column) -> pl.Expr:
     """The cell as a plain text; null if it is blank, marked as missing, or of another form."""
-    plain = _plain(strip_blanks(cell), column)
+    plain = _plain(cell, column)
     return pl.when(~is_marked(cell, column)).then(plain) if column.na else plain
 
 
 def is_marked(cell: pl.Expr, column: Column) -> pl.Expr:
     """Whether a cell is one of the declared marks of missing cells."""
-    bare = strip_blanks(cell)
-    marked = bare.is_in(list(column.na))
+    marked = strip_blanks(cell).is_in(list(column.na))
     if not isinstance(column, NumericColumn) or column.kind == "date":
         return marked
     numbers = [pattern for text in column.na if (pattern := number_pattern(text))]
     if not numbers:
         return marked
-    is_number = _plain(bare, column).str.contains("|".join(numbers))
+    is_number = _plain(cell, column).str.contains("|".join(numbers))
     return marked | is_number.fill_null(value=False)
 
 
-def _plain(bare: pl.Expr, column: Column) -> pl.Expr:
+def _plain(cell: pl.Expr, column: Column) -> pl.Expr:
+    bare = strip_blanks(cell)
     if isinstance(column, CategoryColumn) and column.ignores_case:
         return bare.str.to_lowercase()
     if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
-        return _plain_number(bare, column.format)
+        form = column.format
+        usual = _usual_number(cell, form)
+        other = _plain_number(strip_blanks(pl.when(usual.is_null()).then(cell)), form)
+        number = pl.coalesce(usual, other)
+        return pl.coalesce(_declared_number(bare, form), number) if form.values else number
     return bare
+
+
+def _usual_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
+    """A number as most cells have it, much faster than by the replacements of every form."""
+    around = "".join(form.affixes) + AFFIX_BLANKS
+    # The pattern allows nothing of this next to the digits but one affix on each side.
+    plain = cell.str.strip_chars(around) if form.affixes else cell
+    for mark in form.group_marks:
+        plain = plain.str.replace_all(mark, "", literal=True)
+    if form.decimal != ".":
+        plain = plain.str.replace(form.decimal, ".", literal=True)
+    return pl.when(cell.str.contains(form.usual_pattern)).then(plain)
 
 
 def _plain_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
     changes = form.replacements
     plain = bare.str.replace_many(list(changes), list(changes.values()), leftmost=True)
-    number = pl.when(bare.str.contains(form.pattern)).then(plain)
-    if not form.values:
-        return number
+    return pl.when(bare.str.contains(form.pattern)).then(plain)
+
+
+def _declared_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
     texts, numbers = zip(*form.values, strict=True)
-    declared = bare.replace_strict(list(texts), list(numbers), default=None, return_dtype=pl.String)
-    return pl.coalesce(declared, number)
+    return bare.replace_strict(list(texts), list(numbers), default=None, return_dtype=pl.String)
 
 
 def formatted_days(text: pl.Expr, form: DateFormat) -> pl.Expr:
@@ -83,5 +102,7 @@ def formatted_days(text: pl.Expr, form: DateFormat) -> pl.Expr:
 
 def _days(text: pl.Expr, form: DateForm) -> pl.Expr:
     whole = text if form.has_day else text + pl.lit(" 01")
-    days = whole.str.to_date(form.for_polars, strict=False).to_physical().cast(pl.Int64)
+    # A cache of texts costs more than to read a date.
+    days = whole.str.to_date(form.for_polars, strict=False, cache=False)
+    days = days.to_physical().cast(pl.Int64)
     return pl.when(text.str.contains(form.pattern) & (days >= FIRST_DAY)).then(days)

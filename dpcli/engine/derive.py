@@ -57,7 +57,8 @@ def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
 
 def _number(derivation: Arithmetic, names: Names) -> pl.Expr:
     """The value of a number: whole steps, rounded to even, in a type that fits all of it."""
-    dtype = pl.Int64() if derivation.magnitude < 1 << 63 else pl.Int128()
+    # Rounding needs two bits more.
+    dtype = pl.Int64() if derivation.magnitude < 1 << 61 else pl.Int128()
     columns = [
         pl.col(names[term]).cast(dtype)
         for term in derivation.terms
@@ -102,11 +103,10 @@ def _divided(value: pl.Expr, divisor: int, dtype: pl.DataType) -> pl.Expr:
 
 def _rounded(above: pl.Expr, below: pl.Expr) -> pl.Expr:
     """The nearest integer of a ratio whose denominator is positive, halves to the even one."""
-    # Floor division, also below zero.
-    floor = above // below
-    twice = (above - floor * below) * 2
-    odd = floor % 2 != 0
-    return floor + ((twice > below) | ((twice == below) & odd)).cast(pl.Int8)
+    # The floor of the ratio and a half; a tie has no rest, and is one too many if odd.
+    shifted, twice = above * 2 + below, below * 2
+    # Division and remainder are those of floors, also below zero.
+    return shifted // twice - (shifted % (twice * 2) == twice).cast(pl.Int8)
 
 
 def _day(term: Term, names: Names) -> pl.Expr:
