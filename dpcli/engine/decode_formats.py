@@ -103,6 +103,5 @@ def formatted_days(text: pl.Expr, form: DateFormat) -> pl.Expr:
 def _days(text: pl.Expr, form: DateForm) -> pl.Expr:
     whole = text if form.has_day else text + pl.lit(" 01")
     # A cache of texts costs more than to read a date.
-    days = whole.str.to_date(form.for_polars, strict=False, cache=False)
-    days = days.to_physical().cast(pl.Int64)
+    days = whole.str.to_date(form.for_polars, strict=False, cache=False).to_physical()
     return pl.when(text.str.contains(form.pattern) & (days >= FIRST_DAY)).then(days)
