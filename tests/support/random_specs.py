@@ -40,23 +40,25 @@ class Drawn:
         missing = self.random.choice(("", "", f", missing: {low}"))
         plain = tuple(str(value) for value in range(low - 1, high + 2))
         kind = self.random.choice(("type: integer", "type: number, step: 0.5"))
-        self.declare(name, f"{kind}, bounds: [{low}, {high}]{missing}", (*plain, "0.5", *BLANKS))
+        form, odd = self.random.choice(NUMBER_FORMS)
+        declaration = f"{kind}, bounds: [{low}, {high}]{missing}{form}"
+        self.declare(name, declaration, (*plain, "0.5", *odd, *BLANKS))
         self.numbers.append(name)
 
     def date(self, name: str) -> None:
-        """A column of a few days."""
-        self.declare(
-            name,
-            "type: date, bounds: [2023-12-30, 2024-01-02]",
-            ("2023-12-30", "2024-01-01", "2024-01-05", "2024-01-01 10:00", "2024-13-01", *BLANKS),
-        )
+        """A column of a few days, perhaps in another format."""
+        form, cells = self.random.choice(DATE_FORMS)
+        self.declare(name, f"type: date, bounds: [2023-12-30, 2024-01-02]{form}", (*cells, *BLANKS))
         self.dates.append(name)
 
     def category(self, name: str) -> None:
         """A category with declared labels."""
         labels = self.random.sample(["a", "b", "c"], self.random.randint(1, 3))
         missing = self.random.choice(("", "", f", missing: {labels[0]}"))
-        self.declare(name, f"type: category, values: [{', '.join(labels)}]{missing}", (*"abc", ""))
+        form = self.random.choice(("", "", ", case: ignore", ", na: d", ", other: rest"))
+        declaration = f"type: category, values: [{', '.join(labels)}]{missing}{form}"
+        self.declare(name, declaration, (*"abcdA", ""))
+        labels = [*labels, "rest"] if "other" in form else labels
         self.labels[name] = labels
 
     def flag(self, name: str) -> None:
@@ -69,6 +71,47 @@ class Drawn:
         """A category whose values are private."""
         self.declare(name, "type: category", ("Rome", "Paris", "x" * 3, ""))
         self.private.append(name)
+
+    def derive(self, name: str) -> None:
+        """A column that is computed from others, if there are any for its kind."""
+        random, two = self.random, 2
+        if len(self.numbers) >= two and random.random() < 0.6:
+            kind = random.choice(("sum", "difference", "product", "coalesce", "ratio"))
+            more = ", step: 0.5, bounds: [-3, 3]" if kind == "ratio" else ""
+            pair = ", ".join(random.sample(self.numbers, two))
+            self.derived.append(f"  {name}: {{{kind}: [{pair}]{more}}}")
+            self.numbers.append(name)
+        elif self.dates and random.random() < 0.6:
+            part = random.choice(("year", "quarter", "weekday", "year-month"))
+            self.derived.append(f"  {name}: {{part: {part}, of: {random.choice(self.dates)}}}")
+            # The labels of all parts of these days; only some are tested.
+            self.labels[name] = {
+                "year": ["2023", "2024"],
+                "quarter": ["Q1", "Q4"],
+                "weekday": ["Monday", "Saturday"],
+                "year-month": ["2023-12", "2024-01"],
+            }[part]
+        elif tests := filters(self):
+            self.derived.append(f"  {name}: {{is: {tests}}}")
+            self.flags.append(name)
+            self.labels[name] = ["false", "true"]
+
+
+NUMBER_FORMS: tuple[tuple[str, Cells], ...] = (
+    ("", ("1e0", "inf")),
+    ("", ("1e0", "inf")),
+    (', affixes: ["$", "%"], brackets: true', ("$1", "1 %", "(2)", "$(3)", "1$2", "-$1")),
+    (', thousands: ",", na: [1, x]', ("1,000", "1,00", "x", "1.0", "01")),
+    (', decimal: ",", values: {"5+": 2}', ("5+", "0,5", "1,5", "1.5")),
+)
+"""How numbers are written, and cells that only such a column can read, or not even it."""
+
+DATE_FORMS: tuple[tuple[str, Cells], ...] = (
+    ("", ("2023-12-30", "2024-01-01", "2024-01-05", "2024-01-01 10:00", "2024-13-01")),
+    (', format: "%d/%m/%Y"', ("30/12/2023", "1/1/2024", "01/02/2024", "2024-01-01", "31/04/2024")),
+    (', format: ["%Y%m%d", "%d %b %Y"]', ("20231231", "02 Jan 2024", "20241301", "2 jan 2024")),
+)
+"""How dates are written, with cells."""
 
 
 def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
@@ -87,6 +130,8 @@ def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
         drawn.declare("who", "type: id", ("p", "q", "p", "q", ""))
         rows = random.randint(1, 3)
         unit = f"{{column: who, max_rows: {rows}, max_groups: {random.randint(1, rows)}}}"
+    for place in range(random.choice((0, 1, 2))):
+        drawn.derive(f"d{place}")
     entries = [_entry(drawn, place) for place in range(random.randint(1, 4))]
     # Several rows of a person are no simple random sample.
     sampled = not person and random.random() < 0.5
@@ -120,7 +165,7 @@ def _of(kind: str, statistic: str, more: str = "") -> Form:
     return form
 
 
-def _several(kind: str, statistic: str, least: int) -> Form:
+def _several(kind: str, statistic: str, least: int, more: str = "") -> Form:
     """A statistic of several columns of a kind; None if there are too few."""
 
     def form(drawn: Drawn) -> str | None:
@@ -128,7 +173,7 @@ def _several(kind: str, statistic: str, least: int) -> Form:
         if len(names) < least:
             return None
         chosen = drawn.random.sample(names, drawn.random.randint(least, len(names)))
-        return f"statistic: {statistic}, columns: [{', '.join(chosen)}]"
+        return f"statistic: {statistic}, columns: [{', '.join(chosen)}]{more}"
 
     return form
 
@@ -192,7 +237,7 @@ FORMS: tuple[Form, ...] = (
     _of("private", "top_k", ", k: 2, delta: 1e-6"),
     _of("labels", "count_distinct"),
     _several("numbers", "covariance", 2),
-    _several("labels", "marginals", 1),
+    _several("labels", "marginals", 2, ", ways: 2"),
     _several("flags", "selections", 2),
     _several("numbers", "count_missing", 1),
     _several("labels", "count_missing", 1),
@@ -207,25 +252,38 @@ def _entry(drawn: Drawn, place: int) -> str:
         fields = random.choice(FORMS)(drawn)
     by = random.sample(list(drawn.labels), random.choice((0, 0, 1)) if drawn.labels else 0)
     keys = f", by: [{', '.join(by)}]" if by else ""
-    tests = _where(drawn) if random.random() < 0.5 else ""
+    tests = filters(drawn) if random.random() < 0.5 else ""
     where = f", where: {tests}" if tests else ""
     return f"  - {{name: s{place}, {fields}{keys}{where}, epsilon: 1}}"
 
 
-def _where(drawn: Drawn, depth: int = 0) -> str:
-    """A mapping of tests; empty if no column can be tested."""
-    tests = [_test(drawn) for _ in range(drawn.random.choice((1, 1, 2)))]
+def filters(drawn: Drawn, depth: int = 0) -> str:
+    """A mapping of tests, perhaps with operators; empty if no column can be tested."""
+    random = drawn.random
+    tests = [_test(drawn) for _ in range(random.choice((1, 1, 2)))]
     named = dict(pair for pair in tests if pair)
+    if depth < MOST_OPERATORS and random.random() < 0.4:
+        inner, other = filters(drawn, depth + 1), filters(drawn, depth + 1)
+        if inner and other:
+            operator = random.choice(("not", "any", "all"))
+            named[operator] = inner if operator == "not" else f"[{inner}, {other}]"
     return f"{{{', '.join(f'{name}: {test}' for name, test in named.items())}}}" if named else ""
+
+
+MOST_OPERATORS = 2
+"""Operators within operators."""
 
 
 def _test(drawn: Drawn) -> tuple[str, str] | None:
     """The name of a column, and a test of its value."""
     random = drawn.random
-    labels = random.choice(list(drawn.labels)) if drawn.labels else None
-    number = random.choice(drawn.numbers) if drawn.numbers else None
-    if labels is not None and (number is None or random.random() < 0.5):
-        return labels, f"[{random.choice(drawn.labels[labels])}]"
-    if number is not None:
-        return number, random.choice(("{min: 2}", "{max: 2}", "{min: 0, max: 2}"))
-    return None
+    tests: list[tuple[str, str]] = []
+    for name, labels in drawn.labels.items():
+        tests += [(name, f"[{random.choice(labels)}]"), (name, "{missing: true}")]
+    for name in drawn.numbers:
+        tests += [(name, "{min: 1}"), (name, "{below: 3}"), (name, "{missing: false}")]
+        others = [other for other in drawn.numbers if other != name]
+        tests += [(name, f"{{above: {{column: {other}}}}}") for other in others]
+    tests += [(name, "{above: 2023-12-31}") for name in drawn.dates]
+    tests += [(name, "[Rome, Oslo]") for name in drawn.private]
+    return random.choice(tests) if tests else None
