@@ -33,8 +33,9 @@ from dpcli.statistics.statistic import (
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """The parts of epsilon for the squares that show the variance of a mean, and of a sum.
 
-A bound on the variance from the bounds alone makes the interval two to ten times as wide. For 400
-to 10,000 rows and epsilon from 0.5 to 2, these parts give the narrowest intervals, or nearly so.
+A bound on the variance from the bounds alone makes most intervals two to five times as wide. For
+400 to 10,000 rows and epsilon from 0.5 to 2, these parts give the narrowest intervals, or nearly
+so.
 """
 
 
