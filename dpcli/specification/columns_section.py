@@ -16,7 +16,8 @@ from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
-from dpcli.specification.column_types import COLUMN_TYPES
+from dpcli.specification.code_lists import with_code_list
+from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.grid import proposed_step
 from dpcli.specification.model import Caption, ValuedColumn
 from dpcli.specification.texts import is_invisible
@@ -173,6 +174,8 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         facts = {"name": "`type`", "found": kind.shown}
         word = TYPE_SYNONYMS.get(text.casefold(), text)
         raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
+    if text == CategoryColumnModel.kind:
+        node = with_code_list(node, context.folder, context.tables)
     lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
     article = "an" if text.startswith("i") else "a"
     section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)

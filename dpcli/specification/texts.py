@@ -42,20 +42,28 @@ def require_text(scalar: ScalarNode, what: str, *, published: bool) -> None:
 
     Raises `AlreadyReportedError` after the problem is recorded.
     """
-    text, span, code = scalar.text, scalar.span, ""
+    text, span = scalar.text, scalar.span
     if span.findings.is_suppressed(span):
         raise AlreadyReportedError
-    if not text:
-        code = "empty-text"
-    elif is_invisible(text):
-        code = "control-character"
-    elif text.strip() != text:
-        code = "surrounding-space"
+    code = text_fault(text, published=published)
+    if code == "formula-label":
+        quoted = text.replace("'", "''")
+        raise span.report(code, label=text, first=text[0], quoted=quoted)
     if code:
         raise span.report(code, what=what, text=text, stripped=text.strip())
+
+
+def text_fault(text: str, *, published: bool = False) -> str:
+    """The code of what is wrong with a declared text; empty if nothing is."""
+    if not text:
+        return "empty-text"
+    if is_invisible(text):
+        return "control-character"
+    if text.strip() != text:
+        return "surrounding-space"
     if published and text.startswith(FORMULA_STARTS):
         try:
             parse_number(text)
         except NumberSyntaxError:
-            quoted = text.replace("'", "''")
-            raise span.report("formula-label", label=text, first=text[0], quoted=quoted) from None
+            return "formula-label"
+    return ""

@@ -1,0 +1,82 @@
+"""Values of a category from a file of codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpcli.columns import CategoryColumn
+from dpcli.errors import SpecError
+from dpcli.specification.load import parse_spec
+from dpcli.specification.model import Spec
+from tests.support.specs import with_column
+
+LIST = "code,name,region\n01,Old Town,centre\n02,Harbour,coast\n03,Hillside,coast\n"
+
+
+def spec_of(tmp_path: Path, text: str, values: str) -> Spec:
+    """A spec beside a file of codes."""
+    (tmp_path / "districts.csv").write_text(text, encoding="utf-8")
+    declaration = f"{{type: category, values: {{file: districts.csv, {values}}}}}"
+    return parse_spec(with_column(declaration), "spec.yaml", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ("key: code, label: name", ("Old Town", "Harbour", "Hillside")),
+        ("key: code, label: region", ("centre", "coast")),
+        ("key: code", ("01", "02", "03")),
+    ],
+)
+def test_codes_and_labels_are_those_of_the_file(
+    tmp_path: Path, values: str, labels: tuple[str, ...]
+) -> None:
+    """A district can be mapped to its name or to its region."""
+    (column,) = spec_of(tmp_path, LIST, values).columns
+    assert isinstance(column, CategoryColumn)
+    assert column.labels == labels
+    assert [text for text, _ in column.values] == ["01", "02", "03"]
+
+
+def test_the_digest_of_the_spec_covers_the_file(tmp_path: Path) -> None:
+    """Another label is another spec."""
+    first = spec_of(tmp_path, LIST, "key: code, label: name")
+    same = spec_of(tmp_path, LIST, "key: code, label: name")
+    other = spec_of(tmp_path, LIST.replace("Harbour", "Port"), "key: code, label: name")
+    assert first.digest == same.digest != other.digest
+    assert first.files == (tmp_path / "districts.csv",)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "reason"),
+    [
+        (LIST, "key: Code", "has no column `Code`, or several"),
+        (LIST, "key: code, label: nmae", "has no column `nmae`, or several"),
+        (LIST + "01,Again,coast\n", "key: code", "line 5 of `districts.csv` has the same code as"),
+        (LIST + "04\n", "key: code, label: name", "line 5 of `districts.csv` lacks a code"),
+        (LIST + "04,=1+SECRET,x\n", "key: code, label: name", "line 5 of `districts.csv` lacks"),
+        ("code\n", "key: code", "`districts.csv` has no codes"),
+        ("", "key: code", "has no column `code`, or several"),
+    ],
+)
+def test_a_wrong_file_is_refused_without_a_cell_of_it(
+    tmp_path: Path, text: str, values: str, reason: str
+) -> None:
+    """The message has the line; the file may hold records by mistake."""
+    with pytest.raises(SpecError) as failure:
+        spec_of(tmp_path, text, values)
+    (problem,) = failure.value.problems
+    assert reason in problem.message
+    assert "SECRET" not in problem.message + problem.hint and "Again" not in problem.message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Also one that is not UTF-8."""
+    declaration = "{type: category, values: {file: absent.csv, key: code}}"
+    with pytest.raises(SpecError, match=r"absent\.csv"):
+        parse_spec(with_column(declaration), "spec.yaml", tmp_path)
+    (tmp_path / "absent.csv").write_bytes(b"code\n\xff\n")
+    with pytest.raises(SpecError, match="cannot be read"):
+        parse_spec(with_column(declaration), "spec.yaml", tmp_path)
