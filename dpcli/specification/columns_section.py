@@ -51,7 +51,7 @@ class SpecContext:
     statistics so far. `reserved_names` cannot be names of statistics; their values say what has
     each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
     been read. `tables` are the contents of files in `folder` that the spec names. `captions` are
-    those of columns that state one.
+    those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
     """
 
     findings: Findings
@@ -69,6 +69,7 @@ class SpecContext:
     tables: list[tuple[Path, bytes]] = field(default_factory=list)
     decimal: str = "."
     captions: dict[str, Caption] = field(default_factory=dict)
+    blank_answers: set[str] = field(default_factory=set)
 
     @property
     def relation(self) -> Relation:

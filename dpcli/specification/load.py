@@ -38,6 +38,7 @@ from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
+from dpcli.statistics.quality import QUALITY_COUNTS
 
 VERSION = "1"
 
@@ -219,9 +220,13 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     declare_columns(root.mapping("columns"), context)
     declare_derived(root.mapping("derive"), context)
     privacy = attempt(read_privacy, root.mapping("privacy"), context)
-    quality = attempt(read_quality, None if local else root.mapping("quality"), context)
+    checks = None if local else root.mapping("quality")
+    if checks is not None:
+        context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
     sample = attempt(read_sample, None if local else root.mapping("sample"), context)
     entries = attempt(read_entries, root, context) if not local else tuple
+    # Statistics decide in which columns a blank cell is an answer.
+    quality = attempt(read_quality, checks, context)
     collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
     rows_are = attempt(_read_rows_name, heading, context.unit)
     heading.require()

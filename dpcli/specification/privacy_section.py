@@ -172,7 +172,6 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     """
     if node is None:
         return None
-    context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
     section = read_section(QualityModel, node, "`quality`")
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.
@@ -200,11 +199,15 @@ def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> 
             node.key_span(str(unit)).report("id-column.quality", column=unit)
         shares = section.values.min_readable
         return {name: shares[name] for name in names} if isinstance(shares, dict) else {}
-    # A derived column is as readable as the columns from which it is computed.
+    # A derived column is as readable as the columns from which it is computed. A blank cell of a
+    # question with several answers is an answer.
     names = [
         name
         for name, column in context.columns.items()
-        if column and name != unit and column.derivation is None
+        if column
+        and name != unit
+        and column.derivation is None
+        and name not in context.blank_answers
     ]
     no_columns = not names and None not in context.columns.values()
     if node is not None and no_columns and not section.has("min_rows"):

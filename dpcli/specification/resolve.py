@@ -66,7 +66,10 @@ class RequestReader:
         section.require("name", *self._statistic.takes)
         named = Request(section.values.name, by=self._by(), where=where())
         request = replace(named, sample=self._context.sample)
-        return self._statistic.complete_request(request, values)
+        complete = self._statistic.complete_request(request, values)
+        if self._statistic.counts_blanks:
+            self._context.blank_answers.update(column.name for column in complete.checked)
+        return complete
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field. Names of columns, bins and candidates are resolved."""

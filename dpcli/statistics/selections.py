@@ -43,6 +43,7 @@ class Selections(Statistic):
     """
 
     name = "selections"
+    counts_blanks = True
     takes = field_types(columns=SelectedColumns, max_selected=SelectionLimit | None)
     measure = "counts"
     item = "column"

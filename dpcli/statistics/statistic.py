@@ -121,6 +121,7 @@ class Statistic(ABC):
     Attributes:
         takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
+        counts_blanks: Whether a blank cell of its columns is an answer.
         chooses: Whether its answers are choices among candidates.
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
@@ -139,6 +140,7 @@ class Statistic(ABC):
     name: ClassVar[str]
     takes: ClassVar[Mapping[str, Any]] = {}
     counts_people: ClassVar[bool] = False
+    counts_blanks: ClassVar[bool] = False
     chooses: ClassVar[bool] = False
     steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()

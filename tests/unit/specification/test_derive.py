@@ -56,6 +56,16 @@ def test_one_number_of_readable_cells_is_not_for_derived_columns() -> None:
     assert named.quality is not None and list(named.quality.min_readable) == ["total"]
 
 
+def test_one_number_of_readable_cells_is_not_for_answers_that_may_be_blank() -> None:
+    """In the columns of a question with several answers, most cells are blank."""
+    columns = "columns: {bus: {type: boolean}, car: {type: boolean}, age: {type: boolean}}"
+    entry = "{name: n, statistic: selections, columns: [bus, car], epsilon: 1}"
+    for least, checked in (("0.5", ["age"]), ("{bus: 0.1}", ["bus"])):
+        text = f"{columns}\nquality: {{epsilon: 1, min_readable: {least}}}\nstatistics: [{entry}]\n"
+        spec = parse_central_spec(completed(text), "spec.yaml")
+        assert spec.quality is not None and list(spec.quality.min_readable) == checked
+
+
 def test_the_example_of_the_page() -> None:
     """What `dpcli explain derive` shows is right, and the plan says how it is computed."""
     (page,) = (page for page in word_pages() if page.name == "derive")
