@@ -19,6 +19,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.messages import note
+from dpcli.planning.notes import unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import has_no_power
@@ -81,7 +82,8 @@ def check(
         if as_json:
             print_json(facts | {"problems": problem_facts(failure)})
         raise
-    advice = warn([note(f"quality.{name}") for name in _quality_notes(plan)])
+    notes = [note(f"quality.{name}") for name in _quality_notes(plan)]
+    advice = warn([*unit_warnings(plan), *notes])
     facts["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(facts)

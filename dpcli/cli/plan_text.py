@@ -31,6 +31,7 @@ from dpcli.planning.notes import (
     reader_warnings,
     selection_notes,
     shuffle_condition,
+    unit_warnings,
 )
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
 from dpcli.planning.quality_check import check_rule
@@ -103,6 +104,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         yield from notes_of(plan)
     yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
+    yield from (f"warning: {text}" for text in unit_warnings(plan))
     yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
     if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.columns import Axis, IdColumn, NumericColumn
 from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
@@ -48,6 +48,14 @@ def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
     key, grouped = _totals_key(planned_query), planned_query.weighted.query.cells != 1
     key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
     return note(f"left_out.{key}", **_limits(unit, spec))
+
+
+def unit_warnings(plan: Plan) -> list[str]:
+    """A warning if rows are protected by themselves, although a column says whose they are."""
+    ids = [column.name for column in plan.spec.columns if isinstance(column, IdColumn)]
+    if not ids or plan.is_local or isinstance(plan.spec.privacy.unit, PersonUnit):
+        return []
+    return [note("bounding.ids_without_unit", column=ids[0])]
 
 
 def bounding_notes(plan: Plan) -> list[str]:

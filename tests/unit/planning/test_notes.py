@@ -24,6 +24,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.reference import texts
 from dpcli.specification.load import parse_spec
 from tests.support.cli import LOCAL
+from tests.support.specs import completed
 
 TABLES = (
     "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
@@ -134,7 +135,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     for about in (
         notes.limitations, notes.bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
-        notes.exact_notes, check_rule,
+        notes.exact_notes, notes.unit_warnings, check_rule,
     ):  # fmt: skip
         yield from about(plan)
     yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
@@ -175,3 +176,21 @@ def test_every_sentence_is_stated_about_a_plan(monkeypatch: pytest.MonkeyPatch) 
     always = {f"limits.{key}" for key in texts("notes")["limits"]}
     unused = {key for key, text in (stated | judged).items() if text not in used}
     assert unused - always == BY_COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("unit", "columns", "warned"),
+    [
+        ("row", "{who: {type: id}, x: {type: boolean}}", True),
+        ("row", "{x: {type: boolean}}", False),
+        ("{column: who, max_rows: 2}", "{who: {type: id}, x: {type: boolean}}", False),
+    ],
+)
+def test_a_row_as_unit_is_doubted_where_ids_are_declared(
+    unit: str, columns: str, warned: bool
+) -> None:
+    """A person with several rows would be protected less than the report says."""
+    privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 1}}}}"
+    text = completed(f"privacy: {privacy}\ncolumns: {columns}")
+    warnings = notes.unit_warnings(make_plan(parse_spec(text, "spec.yaml")))
+    assert ["`who`" in warning for warning in warnings] == [True] * warned
