@@ -76,6 +76,10 @@ class NumericColumn:
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
             raise ValueError(f"the lower bound of column {self.name} is above the upper one")
+        low, high = self.bounds or (self.missing, self.missing)
+        # The constant is not clamped, and sensitivities follow from the bounds.
+        if self.missing is not None and not (low or 0) <= self.missing <= (high or 0):
+            raise ValueError(f"the constant of column {self.name} is not within its bounds")
 
     @property
     def lower(self) -> int:
@@ -127,9 +131,16 @@ class CategoryColumn:
     other: str | None = None
 
     def __post_init__(self) -> None:
-        # What is counted must be what is compared, so labels are plain texts.
-        if {*map(type, chain.from_iterable(self.values))} - {str}:
+        # What is counted must be what is compared, so all of it is plain data.
+        texts = {*map(type, chain.from_iterable(self.values)), *map(type, self.na)}
+        lists = {type(self.values), type(self.na), *map(type, self.values)}
+        if texts - {str} or lists - {tuple} or type(self.other) not in (str, type(None)):
             raise TypeError("categories are plain texts")
+        if self.missing is not None:
+            if type(self.missing) is not int:
+                raise TypeError("the constant of a category is the position of a label")
+            if not 0 <= self.missing < len(self.labels):
+                raise ValueError(f"the constant of column {self.name} is no label")
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind, len(self.values), self.missing, self.source))

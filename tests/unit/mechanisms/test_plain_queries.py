@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import cast
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
@@ -129,3 +130,28 @@ def test_a_ridge_query_states_no_sensitivity_of_its_own() -> None:
     for relation in (RELATION, Relation(PersonUnit("who", 1, 1, 1), Neighbors.CHANGE_ONE)):
         with pytest.raises(ValueError, match="rows are replaced"):
             query_sensitivity(query, relation)
+
+
+class Shifting(tuple[tuple[str, str], ...]):
+    """Texts of a category in a sequence of another type."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: NumericColumn("x", "integer", bounds=(0, 1), missing=1000),
+        lambda: CategoryColumn("c", "category", (("a", "a"),), missing=1),
+        lambda: CategoryColumn("c", "category", (("a", "a"),), missing=-1),
+        lambda: CategoryColumn("c", "category", (("a", "a"),), missing=cast("int", Fraction(0))),
+        lambda: CategoryColumn("c", "category", Shifting((("a", "a"),))),
+        lambda: CategoryColumn("c", "category", (("a", "a"),), na=cast("tuple[str, ...]", ["x"])),
+    ],
+)
+def test_a_column_whose_cells_could_exceed_its_declaration_is_refused(
+    make: Callable[[], Column],
+) -> None:
+    """A constant that is no possible value, or texts that may differ when they are read again."""
+    with pytest.raises((TypeError, ValueError)):
+        make()
