@@ -24,20 +24,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.file_content import UTF8_BOM, placeholder_header, split_start
-from dpcli.numeric.arrays import np
-
-LONGEST_CELL = 1 << 20
-"""Bytes of the longest quoted cell that is read; no value needs nearly as many."""
+from dpcli.engine.file_content import placeholder_header
+from dpcli.engine.plain_text import PlainText, is_too_long, whole_lines, without_mark
 
 BLOCK = 1 << 18
 """Bytes that are examined together; one odd cell causes at most these to be rewritten."""
-
-LINE_FEED = 10
-"""The byte that ends a line."""
 
 FIRST_LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
 """The first line that is not blank, in text without quoted cells."""
@@ -54,16 +47,12 @@ class CsvNormalizer:
         self.unclosed = self._is_open = False
         self.header = placeholder_header(dialect.delimiter, width).encode()
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
-        self._blank_rows, self._blank_lines = width == 1, blank_lines or width == 1
+        self._plain = PlainText(dialect, width, blank_lines=blank_lines)
+        self._blank_rows = width == 1
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
         # The content of the open cell, or whether it is too long and dropped.
         self._open_cell, self._drops_cell = b"", False
         marks = (dialect.delimiter, dialect.quote or "\n")
-        self._is_edge = np.zeros(256, bool)
-        self._is_edge[list(f"{dialect.delimiter}\r\n{dialect.quote or ''}".encode())] = True
-        self._quoted_starts = [
-            mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")
-        ]
         d, q = (re.escape(mark).encode() for mark in marks)
         # A quoted cell may hold line ends if records may have several lines.
         inner = rb"(?:[^%b%b]++|%b%b)*+" % (q, b"" if dialect.multiline else rb"\r\n", q, q)
@@ -102,17 +91,14 @@ class CsvNormalizer:
         yield self.header, False
 
     def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-        start, others = split_start(blocks, len(UTF8_BOM) + 1)
-        next(others)
-        unmarked = chain((start.removeprefix(UTF8_BOM),), others)
         begun, waiting = b"", list[bytes]()
-        for lines in whole_lines(unmarked, self.header):
+        for lines in whole_lines(without_mark(blocks), self.header):
             text = self.header + begun + lines[len(self.header) :] if begun else lines
             begun = b""
-            if not waiting and self.is_plain(text):
+            if not waiting and self._plain.is_plain(text):
                 yield text, False
                 continue
-            end = 0 if waiting else self._well_quoted_length(text)
+            end = 0 if waiting else self._plain.well_quoted_length(text)
             if end > len(self.header):
                 begun = text[end:]
                 yield text[:end], True
@@ -127,42 +113,6 @@ class CsvNormalizer:
             self.unclosed = self._is_open
             yield b"".join((self.header, *waiting, self._close_cell())), True
 
-    def _well_quoted_length(self, text: bytes) -> int:
-        """The length of the whole records at the start of the text.
-
-        Zero if a quote is misplaced or a cell is too long.
-        """
-        if not self._has_plain_lines(text):
-            return 0
-        letters = np.frombuffer(text, np.uint8)
-        quotes = np.flatnonzero(letters == self._quote[0])
-        if not self._multiline:
-            ends = np.flatnonzero(letters == LINE_FEED)
-            within = np.searchsorted(quotes, ends) % 2
-            if within.any() or len(quotes) % 2:
-                return 0
-        opening, closing = quotes[::2], quotes[1::2]
-        # A doubled quote counts as an end and a beginning.
-        before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
-        # The text begins with a line, and ends with one.
-        before[:1][opening[:1] == 0] = LINE_FEED
-        after[-1:][closing[-1:] == len(text) - 1] = LINE_FEED
-        if not (self._is_edge[before].all() and self._is_edge[after].all()):
-            return 0
-        first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]
-        ended = min(len(first), len(last))
-        if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
-            return 0
-        end = len(text)
-        while len(quotes) % 2:
-            end = text.rfind(b"\n", 0, quotes[-1]) + 1
-            quotes = quotes[: np.searchsorted(quotes, end)]
-        return end
-
-    def is_plain(self, text: bytes) -> bool:
-        """Whether whole lines, after another line, are plain text without quoted cells."""
-        return not self._has_quoted_cells(text) and self._has_plain_lines(text)
-
     def normalize(self, text: bytes) -> bytes:
         """The plain text of whole records, which follow the placeholder header line."""
         return b"".join(
@@ -175,10 +125,10 @@ class CsvNormalizer:
         rewritten, waiting = [], b""
         for block in whole_lines(blocks):
             text, waiting = waiting + block, b""
-            if not self._has_quotes(text) and not self._is_open:
-                rewritten.append(text if self._has_plain_lines(text) else self._rewrite(text))
+            if not self._plain.has_quotes(text) and not self._is_open:
+                rewritten.append(text if self._plain.has_plain_lines(text) else self._rewrite(text))
                 continue
-            end = 0 if self._is_open else self._well_quoted_length(text)
+            end = 0 if self._is_open else self._plain.well_quoted_length(text)
             if end:
                 # The last record may continue in the next lines.
                 rewritten.append(text[:end])
@@ -196,29 +146,12 @@ class CsvNormalizer:
         cell, self._open_cell, self._is_open, self._drops_cell = self._open_cell, b"", False, False
         return self._quote + cell + self._quote
 
-    def _has_quotes(self, text: bytes) -> bool:
-        return bool(self._quote) and self._quote in text
-
-    def _has_quoted_cells(self, text: bytes) -> bool:
-        """Whether some cell of whole lines, after another line, begins with a quote."""
-        return self._has_quotes(text) and any(begun in text for begun in self._quoted_starts)
-
-    def _has_plain_lines(self, text: bytes) -> bool:
-        """Whether each line ends in LF or CRLF, and no line is blank unless blank lines stay."""
-        if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
-            return False
-        return self._blank_lines or not (
-            text.startswith((b"\r", b"\n"))
-            or b"\n\n" in text
-            or (b"\r" in text and b"\n\r\n" in text)
-        )
-
     def _rewrite(self, text: bytes) -> bytes:
         """The plain text of text that begins with a line, or within a quoted cell."""
-        if self._multiline and (self._is_open or self._has_quotes(text)):
+        if self._multiline and (self._is_open or self._plain.has_quotes(text)):
             return self._requote(text)
         rewritten = self._normalize_line_ends(text)
-        if self._has_quotes(rewritten):
+        if self._plain.has_quotes(rewritten):
             rewritten = b"\n".join(map(self._rewrite_line, rewritten.split(b"\n")))
         return rewritten
 
@@ -252,7 +185,7 @@ class CsvNormalizer:
         elif self._is_open:
             text = quote + self._open_cell + text
         self._open_cell, self._is_open, self._drops_cell = b"", False, False
-        parts = self._odd_cells if len(text) <= LONGEST_CELL else self._odd_cells_of_long_text
+        parts = self._odd_cells if not is_too_long(len(text)) else self._odd_cells_of_long_text
         for part in parts.finditer(text):
             inner, after, bare, ends = part.groups()
             if bare is not None:
@@ -268,7 +201,8 @@ class CsvNormalizer:
                     self._normalize_line_ends(ends, first=not part.start(4)),
                 )
             else:
-                too_long = len(inner) - inner.count(quote * 2) + len(after or b"") > LONGEST_CELL
+                size = len(inner) - inner.count(quote * 2) + len(after or b"")
+                too_long = is_too_long(size)
                 inner = b"" if too_long else inner
                 self._is_open = after is None
                 if after is None:
@@ -280,21 +214,3 @@ class CsvNormalizer:
             done = part.end()
         rewritten.append(text[done:])
         return b"".join(rewritten)
-
-
-def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]:
-    """The same text in pieces of whole lines, each after `header`; the last line may have no end.
-
-    Each byte is copied once. An unfinished line waits for the next block.
-    """
-    waiting: list[bytes | memoryview] = []
-    for block in blocks:
-        # A CR at the end of a block may be the first byte of a CRLF.
-        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
-        whole, unfinished = memoryview(block)[:end], block[end:]
-        if end:
-            yield b"".join((header, *waiting, whole))
-            waiting = []
-        waiting.append(unfinished)
-    if any(waiting):
-        yield b"".join((header, *waiting))

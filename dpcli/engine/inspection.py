@@ -1,4 +1,4 @@
-"""Inspection of files that are read in place, as if they were plain text."""
+"""Inspection of files that native readers read in place."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO
 
-from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer, whole_lines
+from dpcli.engine.csv_normalizer import BLOCK
 from dpcli.engine.file_content import pread_blocks
+from dpcli.engine.plain_text import PlainText
 
 
 class Inspection:
-    """Inspects every byte of a file on a separate thread, while others read it as plain text.
+    """Inspects every byte of a file on a separate thread, while others read it in place.
 
-    It does not search for blank lines; `has_blank_lines` does.
+    `quoted` states whether it is read as text with quoted cells. The inspection does not search for
+    blank lines; `has_blank_lines` does.
     """
 
-    def __init__(self, normalizer: CsvNormalizer, blocks: Iterable[bytes]) -> None:
-        self._normalizer, self._blocks, self._is_plain = normalizer, blocks, False
+    def __init__(self, plain: PlainText, blocks: Iterable[bytes], *, quoted: bool) -> None:
+        self.quoted = quoted
+        self._plain, self._blocks, self._is_right = plain, blocks, False
         self._thread = threading.Thread(target=self._inspect, daemon=True)
         self._thread.start()
 
-    def is_plain(self) -> bool:
-        """Whether no cell is quoted and all line ends are plain; waits until all bytes are read."""
+    def is_right(self) -> bool:
+        """Whether native readers read the file alike; waits until all bytes are inspected."""
         self._thread.join()
-        return self._is_plain
+        return self._is_right
 
     def _inspect(self) -> None:
-        # A file that cannot be read to its end is not plain. To read it again fails with a message.
+        # A file that cannot be read to its end is not right. To read it again fails with a message.
         with suppress(BaseException):
-            self._is_plain = all(map(self._normalizer.is_plain, whole_lines(self._blocks, b"\n")))
+            examine = self._plain.are_well_quoted if self.quoted else self._plain.are_plain
+            self._is_right = examine(self._blocks)
 
 
 def has_blank_lines(file: BinaryIO) -> bool:

@@ -23,6 +23,7 @@ from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame, row_count
+from dpcli.engine.plain_text import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.numeric.arrays import Array
@@ -116,7 +117,7 @@ class Piece:
         may_be_line = has_blank_row and width > 1
         if self.inspection is not None:
             file = self.source.file
-            if not self.inspection.is_plain() or (may_be_line and has_blank_lines(file)):
+            if not self.inspection.is_right() or (may_be_line and has_blank_lines(file)):
                 return self._reread()
             return None
         if dialect is None or not may_be_line:
@@ -162,23 +163,28 @@ def read_pieces(
             for start in range(0, max(1, row_count(source.file)), SEGMENT):
                 yield replace(piece, start=start)
             continue
-        normalizer = CsvNormalizer(source.dialect, len(source.header), blank_lines=True)
-        if in_place and source.size > PIECE and _seems_plain(normalizer, source):
-            yield replace(piece, inspection=Inspection(normalizer, blocks(source, BLOCK)))
+        plain = PlainText(source.dialect, len(source.header), blank_lines=True)
+        quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
+        if quoted is not None:
+            inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
+            yield replace(piece, inspection=inspection, quoted=quoted)
         else:
             yield from _normalized_pieces(piece, blocks(source, PIECE))
 
 
-def _seems_plain(normalizer: CsvNormalizer, source: Source) -> bool:
-    """Whether a native reader may start on a file: one header line, and plain lines after it."""
+def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
+    """Whether a file that a native reader may read in place has quoted cells; None if it may not.
+
+    Its first line is the header.
+    """
     begin = os.pread(source.file.fileno(), BLOCK, 0)
     lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_BOM)
     # A reader takes a header that begins like this for compressed data.
-    return (
-        not begin.startswith(COMPRESSED_STARTS)
-        and lines[1:2] not in b"\r\n"
-        and normalizer.is_plain(lines)
-    )
+    if begin.startswith(COMPRESSED_STARTS) or lines[1:2] in b"\r\n":
+        return None
+    if plain.is_plain(lines):
+        return False
+    return True if plain.begins_well_quoted(lines) else None
 
 
 def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]:
@@ -186,7 +192,7 @@ def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]
     dialect = piece.source.dialect
     assert dialect is not None
     normalizer = CsvNormalizer(dialect, len(piece.source.header), blank_lines=True)
-    empty = replace(piece, inspection=None)
+    empty = replace(piece, inspection=None, quoted=False)
     return prefetch(
         replace(empty, text=text, quoted=quoted) for text, quoted in normalizer.pieces(blocks)
     )

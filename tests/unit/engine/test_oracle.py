@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
-from dpcli.engine import csv_normalizer, inspection, pieces
+from dpcli.csv_dialect import Dialect
+from dpcli.engine import inspection, pieces, plain_text
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
@@ -60,7 +62,7 @@ def test_quoted_cells_that_are_too_long_are_missing(
 ) -> None:
     """A quote that is never closed makes only its cell and the cells after it missing."""
     path, longest, tried = tmp_path / "data.csv", 30, 0
-    monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", longest)
+    monkeypatch.setattr(plain_text, "LONGEST_CELL", longest)
     monkeypatch.setattr(oracle, "LONGEST", longest)
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
@@ -86,7 +88,7 @@ def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
 ) -> None:
     """Such a cell is missing in the last record of a file without a line end, too."""
     read_in_blocks(monkeypatch, block)
-    monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", 30)
+    monkeypatch.setattr(plain_text, "LONGEST_CELL", 30)
     monkeypatch.setattr(oracle, "LONGEST", 30)
     path, long = tmp_path / "data.csv", b'"' + b"x" * 31 + b'"'
     records = [b'1,"y"', b'"1",y', long + b',"y"', b'"1",' + long, long + b"," + long]
@@ -171,6 +173,40 @@ def test_blank_lines_after_a_byte_order_mark_are_no_header(
         assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, data)
 
 
+DAMAGE = [b'"', b'""', b'"x', b'x"', b"\n", b"\n\n", b"\r", b'",', b',"', b'"\n', b"\xff"]
+
+
+@pytest.mark.parametrize("damage", [b"", *DAMAGE])
+@pytest.mark.parametrize("multiline", [True, False])
+def test_files_of_quoted_cells_are_read_in_place_if_no_byte_is_odd(
+    damage: bytes, multiline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a quote or a line end is out of place, the file is read by the written rules."""
+    read_in_blocks(monkeypatch, 64)
+    inspections: list[inspection.Inspection] = []
+    inspect = inspection.Inspection
+
+    def inspected(*args: Any, quoted: bool) -> inspection.Inspection:
+        inspections.append(inspect(*args, quoted=quoted))
+        return inspections[-1]
+
+    monkeypatch.setattr(pieces, "Inspection", inspected)
+    dialect, path, random = Dialect(multiline=multiline), tmp_path / "data.csv", Random(1)
+    records = [b'1,"x,y"', b'"2","z"', b'"3 ""a""",', b"4,5"]
+    records += [b'"5\n6","\n"'] if multiline else []
+    text = b'\xef\xbb\xbf"a","b"\n' + b"\n".join(random.choices(records, k=60)) + b"\n"
+    for _ in range(30 if damage else 1):
+        place = random.randint(8, len(text))
+        data = text[:place] + damage + text[place:]
+        path.write_bytes(data)
+        answers = engine(BY_CELLS, RowUnit(), path, dialect=dialect)
+        assert answers == evaluate(BY_CELLS, data, dialect=dialect), data
+    assert all(one.quoted for one in inspections)
+    assert inspections
+    if not damage:
+        assert inspections[0].is_right()
+
+
 @pytest.mark.parametrize("failure", [OSError, MemoryError, RuntimeError, TypeError, SystemExit])
 def test_a_file_that_cannot_be_inspected_is_not_plain(
     failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -183,7 +219,9 @@ def test_a_file_that_cannot_be_inspected_is_not_plain(
 
     read_in_blocks(monkeypatch, 5)
     inspect = inspection.Inspection
-    monkeypatch.setattr(pieces, "Inspection", lambda text, _: inspect(text, failing(text)))
+    monkeypatch.setattr(
+        pieces, "Inspection", lambda text, _, quoted: inspect(text, failing(text), quoted=quoted)
+    )
     path = tmp_path / "data.csv"
     data = b'a,b\n1,"x,y"\n2,"z\n"\n3,5" pipe\n4\r5,6\n'
     path.write_bytes(data)
