@@ -1,0 +1,1 @@
+"""Files as programs write them, each taken from `init` to right numbers."""
