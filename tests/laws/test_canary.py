@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from tests.support.cli import Command, remove_ledger
@@ -83,3 +88,109 @@ def test_a_canary_in_any_cell_appears_nowhere_and_changes_no_status(
                     output += path.read_text(encoding="utf-8", errors="replace")
             assert "ANARY" not in output
         assert statuses == [0, 0]
+
+
+FORMS_SPEC = """
+dpcli: 1
+dataset: survey
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10}}
+csv: {skip_lines: 1, footer: [Total]}
+columns:
+  age: {type: integer, bounds: [0, 100], na: [".", -9]}
+  income:
+    {type: number, bounds: [-50, 5000], step: 0.5, affixes: [$], thousands: ",", brackets: true}
+  sex: {type: category, values: [f, m], case: ignore, other: x}
+  since: {type: date, bounds: [2020-01-01, 2020-12-31], format: ["%Y-%m-%d", "%d %b %Y"]}
+  note: {type: category, values: [plain, more], na: ["-"]}
+derive:
+  month: {part: month, of: since}
+  yearly: {product: [age, income], bounds: [0, 100000]}
+statistics:
+  - {name: people, statistic: count, by: [sex], where: {not: {note: {starts_with: pl}}}, epsilon: 1}
+  - {name: months, statistic: count, by: [month], epsilon: 1}
+  - {name: total, statistic: sum, column: yearly, epsilon: 1}
+  - {name: blank, statistic: count_missing, columns: [note], epsilon: 1}
+  - {name: share, statistic: proportion, column: sex, values: [f], epsilon: 1}
+"""
+
+
+def json_lines(table: Table) -> str:
+    """A table as JSON Lines."""
+    header, *rows = table
+    return "".join(json.dumps(dict(zip(header, row, strict=False))) + "\n" for row in rows)
+
+
+def cut_off(text: str) -> bytes:
+    """JSON Lines without the ends of objects."""
+    return text.replace("}", "").encode()
+
+
+def odd_json(table: Table) -> str:
+    """A line that names the columns, then lines that are cut off, nested, or no JSON."""
+    header, first, second, third = table
+    names = json.dumps(dict.fromkeys(header)) + "\n"
+    nested = json_lines([header, second]).replace(': "', ': ["').replace('",', '"],')
+    return names + json_lines([header, first])[:-3] + "\n" + nested + ",".join(third)
+
+
+def tabs(table: Table) -> str:
+    """A table with a title, a totals row, and tabs between cells."""
+    return "Survey\n" + "".join("\t".join(row) + "\n" for row in [*table, ["Total", "3"]])
+
+
+def zipped(table: Table) -> bytes:
+    """An archive with one tab-separated member."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("survey.tsv", tabs(table))
+    return file.getvalue()
+
+
+def workbook(table: Table) -> bytes:
+    """A workbook with a title above the header, and a totals row."""
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    assert book.active is not None
+    for row in [["Survey"], *table, ["Total", 3]]:
+        book.active.append(row)
+    book.save(file)
+    return file.getvalue()
+
+
+FORMS: dict[str, tuple[str, int, Callable[[Table], bytes]]] = {
+    "tabs": ("data.tsv", 0, lambda table: tabs(table).encode()),
+    "packed": ("data.tsv.gz", 0, lambda table: gzip.compress(tabs(table).encode())),
+    "cut off": ("data.tsv.gz", 4, lambda table: gzip.compress(tabs(table).encode())[:-9]),
+    "archive": ("data.zip", 0, zipped),
+    "workbook": ("data.xlsx", 0, workbook),
+    "JSON": ("data.jsonl", 0, lambda table: json_lines(table).encode()),
+    "odd JSON": ("data.jsonl", 0, lambda table: odd_json(table).encode()),
+    "JSON without ends": ("data.jsonl", 4, lambda table: cut_off(json_lines(table))),
+    "JSON in lists": ("data.jsonl", 4, lambda table: json.dumps(table[1:]).encode() + b"\n"),
+    "no JSON": ("data.jsonl", 4, lambda table: lines(table).encode()),
+}
+"""Forms of files: the name that states it, and the status of a release."""
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_canary_in_any_form_of_file_appears_nowhere_and_changes_no_status(
+    kind: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Packed files, workbooks and JSON, and cells of every declared form, reveal nothing."""
+    name, status, write = FORMS[kind]
+    spec, data = tmp_path / "forms.yaml", tmp_path / name
+    is_json = name.endswith("jsonl")
+    spec.write_text(FORMS_SPEC.replace("skip_lines: 1, ", "") if is_json else FORMS_SPEC)
+    for place in range(len(ROWS) * len(HEADER)):
+        row, column = divmod(place, len(HEADER))
+        for word in (CANARY, f"${CANARY}", "7"):
+            table = [HEADER, *(list(cells) for cells in ROWS)]
+            table[row + 1][column] = word
+            data.write_bytes(write(table))
+            remove_ledger(tmp_path)
+            outcome = dpcli("release", spec, data, "-o", tmp_path / "o.csv", "--force")
+            assert outcome.status == status
+            output = outcome.out + outcome.err
+            for path in tmp_path.iterdir():
+                if path != data:
+                    output += path.read_text(encoding="utf-8", errors="replace")
+            assert "ANARY" not in output
