@@ -101,6 +101,7 @@ class CountMissing(Selections):
     """
 
     name = "count_missing"
+    counts_blanks = False
     takes = field_types(columns=CheckedColumns)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:

@@ -66,6 +66,15 @@ def test_one_number_of_readable_cells_is_not_for_answers_that_may_be_blank() -> 
         assert spec.quality is not None and list(spec.quality.min_readable) == checked
 
 
+def test_one_number_of_readable_cells_is_for_columns_whose_missing_cells_are_counted() -> None:
+    """A count of missing cells does not turn off the check of their columns."""
+    columns = "columns: {age: {type: integer, bounds: [0, 9]}}"
+    entry = "{name: n, statistic: count_missing, columns: [age], epsilon: 1}"
+    text = f"{columns}\nquality: {{epsilon: 1, min_readable: 0.5}}\nstatistics: [{entry}]\n"
+    spec = parse_central_spec(completed(text), "spec.yaml")
+    assert spec.quality is not None and list(spec.quality.min_readable) == ["age"]
+
+
 def test_the_example_of_the_page() -> None:
     """What `dpcli explain derive` shows is right, and the plan says how it is computed."""
     (page,) = (page for page in word_pages() if page.name == "derive")
