@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,13 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from tests.system.shapes.shape import ROWS, Shape, Truth, write_table
+from tests.system.shapes.shape import MONTHS, ROWS, Shape, Truth, counts, write_table
 
 START = datetime(2023, 1, 1)  # noqa: DTZ001 - times of clocks on walls
 
-MONTHS = "January February March April May June July August September October November December"
-
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+WEEKDAYS = list(calendar.day_name)
 
 YEARS = "type: date, bounds: [2023-01-01, 2024-12-31]"
 
@@ -27,14 +26,9 @@ def moments(random: Random) -> Iterator[datetime]:
         yield START + timedelta(minutes=random.randrange(731 * 24 * 60))
 
 
-def counts(labels: Any, every: list[str]) -> Any:
-    """How often each of the labels occurs."""
-    return labels.value_counts().reindex(every, fill_value=0)
-
-
 def months(days: Any) -> Any:
     """The number of days in each month of a calendar."""
-    return counts(days.dt.month_name(), MONTHS.split())
+    return counts(days.dt.month_name(), MONTHS)
 
 
 def year_months(days: Any) -> Any:
@@ -100,7 +94,7 @@ def compact(path: Path) -> Truth:
     return {
         "rows": len(cells),
         "dated": len(days),
-        "weekdays": counts(days.dt.day_name(), WEEKDAYS.split()),
+        "weekdays": counts(days.dt.day_name(), WEEKDAYS),
         "quarters": counts(quarters, ["Q1", "Q2", "Q3", "Q4"]),
     }
 

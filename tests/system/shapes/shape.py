@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,8 @@ from typing import Any
 
 ROWS = 400
 """Records of each file."""
+
+MONTHS = list(calendar.month_name)[1:]
 
 Truth = Mapping[str, Any]
 """By name of a statistic: a number, or a series of pandas with the labels of groups and items."""
@@ -52,7 +55,7 @@ class Shape:
         for question, answer in ANSWERS.items():
             assert question in draft
             draft = draft.replace(question, answer)
-        draft = re.sub(r"(?<=^quality: \{epsilon: )[0-9.]+", "5", draft, flags=re.MULTILINE)
+        draft = re.sub(r"(?<=^quality: \{epsilon: )[0-9.]+", "20", draft, flags=re.MULTILINE)
         lines = [line for kept in draft.splitlines() for line in self._kept(kept)]
         added = set(self.columns) - {line.strip().partition(": {")[0] for line in lines}
         place = lines.index("columns:") + 1
@@ -97,6 +100,11 @@ def write_table(
     """Write rows as most programs do: with quotes where they are needed."""
     with path.open("w", encoding=encoding, newline="") as file:
         csv.writer(file, delimiter=delimiter, lineterminator=end).writerows(rows)
+
+
+def counts(labels: Any, every: Sequence[str]) -> Any:
+    """How often each of the labels occurs."""
+    return labels.value_counts().reindex(every, fill_value=0)
 
 
 def expected_numbers(truth: Truth) -> dict[tuple[str, ...], float]:
