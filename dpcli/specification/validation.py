@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from inspect import get_annotations
 from typing import Any, Generic, TypeVar, cast, get_args
 
 from pydantic import ValidationError, create_model
@@ -238,7 +239,14 @@ def _field_names_at(model: type[SectionModel], path: Path) -> list[str]:
             if (field.alias or name) == key
         ]
         models = (_models_in(fields[0].annotation) if fields else []) or models
-    every = (pair for model in models for pair in model.model_fields.items())
+    # The fields of a type itself come before those that it shares with other types.
+    every = (
+        (name, model.model_fields[name])
+        for model in models
+        for kind in model.__mro__
+        for name in get_annotations(kind)
+        if name in model.model_fields
+    )
     return list(dict.fromkeys(field.alias or name for name, field in every))
 
 
