@@ -10,6 +10,7 @@ import datetime
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 THOUSANDS = {
     ",": ",",
@@ -213,47 +214,70 @@ class DateForm:
     def _directives(self) -> Iterator[str]:
         return (match[1] for match in TOKEN.finditer(self.text) if match[1])
 
-    @property
-    def has_day(self) -> bool:
-        """Whether the format has a day, of the month or of the year."""
-        return bool({"d", "j"} & set(self._directives()))
+    def has(self, directives: str) -> bool:
+        """Whether the format has one of these directives, each a letter."""
+        return not set(directives).isdisjoint(self._directives())
 
     @property
     def pattern(self) -> str:
         """The regular expression of its dates, the same for `re` and polars."""
+        return self.pattern_with_group("")
+
+    def pattern_with_group(self, group: str) -> str:
+        """The regular expression with one directive as its group."""
         tokens = [(match[1] or "", match[2] or "%") for match in TOKEN.finditer(self.text)]
         is_number = [False, *(directive in NUMERIC for directive, _ in tokens), False]
         pattern = ""
         for place, (directive, text) in enumerate(tokens):
             touches = is_number[place + 1] and (is_number[place] or is_number[place + 2])
             allowed = DIRECTIVES | TWO_DIGITS if touches else DIRECTIVES
-            pattern += allowed.get(directive, re.escape(text))
+            part = allowed.get(directive, re.escape(text))
+            pattern += f"({part})" if directive and directive == group else part
         return f"^{pattern}$"
 
     @property
     def for_polars(self) -> str:
         """The format in the directives of polars; with a day in any case, after a space."""
-        return self.text.replace(".%f", "%.f") + ("" if self.has_day else " %d")
+        return self.text.replace(".%f", "%.f") + ("" if self.has("dj") else " %d")
 
-    def written(self, day: str) -> str:
-        """An ISO date in this form, at midnight, for synthetic data."""
+    def written(self, day: str, hour: int) -> str:
+        """An ISO date in this form, at an hour, for synthetic data."""
         date = datetime.date.fromisoformat(day)
         month = MONTHS[date.month - 1]
         values = {
             "d": f"{date.day:02}", "m": f"{date.month:02}", "Y": f"{date.year:04}",
             "y": f"{date.year % 100:02}", "b": month[:3], "B": month, "j": f"{date:%j}",
-            "H": "00", "I": "12", "M": "00", "S": "00", "f": "000000", "p": "AM", "z": "+0000",
-            "%": "%",
+            "H": f"{hour:02}", "I": f"{hour % 12 or 12:02}", "p": "PM" if hour >= 12 else "AM",
+            "M": "00", "S": "00", "f": "000000", "z": "+0000", "%": "%",
         }  # fmt: skip
         return TOKEN.sub(lambda match: values[match[1]] if match[1] else match[2], self.text)
 
 
+ISO_TIME = (
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]((?:[01][0-9]|2[0-3]):[0-5][0-9])(:[0-5][0-9])?"
+    r"(?:[.,][0-9]+)? ?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?)?$"
+)
+"""ISO dates, perhaps with a time: groups for date, hour and minute, seconds, and offset."""
+
+
 @dataclass(frozen=True, slots=True)
 class DateFormat:
-    """Formats of dates that are tried in order; the first that reads a cell decides it."""
+    """Formats of dates that are tried in order; the first that reads a cell decides it.
 
-    forms: tuple[DateForm, ...]
+    Without formats, dates are those of ISO 8601. In a `zone`, a cell with an offset is the day of
+    that instant there; otherwise offsets are dropped, and a time is that of the clock. If the
+    `part` is the hour, a cell is its hour from 0 to 23 instead, and missing without a time.
+    """
 
-    def written(self, day: str) -> str:
-        """An ISO date in the first form, for synthetic data."""
-        return self.forms[0].written(day)
+    forms: tuple[DateForm, ...] = ()
+    zone: str | None = None
+    part: Literal["day", "hour"] = "day"
+
+    @property
+    def has_time(self) -> bool:
+        """Whether cells may have a time of day."""
+        return not self.forms or any(form.has("HI") for form in self.forms)
+
+    def written(self, day: str, hour: int) -> str:
+        """An ISO date in the first form, at an hour, for synthetic data."""
+        return self.forms[0].written(day, hour) if self.forms else f"{day} {hour:02}:00"

@@ -10,10 +10,11 @@ a derived column has the sensitivity that its declaration states, as over any ot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from dpcli.cell_formats import DateFormat
 from dpcli.columns import CategoryColumn, Column, Derivation, NumericColumn, PrivatePartitionColumn
 from dpcli.derived_numbers import (
     Arithmetic,
@@ -29,9 +30,10 @@ from dpcli.derived_numbers import (
 from dpcli.filters import Filter
 
 PartName = Literal[
-    "year", "quarter", "month", "week", "weekday", "year-month", "year-quarter", "year-week"
+    "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"
 ]
 
+HOURS = 24
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -72,6 +74,8 @@ class Age(Arithmetic):
 class DatePart(Derivation):
     """A part of a date: a label of the calendar. Weeks, and the years of weeks, are those of ISO.
 
+    The hour is read from the cells of the date, because the days of the column have no time.
+
     >>> when = NumericColumn("when", "date", bounds=(0, 100))
     >>> DatePart(when, "year-quarter").labels
     ('1970-Q1', '1970-Q2')
@@ -82,8 +86,8 @@ class DatePart(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The date."""
-        return (self.column,)
+        """The date, or the column of its hours."""
+        return (hours_of(self.column) if self.part == "hour" else self.column,)
 
     @property
     def text(self) -> str:
@@ -102,6 +106,8 @@ class DatePart(Derivation):
                 return tuple(f"W{week:02}" for week in range(1, 54))
             case "weekday":
                 return WEEKDAYS
+            case "hour":
+                return tuple(f"{hour:02}" for hour in range(HOURS))
         first, count = self.first, self.count
         match self.part:
             case "year":
@@ -137,6 +143,13 @@ class DatePart(Derivation):
                 return day.year * 12 + day.month - 1
         # 1970-01-01 was a Thursday, and weeks begin on Monday.
         return (days + 3) // 7
+
+
+def hours_of(date: NumericColumn) -> NumericColumn:
+    """The hours in the cells of a date: a column of the same cells, missing without a time."""
+    declared = date.format if isinstance(date.format, DateFormat) else DateFormat()
+    hours = replace(declared, part="hour")
+    return replace(date, bounds=(0, HOURS - 1), missing=None, format=hours)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,9 @@ def check_cells(
     dataset: Dataset, columns: Sequence[Column], min_rows: int | None, progress: Progress
 ) -> CellsCheck:
     """Read all files once. Raises DataError `data-unreadable`, without a reason, if that fails."""
-    wanted = tuple(map(without_missing_constant, file_columns(columns)))
+    # Derived columns read no other cells than declared ones.
+    declared = (column for column in columns if column.derivation is None)
+    wanted = tuple(map(without_missing_constant, file_columns(declared)))
     decoder = Decoder(wanted)
     names = {column: f"readable{at}" for at, column in enumerate(wanted)}
     facts = [pl.len().alias("rows"), FLAGS.any(), pl.col(*names.values()).count()]

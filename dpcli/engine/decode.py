@@ -37,7 +37,7 @@ from dpcli.columns import (
     PrivatePartitionColumn,
     file_columns,
 )
-from dpcli.engine.decode_formats import formatted_days, needs_plain_text, plain_text, strip_blanks
+from dpcli.engine.decode_formats import formatted_dates, needs_plain_text, plain_text, strip_blanks
 from dpcli.engine.decode_numbers import NUMBER, exceeded_bound, parse_number_cell, steps
 from dpcli.engine.derive import derived_value
 
@@ -168,7 +168,7 @@ class Decoder:
             return [within]
         if isinstance(column.format, DateFormat):
             form = column.format
-            return [lambda text: within(formatted_days(text, form))] * 2
+            return [lambda text: within(formatted_dates(text, form))] * 2
         if column.kind == "date":
             return [lambda text: within(_days(text)), lambda bare: within(_days(_first_word(bare)))]
         decided = self._decided.get(column, {})

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from dpcli.cell_formats import DateForm, DateFormat, NumberFormat, number_pattern
+from dpcli.cell_formats import ISO_TIME, DateForm, DateFormat, NumberFormat, number_pattern
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.decode_numbers import BLANKS
 
 FIRST_DAY = -719_162
 """0001-01-01 as days since 1970."""
+
+LAST_DAY = 2_932_896
+"""9999-12-31 as days since 1970."""
 
 AFFIX_BLANKS = " \t\u00a0\u202f"
 """What may be between a number and an affix."""
@@ -95,13 +98,59 @@ def _declared_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
     return bare.replace_strict(list(texts), list(numbers), default=None, return_dtype=pl.String)
 
 
-def formatted_days(text: pl.Expr, form: DateFormat) -> pl.Expr:
-    """Days since 1970 by the first of the formats that reads a text; null if none does."""
-    return pl.coalesce(_days(text, one) for one in form.forms)
+def formatted_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
+    """Days since 1970, or hours of the day, in the declared form; null for all other texts."""
+    if not form.forms:
+        return _iso_dates(text, form)
+    if form.part == "day":
+        return pl.coalesce(_days(text, one, form.zone) for one in form.forms)
+    # The first form that reads a text decides it, also if it has no time.
+    hours = pl.lit(None, pl.Int8)
+    for one in reversed(form.forms):
+        reads = _days(text, one, form.zone).is_not_null()
+        hours = pl.when(reads).then(_hours(text, one, form.zone)).otherwise(hours)
+    return hours
 
 
-def _days(text: pl.Expr, form: DateForm) -> pl.Expr:
-    whole = text if form.has_day else text + pl.lit(" 01")
-    # A cache of texts costs more than to read a date.
-    days = whole.str.to_date(form.for_polars, strict=False, cache=False).to_physical()
-    return pl.when(text.str.contains(form.pattern) & (days >= FIRST_DAY)).then(days)
+def _days(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+    whole = text if form.has("dj") else text + pl.lit(" 01")
+    if zone and form.has("z"):
+        days = _in_zone(whole, form.for_polars, zone).dt.date().to_physical()
+    else:
+        # A cache of texts costs more than to read a date.
+        days = whole.str.to_date(form.for_polars, strict=False, cache=False).to_physical()
+    is_possible = days.is_between(FIRST_DAY, LAST_DAY)
+    return pl.when(text.str.contains(form.pattern) & is_possible).then(days)
+
+
+def _hours(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+    """Hours of texts of a form: those in the zone, or as they are written."""
+    if not form.has("HI"):
+        return pl.lit(None, pl.Int8)
+    if zone and form.has("z"):
+        whole = text if form.has("dj") else text + pl.lit(" 01")
+        return _in_zone(whole, form.for_polars, zone).dt.hour()
+    hour = text.str.extract(form.pattern_with_group("H" if form.has("H") else "I")).cast(pl.Int8)
+    if form.has("H"):
+        return hour
+    is_late = text.str.extract(form.pattern_with_group("p")).str.to_lowercase() == "pm"
+    return hour % 12 + pl.when(is_late).then(12).otherwise(0).cast(pl.Int8)
+
+
+def _in_zone(text: pl.Expr, form: str, zone: str) -> pl.Expr:
+    """The clock of a zone at the instants that texts with an offset write."""
+    instant = text.str.to_datetime(form, strict=False, cache=False, time_unit="us")
+    return instant.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+
+
+def _iso_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
+    groups = text.str.extract_groups(ISO_TIME).struct
+    date, minute, second, offset = (groups.field(group) for group in "1234")
+    written = date + " " + minute.fill_null("00:00") + second.fill_null(":00")
+    clock = written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
+    if form.zone:
+        instant = written + offset.replace("Z", "+00:00")
+        clock = pl.coalesce(_in_zone(instant, "%Y-%m-%d %H:%M:%S%z", form.zone), clock)
+    days = clock.dt.date().to_physical()
+    value = days if form.part == "day" else pl.when(minute.is_not_null()).then(clock.dt.hour())
+    return pl.when(days.is_between(FIRST_DAY, LAST_DAY)).then(value)

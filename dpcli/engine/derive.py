@@ -35,8 +35,8 @@ def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
                 list(texts), places, default=len(texts), return_dtype=pl.Int64
             )
             return pl.when(text.is_not_null()).then(place)
-        case DatePart(column, _):
-            return _part(derivation, pl.col(names[column]))
+        case DatePart():
+            return _part(derivation, pl.col(names[derivation.inputs[0]]))
         case Bands(column, starts):
             # The last start that is not above the value; missing cells stay null.
             value = pl.col(names[column])
@@ -124,7 +124,7 @@ def _age(birth: pl.Expr, at: pl.Expr) -> pl.Expr:
 
 
 def _part(derivation: DatePart, days: pl.Expr) -> pl.Expr:
-    """The position of the label of a part of a date."""
+    """The position of the label of a part of a date; for the hour, `days` are hours."""
     days = days.cast(pl.Int64)
     day = days.cast(pl.Int32).cast(pl.Date).dt
     year, month = day.year().cast(pl.Int64), day.month().cast(pl.Int64)
@@ -140,6 +140,8 @@ def _part(derivation: DatePart, days: pl.Expr) -> pl.Expr:
         case "weekday":
             # 1970-01-01 was a Thursday.
             place = (days + 3) % 7
+        case "hour":
+            place = days
         case "year-month":
             place = year * 12 + month - 1
         case "year-quarter":

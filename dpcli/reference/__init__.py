@@ -5,6 +5,7 @@
 - `notes.toml` and `risks.toml`: the sentences of plans and reports.
 - `syntax_advice.toml`: what to write instead of a text with a syntax error.
 - `synonyms.toml`: words of other tools, and ours.
+- `zones.txt`: the time zones that specs may name, the same on every machine.
 
 A file is read when one of its texts is needed.
 """
@@ -168,6 +169,12 @@ def word_pages() -> tuple[Page, ...]:
 def synonyms() -> dict[str, str]:
     """The words of other tools, each with the word of specs that means the same."""
     return _read(FOLDER / "synonyms.toml")
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """The names of the IANA time zones."""
+    return tuple((FOLDER / "zones.txt").read_text("utf-8").split())
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,10 +7,12 @@ import io
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
 
 import numpy as np
 
+from dpcli.cell_formats import DateFormat
 from dpcli.columns import (
     CategoryColumn,
     Column,
@@ -250,7 +252,12 @@ def _columns_of_file(spec: Spec) -> dict[str, Column | None]:
     """
     columns: dict[str | int, Column] = {}
     for column in file_columns(spec.columns):
-        columns.setdefault(column.source or column.name, column)
+        key = column.source or column.name
+        first = columns.setdefault(key, column)
+        if isinstance(first, NumericColumn) and isinstance(column, NumericColumn):
+            # Hours are read from dates with a time.
+            is_hour = isinstance(column.format, DateFormat) and first.format is None
+            columns[key] = replace(first, format=column.format) if is_hour else first
     if spec.dialect.names:
         return {
             name: columns.get(name, columns.get(position))

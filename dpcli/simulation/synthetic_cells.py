@@ -20,6 +20,7 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
+from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import (
     EPOCH,
     CategoryColumn,
@@ -28,6 +29,7 @@ from dpcli.columns import (
     NumericColumn,
     PrivatePartitionColumn,
 )
+from dpcli.derivations import HOURS
 from dpcli.filters import InRanges
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, Words, scramble
 
@@ -194,6 +196,10 @@ def _numbers(
     # Each distinct number is formatted once.
     distinct, indices = np.unique(steps, return_inverse=True)
     texts = [column.text(step) for step in distinct.tolist()]
-    if column.format is not None:
+    if isinstance(column.format, NumberFormat):
         texts = [column.format.written(text) for text in texts]
+    if isinstance(column.format, DateFormat):
+        hours = stream.named("hour").below(HOURS, positions).tolist()
+        pairs = zip(indices.tolist(), hours, strict=True)
+        return [column.format.written(texts[index], hour) for index, hour in pairs]
     return [texts[index] for index in indices.tolist()]

@@ -19,6 +19,7 @@ from dpcli.cell_formats import (
 from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import DECIMALS
 from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.reference import time_zones
 from dpcli.spec_values import (
     Boolean,
     ByForm,
@@ -74,6 +75,14 @@ def _parse_format(text: str) -> DateForm:
         raise invalid_value("date-format", fault=failure.fault) from None
 
 
+def _parse_zone(text: str) -> str:
+    if text in time_zones():
+        return text
+    words = set(text.casefold().split("/"))
+    alike = [zone for zone in time_zones() if not words.isdisjoint(zone.casefold().split("/"))]
+    raise invalid_value("unknown-choice.zone", choices=alike)
+
+
 TEXT = {"type": "string"}
 Thousands = Annotated[str, ParsedText(_parse_thousands, TEXT | {"enum": [*THOUSANDS, " "]})]
 Decimal = Annotated[str, ParsedText(_parse_decimal, TEXT | {"enum": [*DECIMALS]})]
@@ -81,6 +90,7 @@ Affix = Annotated[str, ParsedText(_parse_affix, TEXT)]
 Affixes = Annotated[list[Affix], Field(min_length=1), ListOrItem()]
 Form = Annotated[DateForm, ParsedText(_parse_format, TEXT | {"examples": ["%d/%m/%Y"]})]
 Forms = Annotated[list[Form], Field(min_length=1), ListOrItem()]
+Zone = Annotated[str, ParsedText(_parse_zone, TEXT | {"examples": ["Europe/Rome"]})]
 Marks = Annotated[Texts, ListOrItem()]
 From = Annotated[Text | PositionModel, ByForm]
 Case = Annotated[str, Choice("unknown-choice", (IGNORE,))]
@@ -155,5 +165,9 @@ def _number_format(section: Section[Any], decimal: str) -> NumberFormat | None:
 
 
 def _date_format(section: Section[Any]) -> DateFormat | None:
-    forms = section.values.format if section.has("format") else None
-    return DateFormat(tuple(forms)) if forms else None
+    if not section.has("format") and not section.has("zone"):
+        return None
+    form = DateFormat(tuple(section.values.format or ()), section.values.zone)
+    if form.zone and form.forms and not any(one.has("z") for one in form.forms):
+        raise section.report_key("date-format.zone", "zone")
+    return form

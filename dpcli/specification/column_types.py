@@ -35,7 +35,7 @@ from dpcli.spec_values import (
     invalid_value,
 )
 from dpcli.specification.captions import Title, UnitText
-from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel
+from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
 from dpcli.specification.grid import bounds_in_steps, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, scalars_of
@@ -146,6 +146,7 @@ class DateColumnModel(NumericColumnModel):
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
     format: Forms | None = None
+    zone: Zone | None = None
 
 
 class LabeledColumnModel(ColumnModel):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 
 from pydantic import Field
 
+from dpcli.cell_formats import DateFormat
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
@@ -26,7 +27,7 @@ from dpcli.specification.derived_terms import (
     valued,
 )
 from dpcli.specification.filters_section import read_where
-from dpcli.specification.tree import read_all, scalars_of
+from dpcli.specification.tree import ScalarNode, read_all, scalars_of
 
 MAX_TERMS = 100
 
@@ -180,11 +181,21 @@ class PartModel(DerivedLabelModel):
         assert scalar is not None
         column = valued(scalar, section, context, ("date",))
         assert isinstance(column, NumericColumn)
+        if self.part == "hour":
+            _require_hours(column, scalar)
         derivation = DatePart(column, self.part)  # type: ignore[arg-type]
         if derivation.first and derivation.count > MAX_BINS:
             facts = {"count": derivation.count, "most": MAX_BINS, "column": column.name}
             raise section.report("too-many-bins.part", "part", **facts)
         return category_column(name, section, derivation, derivation.labels)
+
+
+def _require_hours(date: NumericColumn, scalar: ScalarNode) -> None:
+    """Checks that cells of a date may have a time."""
+    if date.derivation is not None:
+        raise scalar.span.report("derived-form.hour-derived", column=date.name)
+    if isinstance(date.format, DateFormat) and not date.format.has_time:
+        raise scalar.span.report("derived-form.hour", column=date.name)
 
 
 class BandsModel(DerivedLabelModel):

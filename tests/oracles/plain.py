@@ -20,6 +20,7 @@ from functools import cache
 from itertools import product
 from math import floor, prod
 from typing import Any, Literal, cast
+from zoneinfo import ZoneInfo
 
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import (
@@ -115,8 +116,8 @@ def derived(column: Column, row: Row) -> int | None:
             if text is None:
                 return None
             return texts.index(str(text)) if text in texts else others
-        case DatePart(date, part):
-            cell = row[date]
+        case DatePart(_, part):
+            cell = row[derivation.inputs[0]]
             return None if cell is None else _labels(derivation).index(_part(cell, part))
         case Bands(banded, starts):
             cell = row[banded]
@@ -175,7 +176,9 @@ def _nearest(value: Fraction) -> int:
 
 
 def _part(days: int, part: str) -> str:
-    """The label of a part of a date, by the standard library."""
+    """The label of a part of a date, by the standard library; `days` are hours for the hour."""
+    if part == "hour":
+        return f"{days:02}"
     date = datetime.date.fromordinal(719163 + days)
     year, week, weekday = date.isocalendar()
     quarter = f"Q{(date.month + 2) // 3}"
@@ -199,6 +202,8 @@ def _labels(derivation: DatePart | FirstLabel) -> list[str]:
     if derivation.part in ("month", "weekday"):
         names = calendar.month_name[1:] if derivation.part == "month" else calendar.day_name
         return list(names)
+    if derivation.part == "hour":
+        return [f"{hour:02}" for hour in range(24)]
     if derivation.part == "week":
         return [f"W{week:02}" for week in range(1, 54)]
     if derivation.part == "quarter":
@@ -551,9 +556,7 @@ def _present(column: Column, text: str) -> int | str | None:
             matches = [column.other]
         return column.labels.index(matches[0]) if matches else None
     if isinstance(column.format, DateFormat):
-        days = (_formatted_day(form.text, text) for form in column.format.forms)
-        day = next((day for day in days if day is not None), None)
-        return None if day is None else _clamped(column, (day - datetime.date(1970, 1, 1)).days)
+        return _formatted_date(column, column.format, text)
     if column.kind == "date":
         return _date(column, text)
     return _number(column, text)
@@ -663,14 +666,54 @@ def _ungrouped(form: NumberFormat, whole: str) -> str | None:
     return None
 
 
-def _formatted_day(form: str, text: str) -> datetime.date | None:
-    """The day of a text in a `strptime` format, by the parser of Python."""
+ISO = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2})(:[0-5][0-9])?(?:[.,][0-9]+)?"
+    r" ?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+
+
+def _formatted_date(column: NumericColumn, format_: DateFormat, text: str) -> int | None:
+    """The day or the hour of a text, by the first form that reads it."""
+    moments: list[tuple[datetime.datetime | None, bool]] = []
+    if format_.forms:
+        forms = [form.text for form in format_.forms]
+        moments = [(_formatted_moment(form, text), "%M" in form) for form in forms]
+    elif match := ISO.fullmatch(text):
+        day, minute, second, offset = match.groups()
+        written = f"{day} {minute or '00:00'}{second or ':00'}{offset or ''}"
+        moments = [(_parsed(written, "%Y-%m-%d %H:%M:%S" + "%z" * bool(offset)), bool(minute))]
+    for moment, has_time in moments:
+        local = _in_zone(moment, format_.zone) if moment else None
+        if local is not None and format_.part == "hour":
+            return local.hour if has_time else None
+        if local is not None:
+            return _clamped(column, (local.date() - datetime.date(1970, 1, 1)).days)
+    return None
+
+
+def _in_zone(moment: datetime.datetime, zone: str | None) -> datetime.datetime | None:
+    """The moment on the clock of a zone; None if that is before year 1 or after year 9999."""
+    try:
+        return moment.astimezone(ZoneInfo(zone)) if zone and moment.tzinfo else moment
+    except OverflowError:
+        return None
+
+
+def _parsed(text: str, form: str) -> datetime.datetime | None:
+    """The moment of a text in a `strptime` format; None if it has another form."""
+    try:
+        return datetime.datetime.strptime(text, form)  # noqa: DTZ007
+    except ValueError:
+        return None
+
+
+def _formatted_moment(form: str, text: str) -> datetime.datetime | None:
+    """The moment of a text in a `strptime` format, by the parser of Python."""
     # A number next to another needs all its digits, and a year of four digits always does.
     if not re.fullmatch(_digits_of(form), text, re.IGNORECASE):
         return None
-    try:
-        day = datetime.datetime.strptime(text, form).date()  # noqa: DTZ007
-    except ValueError:
+    day = _parsed(text, form)
+    if day is None:
         return None
     if "%j" in form and "%Y" in form and f"{day.year:04}" not in text:
         # The parser of Python counts day 366 into the next year.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -14,10 +15,12 @@ import pytest
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import Dialect
+from dpcli.derivations import hours_of
 from dpcli.engine.cells_check import check_cells
 from dpcli.engine.decode import Decoder
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
+from dpcli.reference import time_zones
 from tests.oracles.plain import value
 
 DAYS = ("%d/%m/%Y", "%m/%d/%y", "%Y%m%d", "%Y-%m", "%d %b %Y", "%B %d, %Y", "%Y-%j", "%d.%m.%Y")
@@ -29,9 +32,9 @@ def number(form: NumberFormat | None = None, na: tuple[str, ...] = ()) -> Numeri
     return NumericColumn("x", "number", Fraction(1, 100), (-(10**7), 10**7), na=na, format=form)
 
 
-def date(*forms: str, na: tuple[str, ...] = ()) -> NumericColumn:
+def date(*forms: str, na: tuple[str, ...] = (), zone: str | None = None) -> NumericColumn:
     """A column of dates."""
-    format_ = DateFormat(tuple(map(DateForm, forms)))
+    format_ = DateFormat(tuple(map(DateForm, forms)), zone)
     return NumericColumn("x", "date", bounds=(-(10**6), 10**6), na=na, format=format_)
 
 
@@ -105,6 +108,84 @@ def test_a_date_has_exactly_the_declared_format(form: str, cell: str, expected: 
     assert read(date(form), [cell]) == [expected] == [value(date(form), cell)]
 
 
+@pytest.mark.parametrize(
+    ("form", "zone", "cell", "day", "hour"),
+    [
+        ("%d/%m/%Y %H:%M", None, "7/3/2024 9:05", 19789, 9),
+        ("%d/%m/%Y %I:%M %p", None, "7/3/2024 12:05 am", 19789, 0),
+        ("%d/%m/%Y %I:%M %p", None, "7/3/2024 12:05 PM", 19789, 12),
+        ("%d/%m/%Y %I:%M %p", None, "7/3/2024 1:05 pm", 19789, 13),
+        ("%d/%m/%Y", None, "7/3/2024", 19789, None),
+        ("%m %Y %H:%M", None, "03 2024 23:10", 19783, 23),
+        ("%H:%M%z %d-%m-%Y", None, "23:10-0100 07-03-2024", 19789, 23),
+        ("%H:%M%z %d-%m-%Y", "UTC", "23:10-0100 07-03-2024", 19790, 0),
+        ("%Y-%m-%d %H:%M%z", "Europe/Rome", "2024-03-31 00:59+0000", 19813, 1),
+        ("%Y-%m-%d %H:%M%z", "Europe/Rome", "2024-03-31 01:00+0000", 19813, 3),
+        ("%Y-%m-%d %H:%M%z", "Europe/Rome", "2024-03-31 01:00", None, None),
+        ("", None, "2024-03-07T23:30Z", 19789, 23),
+        ("", None, "2024-03-07", 19789, None),
+        ("", None, "2024-03-07T23:30:59.5+01:00", 19789, 23),
+        ("", None, "2024-03-07 23.30", None, None),
+        ("", None, "2024-03-07T24:00", None, None),
+        ("", "Europe/Rome", "2024-03-07T23:30Z", 19790, 0),
+        ("", "Europe/Rome", "2024-03-07T23:30", 19789, 23),
+        ("", "Asia/Kathmandu", "2024-03-07 18:14:59 +0000", 19789, 23),
+        ("", "Asia/Kathmandu", "2024-03-07 18:15:00 +0000", 19790, 0),
+        ("", "America/New_York", "2024-03-07T23:30+14:00", 19789, 4),
+        ("", "America/New_York", "0001-01-01T00:30Z", None, None),
+        ("", "Asia/Tokyo", "9999-12-31T23:30Z", None, None),
+        ("", "Europe/Rome", "1850-06-01 23:10:03Z", -43678, 23),
+        ("", "Europe/Rome", "1850-06-01 23:10:04Z", -43677, 0),
+    ],
+)
+def test_hours_and_zones(
+    form: str, zone: str | None, cell: str, day: int | None, hour: int | None
+) -> None:
+    """A day and its hour are those on the clock of the zone, or those that are written."""
+    column = date(*[form] * bool(form), zone=zone)
+    hours = hours_of(column)
+    assert read(column, [cell]) == [day] == [value(column, cell)]
+    assert read(hours, [cell]) == [hour] == [value(hours, cell)]
+
+
+def test_a_cell_has_the_hour_of_the_format_that_decides_its_day() -> None:
+    """A later format does not read the hour of a cell that an earlier one reads."""
+    hours = hours_of(date("%Y%m%d0000", "%Y%m%d%H%M"))
+    assert read(hours, ["202403050000", "202403050100"]) == [None, 1]
+    assert [value(hours, cell) for cell in ("202403050000", "202403050100")] == [None, 1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_instants_are_read_by_the_calendar_of_python(seed: int) -> None:
+    """In random zones from 1970 to 2099, days and hours are those of `zoneinfo`.
+
+    Before and after these years, databases of time zones differ from each other.
+    """
+    random = Random(seed)
+    zone = random.choice([*time_zones()])
+    forms = random.choice(((), ("%Y-%m-%d %H:%M:%S%z", "%Y-%m-%d"), ("%d/%m/%y %I:%M %p %z",)))
+    days = date(*forms, zone=zone)
+    cells: list[str | None] = []
+    for _ in range(400):
+        moment = datetime(1970, 1, 2, tzinfo=UTC) + timedelta(
+            seconds=random.randrange(129 * 365 * 86_400)
+        )
+        offset = random.choice(["", "Z", "+0000", "-03:30", "+14:00", "-1200", "+24:00", "+1"])
+        written = [f"{moment:%Y-%m-%d %H:%M:%S}", f"{moment:%Y-%m-%dT%H:%M}", f"{moment:%Y-%m-%d}"]
+        text = random.choice([*written, f"{moment:%d/%m/%y %I:%M %p} "]) + offset
+        at = random.randint(4, len(text))
+        cells += [text, text[:at] + random.choice(" 0:5T") + text[at + 1 :]]
+    for column in (days, hours_of(days)):
+        assert read(column, cells) == [value(column, cell or "") for cell in cells]
+
+
+def test_all_time_zones_are_known_to_the_engine_and_the_oracle() -> None:
+    """Every name that a spec may have is a zone of polars and of Python."""
+    for zone in time_zones():
+        column = hours_of(date(zone=zone))
+        assert read(column, ["2024-03-07T12:00Z"]) == [value(column, "2024-03-07T12:00Z")]
+
+
 def test_the_first_format_that_reads_a_cell_decides_it() -> None:
     """Formats are tried in order, for each cell by itself."""
     column = date("%d/%m/%Y", "%m/%d/%Y", na=("1/1/1900",))
@@ -160,11 +241,12 @@ def test_random_dates_are_read_by_the_written_rules(form: str) -> None:
     cells: list[str | None] = []
     for _ in range(300):
         day = f"{random.choice((1970, 2024, 2069, 999))}-{random.randint(1, 12):02}-01"
-        text = DateForm(form).written(day.rjust(10, "0"))
+        text = DateForm(form).written(day.rjust(10, "0"), random.randrange(24))
         at = random.randint(0, len(text))
         odd = random.choice(["", "0", "1", "3", "9", " ", "-", "/", "a", "+"])
         cells += [text, text[:at] + odd + text[at + 1 :], text[:at] + odd + text[at:]]
-    assert read(column, cells) == [value(column, cell or "") for cell in cells]
+    for one in (column, hours_of(column)):
+        assert read(one, cells) == [value(one, cell or "") for cell in cells]
 
 
 def test_marks_are_counted_with_blank_cells_and_other_forms_as_unreadable(tmp_path: Path) -> None:

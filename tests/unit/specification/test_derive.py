@@ -86,6 +86,7 @@ def test_the_example_of_the_page() -> None:
         "revenue: quantity * price, from 0 to 100000",
         "rate: deaths / cases, from 0.000 to 1.000",
         "month: month of admitted, 12 labels",
+        "hour: hour of admitted, 24 labels",
         "years: full years from birth to 2024-12-31, from 0 to 110",
         "band: bands of years, 3 labels",
         "income: the first of salary, wage that is not missing, from 0.0 to 5000.0",
