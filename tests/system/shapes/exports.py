@@ -24,19 +24,20 @@ def visits(random: Random) -> list[tuple[int, str, int]]:
 
 
 def write_spreadsheet(path: Path, random: Random) -> None:
-    """A title and a blank line, padded to the width of the table, a total and a source."""
+    """Semicolons, a title that is padded to the width of the table, a total and a source."""
     rows = visits(random)
     total = sum(minutes for _, _, minutes in rows)
     write_table(
         path,
         [
-            ("Visits to clinics, January 2024", "", ""),
+            ("Visits to 3 clinics", "", ""),
             ("", "", ""),
             ("No", "Clinic", "Minutes"),
             *rows,
             ("Total", "", total),
             ("Source: Health Office", "", ""),
         ],
+        ";",
         encoding="utf-8-sig",
     )
 
@@ -66,7 +67,7 @@ SPREADSHEET = Shape(
     {"Clinic": CLINIC, "Minutes": MINUTES},
     CLINIC_STATISTICS,
     lambda path: clinic_numbers(
-        pd.read_csv(path, skiprows=2, skipfooter=2, engine="python", encoding="utf-8-sig")
+        pd.read_csv(path, sep=";", skiprows=2, skipfooter=2, engine="python", encoding="utf-8-sig")
     ),
     csv={"footer": '[Total, "Source:"]'},
 )

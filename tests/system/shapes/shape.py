@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import csv
+import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -120,25 +121,21 @@ def expected_numbers(truth: Truth) -> dict[tuple[str, ...], float]:
     return numbers
 
 
-def published_intervals(table: Path) -> dict[tuple[str, ...], tuple[float, float]]:
+def published_intervals(table: str) -> dict[tuple[str, ...], tuple[float, float]]:
     """The intervals of a published table by name of a statistic and labels of a group.
 
     They are stretched threefold. The tails of Laplace noise fall by a factor of a thousand from one
     half-width to the next at this confidence, so noise fails a test less than once in 10^6 runs.
     """
-    with table.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        names = list(reader.fieldnames or ())
-        labels = names[: names.index("value")]
-        intervals = {}
-        for row in reader:
-            assert row["flag"] != "no-information"
-            lower, upper = _number(row["lower"]), _number(row["upper"])
-            wide = upper - lower
-            intervals[tuple(row[name] for name in labels if row[name])] = (
-                lower - wide,
-                upper + wide,
-            )
+    reader = csv.DictReader(io.StringIO(table))
+    names = list(reader.fieldnames or ())
+    labels = names[: names.index("value")]
+    intervals = {}
+    for row in reader:
+        assert row["flag"] != "no-information"
+        lower, upper = _number(row["lower"]), _number(row["upper"])
+        wide = upper - lower
+        intervals[tuple(row[name] for name in labels if row[name])] = (lower - wide, upper + wide)
     return intervals
 
 

@@ -10,7 +10,8 @@ from random import Random
 
 import pytest
 
-from tests.support.cli import Command
+from tests.support.cli import Command, Outcome
+from tests.support.spark import spark
 from tests.support.terminal import on_terminal
 from tests.system.shapes.shape import Shape, expected_numbers, published_intervals
 
@@ -24,6 +25,8 @@ from tests.system.shapes.dates import DATES
 from tests.system.shapes.exports import EXPORTS
 from tests.system.shapes.numbers import CODES, MARKS, NUMBERS
 
+__all__ = ["spark"]
+
 SHAPES = (*DATES, *NUMBERS, *CATEGORIES, *EXPORTS, *ANALYSES)
 
 CELLS = re.compile(r"^ *(.*?) +(all|most|some) +(all|most|some|none) +none\b", re.MULTILINE)
@@ -33,21 +36,38 @@ CELLS = re.compile(r"^ *(.*?) +(all|most|some) +(all|most|some|none) +none\b", r
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_file_is_released(shape: Shape, tmp_path: Path, dpcli: Command) -> None:
     """Every column is readable, and every interval contains the number of pandas."""
-    data, spec, table = (tmp_path / name for name in (shape.file, "spec.yaml", "table.csv"))
-    shape.write(data, Random(shape.name))
-    draft = dpcli("init", data, *shape.init)
-    assert draft.status == 0, draft.err
-    spec.write_text(shape.edited(draft.out), encoding="utf-8")
-
+    spec, data = drafted(shape, tmp_path, dpcli)
     checked = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path)
     assert checked.status == 0, checked.text
     assert "no problems" in checked.text
     readable = {name for name, *_ in CELLS.findall(checked.text)}
     assert readable == {name.strip('"') for name in shape.columns}, checked.text
 
-    released = dpcli("release", spec, data, "-q", "-o", table)
+    assert_right(shape, dpcli("release", spec, data, "-q"), data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_spark_reads_the_same(shape: Shape, tmp_path: Path, dpcli: Command, spark: object) -> None:
+    """Spark reads every shape as polars does."""
+    spec, data = drafted(shape, tmp_path, dpcli)
+    assert_right(shape, dpcli("release", spec, data, "-q", "--engine", "spark"), data)
+
+
+def drafted(shape: Shape, folder: Path, dpcli: Command) -> tuple[Path, Path]:
+    """The edited draft of a shape, and its file."""
+    spec, data = folder / "spec.yaml", folder / shape.file
+    shape.write(data, Random(shape.name))
+    draft = dpcli("init", data, *shape.init)
+    assert draft.status == 0, draft.err
+    spec.write_text(shape.edited(draft.out), encoding="utf-8")
+    return spec, data
+
+
+def assert_right(shape: Shape, released: Outcome, data: Path) -> None:
+    """Every number is published, and every interval contains it."""
     assert released.status == 0, released.err
-    expected, published = expected_numbers(shape.truth(data)), published_intervals(table)
+    expected, published = expected_numbers(shape.truth(data)), published_intervals(released.out)
     assert set(published) == set(expected)
     wrong = {
         labels: (lower, expected[labels], upper)
@@ -59,21 +79,18 @@ def test_a_file_is_released(shape: Shape, tmp_path: Path, dpcli: Command) -> Non
 
 def test_unreadable_marks_are_counted(tmp_path: Path, dpcli: Command) -> None:
     """The noisy counts of the quality check leave out marks that the spec does not declare."""
-    data, spec, report = (tmp_path / name for name in (CODES.file, "spec.yaml", "report.json"))
-    CODES.write(data, Random(CODES.name))
     columns = {name: text.partition(", na: ")[0] for name, text in CODES.columns.items()}
-    draft = dpcli("init", data).out
-    spec.write_text(replace(CODES, columns=columns).edited(draft), encoding="utf-8")
+    spec, data = drafted(replace(CODES, columns=columns), tmp_path, dpcli)
     frame = pd.read_csv(data, dtype=str, keep_default_na=False)
 
     checked = on_terminal("check", spec, data, "--cells", columns=200, cwd=tmp_path)
     assert len(re.findall(r"(?:most|some) +some +some\b", checked.text)) == len(columns)
-    released = dpcli("release", spec, data, "-q", "-o", tmp_path / "table.csv", "--report", report)
+    released = dpcli("release", spec, data, "-q", "--report", tmp_path / "report.json")
     assert released.status == 0, released.err
-    counted = json.loads(report.read_text(encoding="utf-8"))["quality"]["readable"]
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     for name, cells in frame.items():
         # Only in a column of numbers, -99 is readable.
         marks = ["NA", ".", ""] if name == "HOURS" else MARKS
         # The noise of four counts with an epsilon of 20 is this large once in 10^7 runs.
-        assert abs(counted[name]["value"] - (~cells.isin(marks)).sum()) <= 5
+        assert abs(report["quality"]["readable"][name]["value"] - (~cells.isin(marks)).sum()) <= 5
         assert cells.isin(marks[:-1]).sum() > 10
