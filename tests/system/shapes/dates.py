@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
@@ -180,6 +181,58 @@ MONTH_NAMES = Shape(
     derive=("month: {part: month, of: ADMITTED}", "year_month: {part: year-month, of: Reported}"),
 )
 
+HOURS = [f"{hour:02}" for hour in range(24)]
+
+
+def write_offsets(path: Path, random: Random) -> None:
+    """Logs of servers: UTC, offsets of other zones, and the form of web servers."""
+    rows = []
+    for moment in moments(random):
+        utc = moment.replace(tzinfo=UTC)
+        there = utc.astimezone(random.choice([UTC, timezone(timedelta(hours=-5, minutes=-30))]))
+        written = there.isoformat().replace("+00:00", "Z")
+        rows.append((written, f"{utc.astimezone(ZoneInfo('Asia/Tokyo')):%d/%b/%Y:%H:%M:%S %z}"))
+    write_table(path, [("started", "served"), *rows], end="\n")
+
+
+def offsets(path: Path) -> Truth:
+    """Both columns have the same moments, by the clock of Rome."""
+    frame = pd.read_csv(path)
+    started = pd.to_datetime(frame["started"], utc=True, format="ISO8601")
+    served = pd.to_datetime(frame["served"], utc=True, format="%d/%b/%Y:%H:%M:%S %z")
+    started, served = (times.dt.tz_convert("Europe/Rome") for times in (started, served))
+    return {
+        "rows": len(frame),
+        "by_hour": counts(started.dt.strftime("%H"), HOURS),
+        "by_month": year_months(started),
+        "served_at": counts(served.dt.strftime("%H"), HOURS),
+        "as_written": (frame["served"].str[3:11] == "Jan/2023").sum(),
+    }
+
+
+OFFSETS = Shape(
+    "offsets from UTC",
+    "log.csv",
+    write_offsets,
+    {
+        "started": f"{YEARS}, zone: Europe/Rome",
+        "served": f'{YEARS}, format: "%d/%b/%Y:%H:%M:%S %z", zone: Europe/Rome',
+        "day_in_tokyo": f'from: served, {YEARS}, format: "%d/%b/%Y:%H:%M:%S %z"',
+    },
+    (
+        "name: by_hour, statistic: count, by: [hour]",
+        "name: by_month, statistic: count, by: [month]",
+        "name: served_at, statistic: count, by: [hour_served]",
+        "name: as_written, statistic: count, where: {day_in_tokyo: {max: 2023-01-31}}",
+    ),
+    offsets,
+    derive=(
+        "hour: {part: hour, of: started}",
+        "month: {part: year-month, of: started}",
+        "hour_served: {part: hour, of: served}",
+    ),
+)
+
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%y", "%d %b %Y")
 
 
@@ -219,4 +272,4 @@ MIXED_FORMATS = Shape(
     derive=("month: {part: year-month, of: seen}",),
 )
 
-DATES = (US_DATES, COMPACT_DATES, YEAR_MONTHS, MONTH_NAMES, MIXED_FORMATS)
+DATES = (US_DATES, COMPACT_DATES, YEAR_MONTHS, MONTH_NAMES, OFFSETS, MIXED_FORMATS)
