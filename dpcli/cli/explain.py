@@ -75,7 +75,8 @@ def _described_pages() -> Iterator[Page]:
     owners = [(statistic.name, "statistic", statistic.fields) for statistic in STATISTICS]
     owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
     for owner, place, model in owners:
-        fields = {key: field for key, field in model.model_fields.items() if key != "type"}
+        named = ((field.alias or key, field) for key, field in model.model_fields.items())
+        fields = {key: field for key, field in named if key != "type"}
         lines = {key: example_line(key, field) for key, field in fields.items()}
         if owner == place and (owner, "type") not in described:
             example = f"x: {{{', '.join([f'type: {owner}', *lines.values()])}}}"

@@ -41,8 +41,9 @@ def test_pages_fit_the_terminal(width: int) -> None:
 
 
 def test_pages_name_related_words() -> None:
-    """Pages from docstrings and of error codes name words that have pages."""
+    """Pages have a meaning, and those from docstrings and of error codes name words with pages."""
     for page in PAGES:
+        assert page.meaning, page.name
         assert set(page.see) <= EVERY - {page.name}, page.name
         assert page.see or page.kind == "command" or page.kind.endswith(" error"), page.name
     assert sum(bool(page.see) for page in PAGES) > 0.7 * len(PAGES)
