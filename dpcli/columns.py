@@ -181,8 +181,8 @@ class PrivatePartitionColumn:
 class IdColumn:
     """The id of the person of a row. Ids are counted, but never published.
 
-    A row with an empty id belongs to no person. With `singletons_without_id`, it belongs to a
-    person with no other row.
+    A row with an empty id, or with one of the marks `na`, belongs to no person. With
+    `singletons_without_id`, it belongs to a person with no other row.
     """
 
     name: str
@@ -191,7 +191,7 @@ class IdColumn:
     missing: None = None
     source: Source = None
     derivation: None = None
-    na: tuple[()] = ()
+    na: tuple[str, ...] = ()
 
 
 Column = NumericColumn | CategoryColumn | PrivatePartitionColumn | IdColumn

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import polars as pl
 
-from dpcli.columns import Column, IdColumn, file_columns
+from dpcli.columns import Column, file_columns
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Grouping, SharedAggregation, share_aggregations
-from dpcli.engine.ids import HashCollisionError
+from dpcli.engine.ids import HashCollisionError, id_column
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Partial, SealedAnswer, roll_up
@@ -52,8 +52,7 @@ class Aggregation:
         self._aggregations = share_aggregations(queries, unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
-            column = IdColumn(unit.column, unit.singletons_without_id, source=unit.source)
-            columns |= {column: None}
+            columns |= {id_column(unit): None}
         self.columns: tuple[Column, ...] = tuple(columns)
 
     def partial(self, dataset: Dataset, progress: Progress) -> Partial:

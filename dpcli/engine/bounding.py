@@ -23,8 +23,9 @@ from polars.selectors import matches
 
 from dpcli.columns import IdColumn, PrivatePartitionColumn
 from dpcli.engine.decode import FLAGS, Decoder
+from dpcli.engine.decode_formats import plain_text
 from dpcli.engine.grouping import Grouping, SharedAggregation
-from dpcli.engine.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex
+from dpcli.engine.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
 from dpcli.engine.rollup import Partial
 from dpcli.engine.user_shard import UserShard, bound_rows, concatenate, scatter
 from dpcli.engine.user_totals import UserTotals, smallest_priorities
@@ -77,9 +78,9 @@ class UserLevelAggregation:
             for place, column in enumerate(decoder.columns)
         }
         self._names = names
-        self._id_text = next(
-            text for column, text in decoder.inputs.items() if names.get(column) == "user"
-        )
+        ids = id_column(unit)
+        id_text = pl.col(decoder.inputs[ids])
+        self._id_cell = plain_text(id_text, ids) if ids.na else id_text
         self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {
             grouping: UserTotals(
@@ -94,7 +95,7 @@ class UserLevelAggregation:
     def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Some rows as whole numbers, and their flags."""
         names = {column: name for column, name in self._names.items() if name != "user"}
-        rows = self._ids.with_users(self.decoder.read(texts, names), self._id_text)
+        rows = self._ids.with_users(self.decoder.read(texts, names), self._id_cell)
         decoded = rows.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
         return _without_empty_ids(decoded), decoded.select(FLAGS.any())
 
@@ -110,7 +111,7 @@ class UserLevelAggregation:
     def add_bounded_rows(self, partials: Sequence[Partial]) -> None:
         """Start from the `bounded_rows` of other scans, which have no row in common."""
         rows, *totals = (
-            self._ids.with_users(_in_order(frames).lazy().rename({"user": "text"}), "text")
+            self._ids.with_users(_in_order(frames).lazy().rename({"user": "text"}), pl.col("text"))
             .with_columns(
                 # A number that fits a machine word in each scan may not fit it in their sum.
                 matches(r"^[nt]\d+$").cast(pl.Int128),

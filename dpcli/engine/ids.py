@@ -6,7 +6,9 @@ import secrets
 
 import polars as pl
 
+from dpcli.columns import IdColumn
 from dpcli.engine.decode_formats import strip_blanks
+from dpcli.privacy.unit import PersonUnit
 
 FIRST_ANONYMOUS_ID = -(1 << 62)
 """Numbers up to this one are rows without an id, each of which is a separate user."""
@@ -36,6 +38,11 @@ class HashCollisionError(Exception):
     """Two ids have the same number: the scan must start again with other random hashes."""
 
 
+def id_column(unit: PersonUnit) -> IdColumn:
+    """The column of the ids of a privacy unit."""
+    return IdColumn(unit.column, unit.singletons_without_id, source=unit.source, na=unit.na)
+
+
 class UserIdIndex:
     """The user of each row: `user`, a whole number, and `id`, the text if it is no plain decimal.
 
@@ -49,13 +56,13 @@ class UserIdIndex:
         # It is random, so that no chosen id can be equal to an invented one.
         self._token = pl.lit(secrets.token_hex(16))
 
-    def with_users(self, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
-        """The rows with `user` and `id` from a column of texts; both are null without an id."""
+    def with_users(self, rows: pl.LazyFrame, cell: pl.Expr) -> pl.LazyFrame:
+        """The rows with `user` and `id` from texts; both are null without an id."""
         text, quick, late = pl.col("id"), pl.col("user"), pl.col("late")
         # Most ids are plain decimals, or texts without blanks. Each step reads what is left.
         return (
-            rows.with_columns(_plain(pl.col(name)).alias("user"))
-            .with_columns(strip_blanks(pl.when(quick.is_null()).then(pl.col(name))).alias("id"))
+            rows.with_columns(_plain(cell).alias("user"))
+            .with_columns(strip_blanks(pl.when(quick.is_null()).then(cell)).alias("id"))
             .with_columns(_plain(text).alias("late"))
             .with_columns(pl.when(late.is_null()).then(text).alias("id"))
             .with_columns(pl.coalesce(quick, late, self._hash(text)).alias("user"))

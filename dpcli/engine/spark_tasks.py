@@ -22,9 +22,10 @@ from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer
-from dpcli.engine.decode_formats import strip_blanks
+from dpcli.engine.decode_formats import plain_text
 from dpcli.engine.file_content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.header import require_columns
+from dpcli.engine.ids import id_column
 from dpcli.engine.parquet import parquet_source
 from dpcli.engine.partials import pack_blocks
 from dpcli.engine.pieces import read_texts
@@ -110,7 +111,8 @@ class Tasks:
         assert isinstance(self.unit, PersonUnit)
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
         sources = [column.source for column in columns]
-        user = strip_blanks(pl.col(f"t{sources.index(self.unit.source or self.unit.column)}"))
+        ids = id_column(self.unit)
+        user = plain_text(pl.col(f"t{sources.index(ids.source or ids.name)}"), ids)
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))

@@ -20,7 +20,8 @@ class PersonUnit:
     At most `max_rows` rows of a person are used. In a query with groups they enter at most
     `max_groups` cells, and at most `max_rows_per_group` of them enter one cell. With
     `singletons_without_id`, a row without an id counts as one person; otherwise it is dropped.
-    `source` is where the file has the ids, if not under the name of the column.
+    `source` is where the file has the ids, if not under the name of the column, and `na` are texts
+    that are no ids.
     """
 
     column: str
@@ -29,12 +30,15 @@ class PersonUnit:
     max_rows: int
     singletons_without_id: bool = False
     source: str | int | None = None
+    na: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # A number of another type could be one limit to the engine and another to a sensitivity.
         limits = self.max_rows_per_group, self.max_groups, self.max_rows
         if any(type(limit) is not int for limit in limits):
             raise TypeError("a limit must be a plain number")
+        if type(self.na) is not tuple or {*map(type, self.na)} - {str}:
+            raise TypeError("marks of missing ids are plain texts")
         if min(limits) < 1:
             raise ValueError("a limit must be at least one")
 

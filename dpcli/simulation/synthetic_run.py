@@ -51,8 +51,8 @@ class SyntheticRun:
         if not limited:
             queries = tuple(map(_unlimited, queries))
             if isinstance(unit, PersonUnit):
-                unit = PersonUnit(
-                    unit.column, UNLIMITED, UNLIMITED, UNLIMITED, unit.singletons_without_id
+                unit = replace(
+                    unit, max_rows_per_group=UNLIMITED, max_groups=UNLIMITED, max_rows=UNLIMITED
                 )
         self._sealed = dataset.aggregate(queries, unit)
 

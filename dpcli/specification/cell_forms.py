@@ -128,8 +128,7 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
             wrong = next((key for key in ("case", "other") if section.has(key)), None)
             if wrong:
                 raise section.report_key("values-needed", wrong, column=column.name)
-            return replace(column, na=_marks(section))
-    return column
+    return replace(column, na=_marks(section))
 
 
 def _marks(section: Section[Any], declared: Iterable[str] = ()) -> tuple[str, ...]:

@@ -209,6 +209,7 @@ class IdColumnModel(ColumnModel):
     kind = "id"
     type: Literal["id"]
     missing: MissingId = DROP
+    na: Marks | None = None
 
     def column(self, name: str, section: Section[Any]) -> Column:  # noqa: ARG002
         """The column; `missing: each` makes a person of each row without an id."""

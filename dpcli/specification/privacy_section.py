@@ -119,6 +119,7 @@ def _read_unit(section: Section[PrivacyModel], context: SpecContext) -> Unit:
         unit.max_rows,
         id_column.singletons_without_id,
         id_column.source,
+        id_column.na,
     )
 
 

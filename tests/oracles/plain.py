@@ -83,6 +83,7 @@ def evaluate(
         name: object = number
         if isinstance(unit, PersonUnit) and whose is not None:
             text = row[whose].strip(" \t") if whose < len(row) else ""
+            text = "" if text in unit.na else text
             if not text and not unit.singletons_without_id:
                 continue
             name = text or number

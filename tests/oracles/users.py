@@ -27,6 +27,7 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     unit = PersonUnit(
         "who", random.randint(1, rows), random.randint(1, rows + 1), rows, who.singletons_without_id
     )
+    unit = replace(unit, na=random.choice(((), (), ("p1",), ("1", "NA"))))
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
     return files._file(random, columns), unit, queries
 

@@ -13,15 +13,18 @@ import polars as pl
 import pytest
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
-from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import Dialect
 from dpcli.derivations import hours_of
 from dpcli.engine.cells_check import check_cells
 from dpcli.engine.decode import Decoder
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
+from dpcli.privacy.unit import PersonUnit
+from dpcli.queries import LinearQuery
 from dpcli.reference import time_zones
-from tests.oracles.plain import value
+from tests.oracles.opened import engine
+from tests.oracles.plain import evaluate, value
 
 DAYS = ("%d/%m/%Y", "%m/%d/%y", "%Y%m%d", "%Y-%m", "%d %b %Y", "%B %d, %Y", "%Y-%j", "%d.%m.%Y")
 TIMES = ("", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %H%M%S", " %H:%M:%S.%f%z")
@@ -200,6 +203,22 @@ def test_marks_of_missing_cells_are_missing_before_bounds_apply() -> None:
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
     private = PrivatePartitionColumn("x", na=("NA",))
     assert read(private, ["NA", "Na"]) == [None, "Na"]
+
+
+@pytest.mark.parametrize("singletons", [False, True])
+def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool) -> None:
+    """They are left out, or persons with one row each, like rows without an id."""
+    text = "who,x\n" + " 0,1\n0,1\nNA,1\n,1\n00,1\na,1\na,1\n"
+    path, parquet = tmp_path / "d.csv", tmp_path / "d.parquet"
+    path.write_text(text, "utf-8")
+    pl.read_csv(path, infer_schema=False).write_parquet(parquet)
+    unit = PersonUnit("who", 1, 1, 1, singletons, na=("0", "NA"))
+    ids = IdColumn("who", singletons, na=unit.na)
+    expected = evaluate([LinearQuery()], text.encode(), unit)
+    assert expected == [[6 if singletons else 2]]
+    assert engine([LinearQuery()], unit, path) == expected
+    assert engine([LinearQuery()], unit, parquet) == expected
+    assert read(ids, [" 0", "NA", "00", "", "a"]) == [None, None, "00", None, "a"]
 
 
 def test_a_text_without_a_label_gets_the_declared_other_label() -> None:

@@ -81,7 +81,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     actual: dict[str, set[tuple[int | None, str | None]]] = {}
     for batch in batches:
         frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
-        rows = users.with_users(frame.lazy(), "t").select("user", "id").collect().rows()
+        rows = users.with_users(frame.lazy(), pl.col("t")).select("user", "id").collect().rows()
         for text, row in zip(batch, rows, strict=True):
             actual.setdefault(text.strip(" \t"), set()).add(row)
 
@@ -100,11 +100,11 @@ def test_users_whose_hashes_are_equal_stay_apart(
     begun = []
     drawn = UserIdIndex.with_users
 
-    def few(self: UserIdIndex, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    def few(self: UserIdIndex, rows: pl.LazyFrame, cell: pl.Expr) -> pl.LazyFrame:
         begun.append(self)
         user = pl.col("user")
         short = pl.when(user < 0).then(user % -BITS - 1).otherwise(user)
-        return drawn(self, rows, name).with_columns(short.alias("user"))
+        return drawn(self, rows, cell).with_columns(short.alias("user"))
 
     monkeypatch.setattr(UserIdIndex, "with_users", few)
     path, files = tmp_path / "data.csv", 0

@@ -66,6 +66,7 @@ GOOD = [
     with_column("{type: date, zone: Europe/Rome, format: ['%Y-%m-%d %H:%M%z', '%Y-%m-%d']}"),
     with_column("{type: category}", "statistic: count, by: [x], keys: private, delta: 1e-9"),
     with_column("{type: id, missing: each}", "statistic: count_distinct, column: x"),
+    with_column("{type: id, na: [0, NA]}", "statistic: count_distinct, column: x"),
     with_statistic("statistic: sum, column: age, bound: sum, unit_bounds: [0, 200]"),
     completed(
         "privacy: {unit: {column: who, max_rows: 3}, neighbors: add-remove, budget: {epsilon: 1}}"
