@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -24,8 +25,18 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from dpcli.columns import Axis, Column, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.cell_formats import DateFormat, NumberFormat
+from dpcli.columns import (
+    Axis,
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumericColumn,
+    PrivatePartitionColumn,
+)
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.derivations import DatePart
+from dpcli.derived_numbers import Sum
 from dpcli.engine import spark as runner
 from dpcli.engine.spark_tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError
@@ -34,7 +45,7 @@ from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
-from tests.oracles.plain import Answer
+from tests.oracles.plain import Answer, evaluate
 from tests.support.priorities import prioritize_by_content
 from tests.support.spark import spark
 from tests.unit.engine.test_people import without_empty
@@ -183,6 +194,55 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
         unit = PersonUnit("who", 9, 9, 9, singletons_without_id=singletons)
         actual = on_spark(queries, unit, [A, B, day, price], *paths, dialect=dialect)
         assert actual == engine(queries, unit, *paths, dialect=dialect)
+
+
+@pytest.mark.usefixtures("spark")
+def test_declared_forms_and_derived_columns_pass_the_shuffle(tmp_path: Path) -> None:
+    """Marks, formats, zones, hours and sums are those of the plain rules, by row and user."""
+    prices = NumberFormat(",", ".", ("€",), brackets=True, values=(("85+", "85"),))
+    price = NumericColumn("price", "number", Fraction(1, 100), (-(10**6), 10**6), format=prices)
+    other = replace(price, name="other", source=3, na=("-99",))
+    total = NumericColumn(
+        "total", "number", price.step, (-(10**6), 10**6), derivation=Sum((price, other), price.step)
+    )
+    day = NumericColumn(
+        "day", "date", bounds=(0, 30_000), na=("-",), format=DateFormat(zone="Europe/Rome")
+    )
+    hour = DatePart(day, "hour")
+    hours = CategoryColumn("h", "category", tuple((x, x) for x in hour.labels), derivation=hour)
+    sex = CategoryColumn(
+        "sex", "category", (("M", "m"), ("F", "f")), ignores_case=True, other="?", na=("NA",)
+    )
+    columns: list[Column] = [total, day, hours, sex]
+    queries: list[Query] = [
+        LinearQuery(factors=(Factor(total),)),
+        LinearQuery(factors=(Factor(day),)),
+        LinearQuery(by=(Axis(hours),)),
+        LinearQuery(by=(Axis(sex),)),
+    ]
+    rows = [
+        ["1", "1.234,50", "€ 1", "2024-03-05T23:30Z", "m"],
+        ["0", "(12,5)", "-99", "2024-03-05 10:00", "F"],
+        ["0", "85+", "7", "2024-03-05", "x"],
+        ["NA", "1.23", "-99,0", "-", "na"],
+        ["2", "-3 €", "1,5", "2024-03-05 10:00 +0900", "NA"],
+    ]
+    text = "who,price,other,day,sex\n" + "".join(
+        ",".join(f'"{cell}"' for cell in row) + "\n" for row in rows
+    )
+    csv, table = tmp_path / "d.csv", tmp_path / "d.parquet"
+    csv.write_text(text, encoding="utf-8")
+    pl.read_csv(csv, infer_schema=False).write_parquet(table)
+    units: list[Unit] = [
+        RowUnit(),
+        PersonUnit("who", 9, 9, 9, na=("0", "NA")),
+        PersonUnit("who", 9, 9, 9, singletons_without_id=True, na=("0", "NA")),
+    ]
+    for unit in units:
+        expected = evaluate(queries, text.encode(), unit)
+        for path in (csv, table):
+            assert engine(queries, unit, path) == expected
+            assert on_spark(queries, unit, columns, path) == expected
 
 
 @pytest.mark.usefixtures("spark")
