@@ -177,7 +177,7 @@ def release(
 
     notices = Notices()
     stored = charge(request, make, notices)
-    require_quality(stored)
+    require_quality(stored, request.path)
     return Release(*_parts(plan, stored, notices))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.columns import Axis
@@ -118,16 +119,13 @@ def run_release(
     )
 
 
-def require_quality(stored: StoredRelease) -> None:
-    """Raise QualityError, with every reason, if the quality check stopped the release."""
+def require_quality(stored: StoredRelease, ledger: Path) -> None:
+    """Raise QualityError, with every reason, if the check stopped a release in a ledger."""
     if stored.stopped:
         *others, last = stored.stopped
-        raise QualityError(
-            [
-                *(make_problem("quality-failed.also", reason=reason) for reason in others),
-                make_problem("quality-failed", reason=last, release_id=stored.release_id),
-            ]
-        )
+        problems = [make_problem("quality-failed.also", reason=reason) for reason in others]
+        facts = {"release_id": stored.release_id, "ledger": ledger}
+        raise QualityError([*problems, make_problem("quality-failed", reason=last, **facts)])
 
 
 def check_quality(

@@ -102,20 +102,25 @@ def charge_and_publish(
     render: Callable[..., object],
     *,
     quiet: bool,
+    is_local: bool = True,
 ) -> tuple[StoredRelease, list[str]]:
     """Charge for a request and publish what it makes; the same release id again costs nothing.
 
     `make` is `dpcli.releasing.run_release` or `dpcli.local.randomize.randomize_records`. Returns
     what was stored, and warnings. Outputs that must be a mistake, such as those that would replace
-    `inputs`, are refused before a ledger is created or anything is read.
+    `inputs`, are refused before a ledger is created or anything is read. So are data files that do
+    not exist, if they are read on this machine (`is_local`) and nothing is stored.
     """
     from dpcli.cli.progress import shown_progress
-    from dpcli.engine.source import drain_stdin
+    from dpcli.engine.source import drain_stdin, require_files
 
+    files = request.files if is_local else ()
     again = f"run the command again with --release-id {request.release_id}"
 
     def require(open_charge: OpenCharge) -> None:
         outputs.require_valid([*inputs, *open_charge.ledger.files()], open_charge.stored)
+        if open_charge.stored is None:
+            require_files(files)
 
     def make_with_progress(open_charge: OpenCharge) -> StoredRelease:
         with shown_progress(quiet=quiet) as progress:
@@ -125,8 +130,11 @@ def charge_and_publish(
         outputs.publish(stored, again)
 
     notices = Notices(lambda name, text: None if quiet and name == "again" else print_line(text))
-    # Only a ledger knows which outputs may be there already.
-    outputs.require_valid(inputs, exist_ok=not is_absent(request.path))
+    # Only a ledger knows which outputs may be there already, and which data are not needed.
+    is_new = is_absent(request.path)
+    outputs.require_valid(inputs, exist_ok=not is_new)
+    if is_new:
+        require_files(files)
     try:
         stored = charge(request, make_with_progress, notices, require=require, publish=publish)
     except (KeyboardInterrupt, StoppedBySignal):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,8 +12,6 @@ from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
-from dpcli.cli.text_tables import write_table
-from dpcli.columns import PrivatePartitionColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
@@ -25,18 +23,6 @@ from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import has_no_power
 from dpcli.report.facts import STEWARDS
 from dpcli.specification.load import read_spec_file
-
-if TYPE_CHECKING:
-    from dpcli.engine.cells_check import ColumnCells
-
-NOTICE = """\
-CONFIDENTIAL: exact facts about the records. Do not publish, log or share them.
-Do not choose bounds, categories or limits by them: that leaks information
-outside the guarantee.
-"""
-
-SHOWN = 8
-"""The largest number of texts that are listed; the others are counted."""
 
 
 def check(
@@ -68,7 +54,7 @@ def check(
         try:
             # Check the data even if the account refuses: report all problems at once.
             if cells:
-                unreadable = _show_cells(files, plan)
+                unreadable = _read_cells(files, plan)
             elif files:
                 with open_dataset(files, plan.spec.dialect) as dataset:
                     require_columns(dataset, plan.spec.columns)
@@ -102,49 +88,29 @@ def _quality_notes(plan: Plan) -> list[str]:
     return ["absent"] if plan.quality is None else ["blind"] * has_no_power(plan)
 
 
-def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
-    """Read all rows, and print how readable the columns are, without any number or cell.
+def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
+    """Read all rows, and print how readable the columns are.
 
     Returns the names of the columns without a readable cell, for the same terminal.
     """
-    from dpcli.engine.cells_check import check_cells  # noqa: PLC0415 - loads polars for this alone
+    # Both load polars, for this alone.
+    from dpcli.cli.cells_text import show_cells  # noqa: PLC0415
+    from dpcli.engine.cells_check import check_cells  # noqa: PLC0415
 
-    spec = plan.spec
-    least = spec.quality.min_rows if spec.quality else None
+    spec, quality = plan.spec, plan.spec.quality
     with (
         shown_progress(quiet=False) as progress,
         open_dataset(data, spec.dialect, progress) as dataset,
     ):
         require_columns(dataset, spec.columns)
-        checked = check_cells(dataset, spec.columns, least, progress or Progress())
-    print(NOTICE)
-    rows = [
-        {
-            "column": cells.column.name,
-            "readable": cells.readable,
-            "blank": cells.blank,
-            "unreadable": cells.unreadable,
-            "": _remark(cells),
-        }
-        for cells in checked.columns
-    ]
-    write_table(sys.stdout, "cells", rows)
+        checked = check_cells(
+            dataset,
+            spec.columns,
+            quality.min_rows if quality else None,
+            progress or Progress(),
+            quality.min_readable if quality else {},
+        )
+    show_cells(checked, spec)
     if not checked.has_rows:
-        print("rows: none")
         return []
-    if checked.enough_rows is None:
-        print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
-    else:
-        print(f"rows: {'at least' if checked.enough_rows else 'fewer than'} `min_rows`")
     return [cells.column.name for cells in checked.columns if cells.readable == "none"]
-
-
-def _remark(cells: ColumnCells) -> str:
-    """What the spec expects of unreadable cells, and the declared texts that never occur."""
-    kind = "open" if isinstance(cells.column, PrivatePartitionColumn) else cells.column.kind
-    words = [] if cells.unreadable == "none" else [note(f"check.{kind}")]
-    if cells.absent:
-        more = len(cells.absent) - SHOWN
-        listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-        words.append(f"never occurs: {listing}")
-    return "; ".join(words)

@@ -19,6 +19,7 @@ from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
+from dpcli.engine.source import require_files
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.options import new_release_id
@@ -81,15 +82,18 @@ def release(
         reports.append(release_report(release, simulated))
         return render_outputs(reports[0], tables.wanted)
 
+    is_local = engine == "local"
     make = partial(run_release, engine="partials" if partials else engine)
-    stored, warned = charge_and_publish(request, inputs, tables, make, rendered, quiet=quiet)
+    stored, warned = charge_and_publish(
+        request, inputs, tables, make, rendered, quiet=quiet, is_local=is_local
+    )
     if stored.receipt is not None:
         print_summary(reports[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
         tables.notify_written(stored)
     if as_json:
         print_json(_result(stored, tables, [*warned, *reader_warnings(plan)]))
-    require_quality(stored)
+    require_quality(stored, request.path)
 
 
 def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[str, object]:
@@ -135,8 +139,10 @@ def _dry_run(
         if as_json:
             write_json(json.dumps({"release_id": name, "charged": False}))
             sys.stdout.flush()
-        require_quality(stored)
+        require_quality(stored, request.path)
         return
+    if engine == "local":
+        require_files(request.files)
     ledger = None if request.ledger is None else request.path
     forecast = forecast_balance(plan, spec, ledger, request.period, request.files)
     forecast.raise_refusal()

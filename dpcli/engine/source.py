@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import BinaryIO, Self
 
 from dpcli.columns import Column
@@ -190,6 +191,28 @@ def drain_stdin(names: Sequence[str]) -> None:
         return
     with suppress(OSError, ValueError):
         deque(read_blocks(sys.stdin.buffer.read), maxlen=0)
+
+
+def require_files(names: Sequence[str]) -> None:
+    """Raise DataError `data-missing` for the names of no file; nothing is opened."""
+    problems = [
+        make_problem("data-missing", file=name)
+        for name in names
+        if name != STDIN and _is_missing(name)
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _is_missing(name: str) -> bool:
+    try:
+        Path(name).stat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        # To open it gives the reason.
+        return False
+    return False
 
 
 def open_file(name: str) -> BinaryIO:

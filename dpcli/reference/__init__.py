@@ -6,6 +6,7 @@
 - `syntax_advice.toml`: what to write instead of a text with a syntax error.
 - `synonyms.toml`: words of other tools, and ours.
 - `zones.txt`: the time zones that specs may name, the same on every machine.
+- `usual_cells.toml`: marks, units and words that cells of many files have.
 
 A file is read when one of its texts is needed.
 """
@@ -163,6 +164,12 @@ def word_pages() -> tuple[Page, ...]:
     """All pages about words of specs, of the command line and of its output."""
     files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PAGE_FILES)
     return tuple(_page(name, _prose(table)) for file in files for name, table in file.items())
+
+
+@cache
+def usual_cells() -> dict[str, Any]:
+    """Lists of texts that cells of many files have."""
+    return _read(FOLDER / "usual_cells.toml")
 
 
 @cache

@@ -1,0 +1,118 @@
+"""What `dpcli check --cells` prints: words, and no number of rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from dpcli.cell_formats import DateFormat, NumberFormat
+from dpcli.cli.console import width_of, wrapped
+from dpcli.cli.text_tables import write_table
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.engine.cells_check import CellsCheck, ColumnCells
+from dpcli.messages import escape_controls, note
+from dpcli.specification.model import Spec
+
+NOTICE = """\
+CONFIDENTIAL: exact facts about the records. Do not publish, log or share them.
+Do not choose bounds, categories or limits by them: that leaks information
+outside the guarantee.
+"""
+
+NOON = 12
+"""The hour of dates that are examples."""
+
+UNBROKEN = 60
+"""Characters of the longest key that is kept on one line."""
+
+SHOWN = 8
+"""The largest number of texts that are listed; the others are counted."""
+
+
+def show_cells(checked: CellsCheck, spec: Spec) -> None:
+    """Print a table of the columns, then what is remarkable about each, and about the file."""
+    print(NOTICE)
+    rows = [
+        {
+            "column": cells.column.name,
+            "readable": cells.readable,
+            "blank": cells.blank,
+            "unreadable": cells.unreadable,
+            "outside": cells.outside or "-",
+        }
+        for cells in checked.columns
+    ]
+    write_table(sys.stdout, "cells", rows)
+    if not checked.has_rows:
+        print("rows: none")
+        return
+    _print_lines(
+        note(f"check.fault_{fault.kind}", file=fault.file, key=fault.key)
+        for fault in checked.faults
+    )
+    declared = {column.name: column for column in spec.columns}
+    for cells in checked.columns:
+        remarks = list(_remarks(cells, declared[cells.column.name], spec))
+        if remarks:
+            _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
+    below = [cells.column.name for cells in checked.columns if cells.is_below_minimum]
+    if below:
+        _print_lines([note("check.below", columns=below)])
+    quality = "check.few_rows" if checked.enough_rows is False else "check.enough_rows"
+    print(note("check.undeclared_rows" if checked.enough_rows is None else quality))
+
+
+def _print_lines(lines: Iterator[str] | Sequence[str]) -> None:
+    for line in lines:
+        print(wrapped(escape_controls(line), width_of(sys.stdout)))
+
+
+def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
+    """What the spec expects of unreadable cells, what would read them, and what else is odd."""
+    if cells.unreadable != "none":
+        yield _expectation(declared, spec)
+        if cells.remedy is not None:
+            keys = " and ".join(map(_key_text, cells.remedy.keys))
+            yield note(f"check.remedy_{cells.remedy.reads}", keys=keys)
+            if cells.remedy.instead:
+                yield note("check.instead", key=f"`{cells.remedy.instead}`")
+        elif cells.is_garbled:
+            yield note("check.garbled")
+        elif isinstance(declared, CategoryColumn):
+            yield note("check.other")
+    if cells.codes:
+        yield note("check.codes", codes=cells.codes, key=f"na: [{', '.join(cells.codes)}]")
+    elif cells.outside not in (None, "none"):
+        yield note("check.outside")
+    if cells.is_constant and cells.unreadable == "none" and cells.outside in (None, "none"):
+        yield note("check.constant")
+    if cells.absent:
+        more = len(cells.absent) - SHOWN
+        listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"never occurs: {listing}"
+
+
+def _key_text(key: str) -> str:
+    return f"`{key}`" if len(key) <= UNBROKEN else key
+
+
+def _expectation(column: Column, spec: Spec) -> str:
+    """How a cell must be written, with an example that follows from the declaration."""
+    if isinstance(column, IdColumn):
+        return note("check.id")
+    if isinstance(column, PrivatePartitionColumn):
+        return note("check.open")
+    if isinstance(column, CategoryColumn):
+        return note("check.any_case" if column.ignores_case else "check.category")
+    assert isinstance(column, NumericColumn)
+    if column.kind == "date":
+        form = column.format
+        day = column.text(column.upper) if column.bounds else "2024-12-31"
+        if isinstance(form, DateFormat) and form.forms:
+            return note("check.format", examples=[one.written(day, NOON) for one in form.forms])
+        return note("check.date", example=day)
+    number = column.text(column.upper) if column.bounds else "1234"
+    form = column.format
+    if not isinstance(form, NumberFormat):
+        form = NumberFormat(decimal=spec.dialect.decimal)
+    return note(f"check.{column.kind}", example=form.written(number))

@@ -1,0 +1,224 @@
+"""`dpcli check --cells` on messy files: after its hints, every column can be read."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.cli import Command
+from tests.support.terminal import on_terminal
+
+ROWS = 400
+
+SPEC = """\
+dpcli: 1
+dataset: export
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}
+quality: {epsilon: 1, min_rows: 100, min_readable: 0.8}
+csv: {delimiter: ";"}
+columns:
+  Day: {type: date, bounds: [2024-01-01, 2024-12-31]}
+  Paid: {type: number, bounds: [0, 100000], step: 0.01}
+  Balance: {type: number, bounds: [-10000, 10000], step: 0.01}
+  Age: {type: integer, bounds: [18, 110]}
+  Town: {type: category, values: [Zürich, Genève]}
+  Sex: {type: category, values: [female, male]}
+  Agreed: {type: boolean}
+statistics:
+  - {name: rows, statistic: count, epsilon: 1}
+"""
+
+HINTS = {
+    "delimiter:": "encoding: windows-1252",
+    "delimiter: ": "footer: [Total]",
+    "Day: {": 'format: "%m/%d/%Y %I:%M %p"',
+    "Paid: {": 'thousands: "."` and `decimal: ","',
+    "Balance: {": 'thousands: ","` and `affixes: "$"` and `brackets: true',
+    "Age: {": 'values: {"85+": 85}` and `na: NA',
+    "Sex: {": "case: ignore",
+    "Agreed: {": "values: [No, Yes]",
+}
+"""What the check says of each section or column, which is what has to be added."""
+
+
+def messy_rows() -> list[list[str]]:
+    """Rows as a spreadsheet program of several countries writes them."""
+    chosen = random.Random(1)
+    rows = []
+    for _ in range(ROWS):
+        number = f"{chosen.randint(1, 9):,},{chosen.randint(100, 999)}.{chosen.randint(10, 99)}"
+        age = chosen.choice(["85+", "NA", *(str(age) for age in range(20, 36))])
+        rows.append(
+            [
+                f"{chosen.randint(1, 12)}/{chosen.randint(1, 28)}/2024 9:05 PM",
+                number.translate(str.maketrans(",.", ".,")),
+                chosen.choice([f"${number}", f"({number})"]),
+                age,
+                chosen.choice(["Zürich", "Genève"]),
+                chosen.choice(["Female", "MALE"]),
+                chosen.choice(["Yes", "No"]),
+            ]
+        )
+    return rows
+
+
+NAMES = ["Day", "Paid", "Balance", "Age", "Town", "Sex", "Agreed"]
+
+
+def cells_table(spec: Path, data: Path) -> tuple[dict[str, list[str]], str]:
+    """The line of each column, and the whole text, of a terminal of 80 columns."""
+    screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=spec.parent, NO_COLOR="1")
+    assert screen.status == 0, screen.text
+    lines = [line.split() for line in screen.lines]
+    table = {line[0]: line[1:] for line in lines if line[:1] and line[0] in NAMES}
+    # A bar of the progress may come before it.
+    return table, screen.text[screen.text.index("CONFIDENTIAL") :]
+
+
+def edited(spec: str, hints: dict[str, str]) -> str:
+    """The spec with the keys of the hints at the start of their sections."""
+    for place, hint in hints.items():
+        start = place.strip(" {") if place.startswith("delimiter") else place
+        key = hint.replace("` and `", ", ")
+        added = f"{key}, {start}" if start.startswith("delimiter") else f"{start}{key}, "
+        spec = spec.replace(start, added, 1)
+    return spec
+
+
+def test_hints_make_every_column_readable(tmp_path: Path, dpcli: Command) -> None:
+    """In Windows-1252 with a total; the spec edited as the check says is released."""
+    data, spec = tmp_path / "export.csv", tmp_path / "spec.yaml"
+    lines = [";".join(cells) for cells in [NAMES, *messy_rows(), ["Total", "1", *[""] * 5]]]
+    data.write_bytes(("\r\n".join(lines) + "\r\n").encode("windows-1252"))
+    spec.write_text(SPEC, encoding="utf-8")
+    table, text = cells_table(spec, data)
+    for hint in HINTS.values():
+        assert f"{hint}" in " ".join(text.split()), text
+    assert "a release would be stopped" in text
+    assert dpcli("release", spec, data, "-q").status == 8
+
+    spec.write_text(edited(SPEC, HINTS).replace("dataset: export", "dataset: fixed"), "utf-8")
+    table, text = cells_table(spec, data)
+    assert {line[2] for line in table.values()} == {"none"}, text
+    assert "would" not in text
+    assert dpcli("release", spec, data, "-q").status == 0
+
+
+def as_parquet(path: Path) -> None:
+    """The texts in columns of Parquet."""
+    pl.DataFrame(messy_rows(), NAMES, orient="row").write_parquet(path)
+
+
+def as_json_lines(path: Path) -> None:
+    """The texts in objects."""
+    rows = [json.dumps(dict(zip(NAMES, cells, strict=True))) for cells in messy_rows()]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def as_workbook(path: Path) -> None:
+    """The texts in the cells of a sheet."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    book = openpyxl.Workbook()
+    for cells in [NAMES, *messy_rows()]:
+        book.active.append(cells)
+    book.save(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("a.parquet", as_parquet), ("a.jsonl", as_json_lines), ("a.xlsx", as_workbook)],
+)
+def test_all_formats_have_the_same_hints(
+    name: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """What is said of the columns does not depend on the format of the file."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(SPEC.replace('csv: {delimiter: ";"}\n', ""), encoding="utf-8")
+    plain = tmp_path / "a.csv"
+    pl.DataFrame(messy_rows(), NAMES, orient="row").write_csv(plain)
+    write(tmp_path / name)
+    (one, text), (other, same) = (cells_table(spec, tmp_path / file) for file in ("a.csv", name))
+    assert one == other
+    assert text == same
+    assert 'thousands: "."' in text
+
+
+CSV = "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+
+
+@pytest.mark.parametrize(
+    ("declared", "content", "words"),
+    [
+        ("", 'a,b\n1,2\n1,"2\n3",4\n', "line ends within a cell make records of a wrong length"),
+        ("", "a,b\n1,2\n1,2,3\n", "more cells than the header"),
+        ("", "a,b\n1,2,\n1,2,\n", ""),
+        ("", "a,b\n1,2\n1\n", "fewer cells than the header"),
+        ("", "a,b\n1,2\nTotals,3\n", "`csv: {footer: [Total]}`"),
+        ("csv: {footer: Total}", "a,b\n1,2\nTotals,3\n", ""),
+        ("csv: {multiline: false}", 'a,b\n1,"2\n3"\n', "`csv: {multiline: true}`"),
+        ("", "a,b\n1,Zürich\n".encode("windows-1252"), "`csv: {encoding: windows-1252}`"),
+        ("", "a,b\n1,Köln\n".encode("macintosh"), "`csv: {encoding: macintosh}`"),
+        ("csv: {encoding: windows-1252}", "a,b\n1,Köln\n", "`csv: {encoding: utf-8}`"),
+        ("csv: {encoding: windows-1252}", "a,b\n1,Köln\n".encode("windows-1252"), ""),
+        ("", "a,b\n1,Köln\n", ""),
+    ],
+)
+def test_faults_of_records_are_named(
+    declared: str, content: str | bytes, words: str, tmp_path: Path
+) -> None:
+    """Records of a wrong length, open quotes, totals and encodings; nothing of a plain file."""
+    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
+    data.write_bytes(content if isinstance(content, bytes) else content.encode())
+    columns = "columns: {a: {type: integer}, b: {type: category, values: [Köln, Berlin]}}\n"
+    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
+    spec.write_text(f"{CSV}{declared}\n{columns}{statistics}", encoding="utf-8")
+    screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path, NO_COLOR="1")
+    said = " ".join(screen.text.split())
+    assert words in said
+    assert ("a.csv" in said) == bool(words)
+
+
+def test_numbers_outside_the_bounds_are_named(tmp_path: Path) -> None:
+    """Codes of missing answers among them, and declared marks and affixes that never occur."""
+    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
+    data.write_text("a,b\n" + "-99,1\n" * 20 + "5,1\n" * 60 + "99.6,1\n", encoding="utf-8")
+    columns = (
+        "columns:\n  a: {type: number, bounds: [0, 100], step: 1, na: [NA], affixes: [$]}\n"
+        "  b: {type: integer, bounds: [0, 9]}\n"
+    )
+    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
+    spec.write_text(CSV + columns + statistics, encoding="utf-8")
+    screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path, NO_COLOR="1")
+    lines = [line.split() for line in screen.lines]
+    assert ["a", "all", "none", "none", "some"] in lines
+    assert ["b", "all", "none", "none", "none"] in lines
+    for words in ("declare `na: [-99]`", "never occurs: NA, $", "all readable cells have the same"):
+        assert words in screen.text
+
+
+def test_a_missing_file_is_reported_before_a_ledger_is_made(dpcli: Command, tmp_path: Path) -> None:
+    """Neither a new nor an exhausted account changes what is said about a mistyped name."""
+    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
+    data.write_text("a\n1\n", encoding="utf-8")
+    columns = "columns: {a: {type: integer}}\n"
+    spec.write_text(
+        f"{CSV}{columns}statistics: [{{name: n, statistic: count, epsilon: 1}}]\n", encoding="utf-8"
+    )
+    missing = tmp_path / "b.csv"
+    first = dpcli("release", spec, missing)
+    assert (first.status, "created" in first.err) == (4, False)
+    assert not list(tmp_path.glob("dpcli-ledger*"))
+    assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0
+    data.unlink()
+    for words in ((), ("--dry-run",)):
+        refused = dpcli("release", spec, data, *words)
+        assert refused.status == 4
+        assert "error[data-missing]" in refused.err
+    # What is stored needs no data.
+    assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0

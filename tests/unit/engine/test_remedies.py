@@ -1,0 +1,116 @@
+"""What would read the cells of a column that cannot be read as declared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+
+from dpcli.cell_formats import NumberFormat
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.engine.cell_remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
+
+MONEY = NumericColumn("x", "number", Fraction(1, 100), (-(10**7), 10**7))
+AGE = NumericColumn("x", "integer", Fraction(1), (0, 110))
+DAY = NumericColumn("x", "date", Fraction(1), (0, 30_000))
+SEX = CategoryColumn("x", "category", (("male", "male"), ("female", "female")))
+CODES = CategoryColumn("x", "category", (("1", "one"), ("2", "two")))
+TRUTH = CategoryColumn("x", "boolean", (("false", "false"), ("true", "true")))
+
+
+def remedy(
+    column: Column, unread: Sequence[str], read: Sequence[str] = (), decimal: str = "."
+) -> Remedy | None:
+    """The remedy of a column with these cells."""
+    return find_remedy(
+        column, Sample(Counter(unread), len(unread), Counter(read), len(read), decimal)
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "keys"),
+    [
+        (MONEY, ["$1,234.50", "$2.00"], ('thousands: ","', 'affixes: "$"')),
+        (MONEY, ["1.234,50", "12,75"], ('thousands: "."', 'decimal: ","')),
+        (MONEY, ["1 234,50", "2\u202f345\u202f678,1"], ("thousands: space", 'decimal: ","')),
+        (MONEY, ["1'234.50"], ("thousands: \"'\"",)),
+        (MONEY, ["(12)", "(1,200.5)"], ('thousands: ","', "brackets: true")),
+        (MONEY, ["12 %", "7%"], ('affixes: "%"',)),
+        (MONEY, ["3,5", "12,25", "NA", "NA"], ('decimal: ","', "na: NA")),
+        (MONEY, ["12 Thaler"] * FREQUENT, ("affixes: Thaler",)),
+        (AGE, ["85+"] * FREQUENT + ["unknown"], ('values: {"85+": 85}', "na: unknown")),
+        (AGE, ["90 and over"] * FREQUENT, ("values: {90 and over: 90}",)),
+        (AGE, ["<NA>", "-"], ('na: ["<NA>", "-"]',)),
+        (DAY, ["31.12.2024", "1.2.2024"], ('format: "%d.%m.%Y"',)),
+        (DAY, ["12/31/2024 1:05 PM", "1/2/2024 11:05 AM"], ('format: "%m/%d/%Y %I:%M %p"',)),
+        (DAY, ["20240131"], ('format: "%Y%m%d"',)),
+        (DAY, ["2024-01", "2024-12"], ('format: "%Y-%m"',)),
+        (DAY, ["3 Mar 2024", "14 May 2024"], ('format: "%d %b %Y"',)),
+        (DAY, ["March 3, 2024"], ('format: "%B %d, %Y"',)),
+        (DAY, ["03-Mar-24", "14-May-24"], ('format: "%d-%b-%y"',)),
+        (DAY, ["31/12/2024T10:30:01.25+02:00"], ('format: "%d/%m/%YT%H:%M:%S.%f%z"',)),
+        (SEX, ["Male", "FEMALE"], ("case: ignore",)),
+        (SEX, ["M", "F"], ("values: {male: male, female: female, F: female, M: male}",)),
+        (SEX, ["fe male", "refused"], (
+            "values: {male: male, female: female, fe male: female}", "na: refused",
+        )),
+        (CODES, ["01", "2.0"], ("values: {1: one, 2: two, 01: one, 2.0: two}",)),
+        (TRUTH, ["Yes", "No"], ("values: [No, Yes]",)),
+        (TRUTH, ["yes", "NO"], ("values: [no, yes]", "case: ignore")),
+        (TRUTH, ["TRUE", "False"], ("case: ignore",)),
+        (TRUTH, ["0", "1", "NA"], ("values: [0, 1]", "na: NA")),
+    ],
+)  # fmt: skip
+def test_cells_of_usual_forms_have_a_remedy(
+    column: Column, cells: Sequence[str], keys: tuple[str, ...]
+) -> None:
+    """The keys are those that a person would write, and all cells are read with them."""
+    assert remedy(column, cells) == Remedy(keys, "all")
+
+
+def test_cells_that_no_declaration_reads_have_no_remedy() -> None:
+    """Words are no numbers, ranges no dates, and other words no declared texts."""
+    for column in (MONEY, AGE, DAY, SEX, CODES, TRUTH):
+        assert remedy(column, ["some words", "18-24", "1/2/3/4"] * FREQUENT) is None
+
+
+def test_a_text_of_few_rows_is_not_named() -> None:
+    """An unusual unit or an open-ended answer is named only if enough rows have it."""
+    for column, text in ((MONEY, "12 Thaler"), (AGE, "97+")):
+        assert remedy(column, [text] * (FREQUENT - 1)) is None
+        assert remedy(column, [text] * FREQUENT) is not None
+    assert missing_codes(Counter({"-99": FREQUENT, "-999": 1, "111": 50})) == ("-99",)
+
+
+def test_readable_cells_stay_readable() -> None:
+    """A decimal comma that would lose the numbers with a point is not proposed."""
+    assert remedy(MONEY, ["1,5"], ["2.5"] * 9) is None
+    both = remedy(DAY, ["31/12/2024"] * 5, ["2024-12-31"] * 9)
+    assert both is not None
+    assert both.keys == ('format: ["%Y-%m-%d", "%d/%m/%Y"]',)
+
+
+def test_groups_of_three_digits_may_be_decimals() -> None:
+    """`1,234` is proposed as a thousand, and the other reading is named."""
+    found = remedy(MONEY, ["1,234", "5,678"])
+    assert found == Remedy(('thousands: ","',), "all", 'decimal: ","')
+    found = remedy(MONEY, ["1,234", "5,67"])
+    assert found == Remedy(('decimal: ","',), "all")
+
+
+def test_a_remedy_keeps_what_is_declared() -> None:
+    """Declared affixes and marks stay in the lists, before the new ones."""
+    declared = NumericColumn(
+        "x", "number", MONEY.step, MONEY.bounds, na=("-",), format=NumberFormat(affixes=("$",))
+    )
+    found = remedy(declared, ["€5", "NA"], ["$5"])
+    assert found == Remedy(('affixes: ["$", "€"]', 'na: ["-", NA]'), "all")
+
+
+def test_the_decimal_mark_of_the_file_is_known() -> None:
+    """With a decimal comma for all columns, only the groups of digits are new."""
+    found = remedy(MONEY, ["1.234,50"], ["12,5"], decimal=",")
+    assert found == Remedy(('thousands: "."',), "all")
+    assert remedy(MONEY, ["12.5"] * 3, ["12,5"] * 3, decimal=",") is None
