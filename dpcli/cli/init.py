@@ -76,7 +76,8 @@ def init(
             f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}"
         )
     elif not certain:
-        print_line(note("init.assumed", data=data, count=len(names)))
+        line = f"line {dialect.skip_lines + 1}" if dialect.skip_lines else "the first line"
+        print_line(note("init.assumed", line=line, data=data, count=len(names)))
 
 
 def _columns(

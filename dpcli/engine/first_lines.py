@@ -2,8 +2,10 @@
 
 Privacy: nothing is published here, but a draft must not copy a record. So a line counts as a header
 only if every cell is a name: there, different, no value, and without a blank at its start, as prose
-has it after a comma. Only lines with one filled cell may precede it. In doubt the first line is the
-header, and the usual checks of it decide.
+has it after a comma. A line that precedes it has one filled cell, or at most half as many as the
+header, all at its left: records are about as long as each other. In doubt the first line is the
+header, and the usual checks of it decide; only a first line of one cell above longer ones is
+refused as a title.
 """
 
 from __future__ import annotations
@@ -13,12 +15,20 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.engine.file_content import UTF8_BOM, WINDOWS, parse_line
+from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
+from dpcli.engine.file_content import (
+    UTF8_BOM,
+    WINDOWS,
+    CountingReader,
+    decompress,
+    parse_line,
+    read_blocks,
+)
 from dpcli.engine.header import doubtful_names
-from dpcli.engine.regular_file import format_of
-from dpcli.engine.source import Source, open_dataset
+from dpcli.engine.regular_file import GZIP_ENDING, format_of
+from dpcli.engine.source import Source, open_dataset, open_file
 from dpcli.engine.table_text import header_names
 from dpcli.errors import DataError
 
@@ -28,17 +38,23 @@ MARKS = (",", ";", "\t", "|")
 MOST_TITLES = 20
 """Lines that may precede a header."""
 
+USUAL_ENCODING = "windows-1252"
+"""The encoding to propose for titles that are not UTF-8, if the names below them are ASCII."""
+
 
 @contextmanager
 def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterator[Source]:
     """A data file with the names in its header, and the dialect that a spec has to declare.
 
     A declared delimiter or `skip_lines`, or the line of an `asserted` header, are not recognized
-    but believed.
+    but believed. Raises DataError `not-column-names.title` for a title above no certain header.
     """
     titles = 0 if asserted or dialect.skip_lines else MOST_TITLES
     if format_of(data) == "sheet":
-        declared = _recognized_sheet(data, replace(dialect, multiline=True), titles)
+        declared = replace(dialect, multiline=True)
+        if titles:
+            rows = _sheet_rows(data, declared, titles + 1)
+            declared = replace(declared, skip_lines=_header_place(rows, declared, data) or 0)
         with open_dataset((data,), declared) as dataset:
             yield replace(dataset.sources[0], dialect=declared)
         return
@@ -67,42 +83,64 @@ def _recognized_text(
 
     The file is text as it is written. At most `titles` lines precede the header.
     """
-    lines = _lines(source, dialect.skip_lines)
-    blank = True
-    for skipped in range(titles + 1):
-        line = lines.readline()
-        if not line:
-            break
-        filled = {mark: _filled(line, replace(dialect, delimiter=mark)) for mark in marks}
-        delimiter = max(marks, key=lambda mark: len(filled[mark]))
-        if len(filled[delimiter]) > 1:
-            found = replace(dialect, delimiter=delimiter)
-            if blank:
-                return found
-            cells = parse_line(line.rstrip("\r\n"), found)
-            is_header = dialect.header_lines > 1 or is_certain_header(cells or [])
-            return replace(found, skip_lines=skipped) if is_header else dialect
-        blank = blank and not line.strip()
+    lines = [*islice(_lines(source, dialect.skip_lines), titles + 1)]
+    rows, delimiters = [], []
+    for line in lines:
+        cells = {mark: _cells(line, replace(dialect, delimiter=mark)) for mark in marks}
+        mark = max(marks, key=lambda mark: len(_filled(cells[mark])))
+        rows.append(cells[mark])
+        delimiters.append(mark if len(_filled(cells[mark])) > 1 else dialect.delimiter)
         # A file may have one column.
-        may_be_name = filled[delimiter] and not any(map(line.strip().__contains__, (" ", *marks)))
-        if may_be_name:
+        if line.strip() and not any(map(line.strip().__contains__, (" ", *marks))):
             break
-    return dialect
+    first = next((place for place, cells in enumerate(rows) if _filled(cells)), 0)
+    place = _header_place(rows, dialect, source.name) if titles else None
+    if place is None or place == first:
+        return replace(dialect, delimiter=delimiters[first]) if delimiters else dialect
+    found = replace(dialect, delimiter=delimiters[place], skip_lines=place)
+    is_foreign = dialect.encoding == UTF8 and "\ufffd" in "".join(lines[:place])
+    return (
+        replace(found, encoding=USUAL_ENCODING) if is_foreign and lines[place].isascii() else found
+    )
 
 
-def _recognized_sheet(data: str, dialect: Dialect, titles: int) -> Dialect:
-    """The dialect with the rows to skip before the header of a sheet."""
-    for skipped in range(titles):
-        found = replace(dialect, skip_lines=skipped, header_lines=1)
-        try:
-            with open_dataset((data,), found) as dataset:
-                header = dataset.sources[0].header
-        except DataError:
+def _sheet_rows(data: str, dialect: Dialect, count: int) -> list[Sequence[str]]:
+    """The first rows of a sheet, without the blank cells at their ends."""
+    # Only a workbook needs native code to be opened.
+    from dpcli.engine.spreadsheet import first_rows
+
+    with open_file(data) as file:
+        packed = CountingReader(file)
+        is_packed = data.lower().endswith(GZIP_ENDING)
+        blocks = decompress(packed, data) if is_packed else read_blocks(packed.read)
+        rows = first_rows(blocks, dialect, data, count)
+    return [_between_blanks(row) for row in rows]
+
+
+def _between_blanks(row: Sequence[str]) -> Sequence[str]:
+    places = [place for place, cell in enumerate(row) if cell.strip()]
+    return row[places[0] : places[-1] + 1] if places else ()
+
+
+def _header_place(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) -> int | None:
+    """The place of the row that can only be the header; None if the first row decides.
+
+    Raises DataError `not-column-names.title`.
+    """
+    widest, is_title = 0, False
+    for place, row in enumerate(rows):
+        filled = _filled(row)
+        is_declared = dialect.header_lines > 1 and len(filled) > 1
+        if is_declared or (is_certain_header(row) and len(row) >= 2 * widest):
+            return place
+        has_prose = any(cell[:1].isspace() for cell in row)
+        is_title = is_title or (widest == 1 and len(filled) > 1 and not has_prose)
+        if len(filled) > 1 and [*row[: len(filled)]] != filled:
             break
-        is_first = not skipped or dialect.header_lines > 1
-        if is_certain_header(header) or (is_first and len([*filter(None, header)]) > 1):
-            return replace(dialect, skip_lines=skipped)
-    return dialect
+        widest = max(widest, len(filled))
+    if is_title:
+        raise DataError.about("not-column-names.title", file=file)
+    return None
 
 
 def is_certain_header(cells: Sequence[str]) -> bool:
@@ -111,8 +149,11 @@ def is_certain_header(cells: Sequence[str]) -> bool:
     return len(cells) > 1 and not has_prose and doubtful_names(cells) is None
 
 
-def _filled(line: str, dialect: Dialect) -> list[str]:
-    cells = parse_line(line.rstrip("\r\n"), dialect) or []
+def _cells(line: str, dialect: Dialect) -> list[str]:
+    return parse_line(line.rstrip("\r\n"), dialect) or []
+
+
+def _filled(cells: Sequence[str]) -> list[str]:
     return [cell for cell in cells if cell.strip()]
 
 

@@ -39,6 +39,23 @@ def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
 
     Raises DataError: `no-excel` without the library, `not-xlsx`, `sheet-missing`, `data-too-large`.
     """
+    cells, first = _loaded(blocks, dialect, file)
+    with _damage_reported(file):
+        return interruptible(lambda: _as_csv(cells, first, dialect))
+
+
+def first_rows(
+    blocks: Iterable[bytes], dialect: Dialect, file: str, count: int
+) -> list[tuple[str, ...]]:
+    """At most so many first rows of a sheet, also blank ones, with the errors of `sheet_text`."""
+    cells, _ = _loaded(blocks, dialect, file, count)
+    return cells.fill_null("").rows()
+
+
+def _loaded(
+    blocks: Iterable[bytes], dialect: Dialect, file: str, count: int | None = None
+) -> tuple[pl.DataFrame, int]:
+    """The cells of a sheet, or of so many rows, and the index of the first column with a cell."""
     try:
         import fastexcel
     except ImportError:
@@ -50,12 +67,16 @@ def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
         if sheet is not None and sheet not in reader.sheet_names:
             raise DataError.about("sheet-missing", file=file, sheet=sheet)
 
-        def read() -> bytes:
+        def read() -> tuple[pl.DataFrame, int]:
             cells = reader.load_sheet(
-                0 if sheet is None else sheet, header_row=None, skip_rows=0, dtypes="string"
+                0 if sheet is None else sheet,
+                header_row=None,
+                skip_rows=0,
+                n_rows=count,
+                dtypes="string",
             )
             first = min((column.absolute_index for column in cells.available_columns()), default=0)
-            return _as_csv(cells.to_polars(), first, dialect)
+            return cells.to_polars(), first
 
         return interruptible(read)
 

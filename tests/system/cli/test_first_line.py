@@ -152,6 +152,10 @@ TABLE = {
         '{delimiter: ";", multiline: false, skip_lines: 2}',
     ),
     "a padded title": ("Visits,,\nname,age,sex\n{},3,F\n", "{multiline: false, skip_lines: 1}"),
+    "titles of several cells": (
+        "Report,2024,,\nFrom,2024-01-01,,\n\nname,age,sex,day\n{},3,F,\n",
+        "{multiline: false, skip_lines: 3}",
+    ),
     "blank lines": ("\n\nname,age\n{},3\n", "{multiline: false}"),
     "a mark of a spreadsheet": (
         "sep=;\nname;age\n{};40\n",
@@ -182,6 +186,10 @@ def test_the_form_of_a_file_shows_in_its_header(kind: str, data: Path, dpcli: Co
         "What do you think?\n{},34\n",
         "What do you think?\n{},{}\n",
         "A title, with a comma\n{},b\n",
+        "A title\nname,,day,day\n{},a,b,c\n",
+        "name,,day,day\n{},a,b,c\n",
+        "name,day,\n{},a,b\n",
+        "Which?,,How?,\n{},a,b,c\n",
     ],
 )
 def test_a_record_below_a_title_is_no_header(content: str, data: Path, dpcli: Command) -> None:
@@ -241,8 +249,42 @@ def test_a_workbook_with_a_title_is_recognized(data: Path, dpcli: Command) -> No
     book.save(path)
     outcome = dpcli("init", path)
     assert outcome.status == 0 and CANARY not in outcome.out
-    assert "\ncsv: {skip_lines: 1}\n" in outcome.out
+    assert "\ncsv: {skip_lines: 2}\n" in outcome.out
     assert "  name: {type: FILL_IN}\n  age: {type: FILL_IN}\n" in outcome.out
+    assert "line 3 of" in outcome.err
+
+
+@pytest.mark.parametrize("header", [["name", "day", "day"], ["name", "2023", "2024"]])
+def test_a_title_above_a_doubtful_header_is_not_the_only_column(
+    header: list[str], data: Path, dpcli: Command
+) -> None:
+    """Of text and of workbooks: the hint names --skip-lines, and no record is shown."""
+    rows = [["Visits of 2024"], header, [CANARY, "a", "b"]]
+    data.write_text("".join(f"{','.join(row)}\n" for row in rows), encoding="utf-8")
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    path, book = data.with_suffix(".xlsx"), openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    for file in (data, path):
+        outcome = dpcli("init", file)
+        assert (outcome.status, outcome.out) == (4, "")
+        assert "has one cell" in outcome.err and CANARY not in outcome.err
+        outcome = dpcli("init", file, "--skip-lines", "1", "--header")
+        assert outcome.status == 0 and CANARY not in outcome.out
+        assert "  name: {type: FILL_IN}\n" in outcome.out
+
+
+@pytest.mark.parametrize(("names", "encoding"), [("name;age", "windows-1252"), ("naïf;age", None)])
+def test_an_encoding_is_proposed_for_titles(
+    names: str, encoding: str | None, data: Path, dpcli: Command
+) -> None:
+    """If they are not UTF-8, and the names of the columns are the same in all encodings."""
+    data.write_bytes(b"Visits of the f\xeate\n\n" + f"{names}\n".encode())
+    outcome = dpcli("init", data)
+    assert outcome.status == 0
+    assert ("windows-1252" in outcome.out) == (encoding is not None)
 
 
 def test_bytes_that_are_not_text_name_no_column(data: Path, dpcli: Command) -> None:
