@@ -21,6 +21,7 @@ from dpcli.cli.outputs import output_file
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.first_lines import recognized_source
 from dpcli.engine.header import columns_without_names, require_names
+from dpcli.engine.regular_file import format_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, StoppedBySignal, UsageError
 from dpcli.messages import note
@@ -63,9 +64,10 @@ def init(
     stem = "data" if data == "-" else Path(data).name.split(".")[0]
     name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
     names, dialect, certain = _columns(data, dialect, header)
-    draft = (
-        _asked(names, name, dialect, certain=certain) if ask else draft_spec(names, name, dialect)
-    )
+    if ask:
+        draft = _asked(names, name, dialect, certain=certain)
+    else:
+        draft = draft_spec(names, name, dialect, is_sheet=format_of(data) == "sheet")
     if output is None:
         publish_to_stdout(draft.encode())
     else:

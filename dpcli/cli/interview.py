@@ -41,7 +41,7 @@ from dpcli.specification.load import parse_central_spec
 PROBE = "1e-6"
 """The epsilon of each statistic until the number of statistics is known."""
 
-QUALITY_SHARE = Fraction(1, 20)
+QUALITY_SHARE = Fraction(1, 10)
 """The part of the budget of a release that the quality check gets."""
 
 DIGITS = 3

@@ -16,10 +16,12 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 from typing import Any
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
 from dpcli.numeric.exact import plain_text
+from dpcli.numeric.number_text import rounded_text
 from dpcli.specification.columns_section import MAX_COLUMNS, MAX_NAME_LENGTH
 from dpcli.specification.csv_section import dialect_fields
 from dpcli.specification.dataset_names import dataset_name_fault
@@ -50,29 +52,39 @@ MAX_SIMPLE_KEY = 1000
 WIDTH = 80
 """Columns of a line that people edit without scrolling."""
 
-EPSILON_PER_COUNT = Fraction(1, 200)
+EPSILON_PER_COUNT = Fraction(1, 20)
 """Epsilon of the quality check for the number of rows, and again for each column."""
 
-MIN_CHECK_EPSILON, MAX_CHECK_EPSILON = Fraction(1, 50), Fraction(1, 10)
+MIN_CHECK_EPSILON, MAX_CHECK_EPSILON = Fraction(1, 10), Fraction(1, 5)
 """Limits of the total epsilon that a draft proposes for the quality check."""
+
+CELLS_NOTICED = 7
+"""Unreadable cells of a column that a check of rows notices, about, for each count at epsilon 1."""
+
+SHEET_NOTE = "a cell that the workbook shows as 12.5 % is read as 0.125"
+"""A comment below the columns of a workbook."""
 
 TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
 
 
-def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD_DIALECT) -> str:
+def draft_spec(
+    header: Sequence[str],
+    dataset: str,
+    dialect: Dialect = STANDARD_DIALECT,
+    *,
+    is_sheet: bool = False,
+) -> str:
     """A commented spec for a data file with these column names."""
     duplicates = duplicate_names(header)
     columns: dict[str, Any] = {}
-    notes = []
+    comments, notes = {}, [SHEET_NOTE] if is_sheet else []
     for place, name in enumerate(header, 1):
         if not (why := why_undeclarable(name, duplicates)):
             columns[name] = {"type": PLACEHOLDER}
             continue
-        notes.append(f"column {place} is declared by its position: {why}")
-        columns[_name_by_position(header, place, columns)] = {
-            "from": {"column": str(place)},
-            "type": PLACEHOLDER,
-        }
+        named = _name_by_position(header, place, columns)
+        comments[named] = f"column {place} is declared by its position: {why}"
+        columns[named] = {"from": {"column": str(place)}, "type": PLACEHOLDER}
     if len(columns) > MAX_COLUMNS:
         notes.append(f"{len(columns) - MAX_COLUMNS:,} columns are too many to declare")
         columns = dict(islice(columns.items(), MAX_COLUMNS))
@@ -89,32 +101,48 @@ def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD_
         "columns": columns,
         "statistics": {"rows": {"statistic": "count", "epsilon": PLACEHOLDER}},
     }
-    return spec_text(tree, dialect, notes=notes, todo=TODO)
+    return spec_text(tree, dialect, comments=comments, notes=notes, todo=TODO)
 
 
 def spec_text(
-    tree: Mapping[str, Any], dialect: Dialect, *, notes: Sequence[str] = (), todo: str = ""
+    tree: Mapping[str, Any],
+    dialect: Dialect,
+    *,
+    comments: Mapping[str, str] = MappingProxyType({}),
+    notes: Sequence[str] = (),
+    todo: str = "",
 ) -> str:
     """The text of a spec with these sections, without the empty ones.
 
-    Columns and statistics are mappings by name. The `notes` are comments below the columns.
+    Columns and statistics are mappings by name. The `comments` stand above columns, by name, and
+    the `notes` below all columns.
     """
-    columns = [
-        _column(scalar_yaml(name), flow_yaml(column)) for name, column in tree["columns"].items()
-    ]
-    lines = [*(columns or ["  {}"]), *(f"  # {note}" for note in notes)]
+    lines = []
+    for name, column in tree["columns"].items():
+        lines += [f"  # {comments[name]}"] if name in comments else []
+        lines.append(_column(scalar_yaml(name), flow_yaml(column)))
+    lines = [*(lines or ["  {}"]), *(f"  # {note}" for note in notes)]
     entries = [
         f"  - {flow_yaml({'name': name, **entry})}" for name, entry in tree["statistics"].items()
     ]
     text = Template(Path(__file__).with_suffix(".yaml").read_text("utf-8")).substitute(
         {key: flow_yaml(value) if value else "" for key, value in tree.items()},
         csv=_csv_section(dialect),
+        noticed=_cells_noticed(tree),
         form="".join(f"\n# {remark}" for remark in _csv_remarks(dialect)),
         columns="\n".join(lines),
         statistics="\n".join(entries),
         todo=todo,
     )
     return "\n\n".join(part for part in text.split("\n\n") if not EMPTY_SECTION.search(part))
+
+
+def _cells_noticed(tree: Mapping[str, Any]) -> str:
+    """About how many unreadable cells of a column the quality check notices."""
+    if not tree["quality"]:
+        return ""
+    counts = 1 + sum(column["type"] != "id" for column in tree["columns"].values())
+    return rounded_text(CELLS_NOTICED * counts / Fraction(tree["quality"]["epsilon"]), 2)
 
 
 def _csv_section(dialect: Dialect) -> str:
@@ -132,6 +160,8 @@ def _csv_remarks(dialect: Dialect) -> Iterator[str]:
     """What the lines before the records show about their form."""
     if dialect.skip_lines:
         yield "skip_lines: the lines before the header, which are no part of the table"
+    if dialect.encoding != UTF8:
+        yield "encoding: a guess, unless it was given; names and texts depend on it"
     if dialect.delimiter == ";" and dialect.decimal == ".":
         yield "with `;` between cells, decimals are probably written as 1,5"
     if dialect.header_lines > 1:

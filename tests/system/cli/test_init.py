@@ -102,8 +102,8 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     assert "unit: {column: person_id, max_rows: 3}" in text
     assert 'region: {type: category, values: ["Old Town", "Harbour, East"], missing: drop}' in text
     assert "age: {type: integer, bounds: [0, 110], missing: 45}" in text
-    assert "{name: mean_age, statistic: mean, column: age, epsilon: 0.0197}" in text
-    assert "quality: {epsilon: 0.00833, min_rows: 1000, min_readable: 0.8}" in text
+    assert "{name: mean_age, statistic: mean, column: age, epsilon: 0.0187}" in text
+    assert "quality: {epsilon: 0.0166, min_rows: 1000, min_readable: 0.8}" in text
     assert dpcli("check", spec, table).status == 0
     plan = dpcli("plan", spec)
     assert plan.status == 0 and "fits" in plan.out

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from dpcli.csv_dialect import Dialect
 from dpcli.errors import SpecError
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality_check import required_minimums
 from dpcli.specification.draft import draft_spec
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import read_tree
@@ -63,10 +65,10 @@ def test_a_draft_is_easy_to_edit() -> None:
 
 def test_the_quality_check_of_a_draft_grows_with_its_columns() -> None:
     """More columns share more epsilon, within limits."""
-    drafts = [draft_spec([f"c{place}" for place in range(count)], "survey") for count in (1, 9, 99)]
+    drafts = [draft_spec([f"c{place}" for place in range(count)], "survey") for count in (1, 4, 99)]
     checks = [parse_central_spec(filled(text), "draft.yaml").quality for text in drafts]
     prices = [check.entry.budget_request.epsilon for check in checks if check is not None]
-    assert prices == [Fraction(1, 50), Fraction(1, 20), Fraction(1, 10)]
+    assert prices == [Fraction(1, 10), Fraction(1, 5), Fraction(1, 5)]
 
 
 def test_many_names_of_a_draft_stand_on_lines_of_their_own() -> None:
@@ -112,3 +114,26 @@ def test_a_very_wide_file() -> None:
     text = draft_spec([f"c{number}" for number in range(10_500)], "survey")
     root, findings, _ = read_tree(text.encode(), "draft.yaml")
     assert root is not None and not findings
+
+
+@pytest.mark.parametrize("count", [1, 4, 9, 40])
+def test_a_draft_states_what_its_quality_check_notices(count: int) -> None:
+    """About as many cells as the plan states for a file of rows."""
+    text = draft_spec([f"c{place}" for place in range(count)], "survey")
+    stated = re.search(r"about (\d+) unreadable cells", text)
+    plan = make_plan(parse_central_spec(filled(text), "draft.yaml"))
+    *_, column = required_minimums(plan)
+    assert stated and 0.7 < int(stated[1]) / (2 * column.margin) < 1.5
+
+
+def test_a_column_by_position_has_its_comment_above() -> None:
+    """The reason stands where the column is declared."""
+    lines = draft_spec(["name", "", "age"], "survey").splitlines()
+    place = lines.index("  column_2: {from: {column: 2}, type: FILL_IN}")
+    assert lines[place - 1] == "  # column 2 is declared by its position: its name is empty"
+
+
+def test_a_draft_mentions_percentages_of_workbooks() -> None:
+    """Their cells are fractions, whatever a program shows."""
+    assert "12.5 %" in draft_spec(["share"], "survey", is_sheet=True)
+    assert "12.5 %" not in draft_spec(["share"], "survey")
