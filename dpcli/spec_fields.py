@@ -130,12 +130,14 @@ AveragedColumnName = Annotated[
     Text, ColumnRole("column", (*ORDERED, "boolean")), Field(examples=["income"])
 ]
 LabelColumnName = Annotated[Text, ColumnRole("column", LABELED), Field(examples=["sex"])]
+ShareColumnName = Annotated[Text, ColumnRole("column", LABELED), Field(examples=["insured"])]
 ValuedColumnName = Annotated[Text, ColumnRole("column", VALUED), Field(examples=["income"])]
 CountedColumnName = Annotated[
     Text, ColumnRole("column", (*VALUED, "id")), Field(examples=["person"])
 ]
 BooleanColumnName = Annotated[Text, ColumnRole("column", ("boolean",)), Field(examples=["insured"])]
 RatioPart = Annotated[Text, ColumnRole("part", (*NUMERIC, "boolean")), Field(examples=["income"])]
+RatioBase = Annotated[RatioPart, Field(examples=["rows"])]
 LabelsOfColumn = Annotated[Texts, ListOrItem(), ColumnRole("labels"), Field(examples=[["retired"]])]
 ComparedLabels = Annotated[
     dict[Text, Texts],
@@ -165,7 +167,7 @@ Predictors = Annotated[Texts, ColumnRole("columns", NUMERIC, 1), Field(examples=
 TableColumns = Annotated[
     list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), ColumnRole("axes")
 ]
-BinForms = Annotated[BinsModel, ColumnRole("bins")]
+BinForms = Annotated[BinsModel, ColumnRole("bins"), Field(examples=[{"width": 10}])]
 Candidates = Annotated[CandidateForms, ColumnRole("candidates"), Field(examples=[{"step": 5}])]
 
 MAX_QUANTILES = 100

@@ -98,7 +98,8 @@ def pages() -> tuple[Page, ...]:
     every_page = [*reference.word_pages(), *_described_pages(), *reference.code_pages()]
     for kind, (_, key, registry) in REGISTRIES.items():
         every_page += [
-            Page(member.name, kind, _docstring(member), see=(key,)) for member in registry
+            Page(member.name, kind, _docstring(member), _example(member), see=(key,))
+            for member in registry
         ]
     for name, function in SCORE_FUNCTIONS.items():
         every_page.append(Page(name, "utility", _docstring(function), see=("utility",)))
@@ -110,6 +111,20 @@ def pages() -> tuple[Page, ...]:
     ]
     linked += [Page(name, "command", help_prose(name)) for name in COMMANDS if name != "help"]
     return tuple(sorted(linked, key=lambda page: kinds.index(page.kind)))
+
+
+def _example(member: object) -> str:
+    """An entry of the spec for a statistic, with the fields that it requires of a number."""
+    if member not in STATISTICS:
+        return ""
+    fields = [
+        example_line(key, field)
+        for key, field in member.fields.model_fields.items()
+        if field.is_required() or key == "bins"
+    ]
+    parts = ["name: answer", f"statistic: {member.name}", *fields, "epsilon: 0.5"]
+    line = f"- {{{', '.join(parts)}}}"
+    return line if len(line) < reference.WIDTH else "- " + "\n  ".join(parts)
 
 
 def _docstring(documented: object) -> str:
@@ -157,6 +172,7 @@ def explain(
     plain = word.strip().casefold()
     named = [page for page in pages() if plain == page.name.casefold()]
     named = named or [page for page in pages() if plain in map(str.casefold, page.also)]
+    named = named or [page for page in pages() if page.name == reference.synonyms().get(plain)]
     texts = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
         loss = checked_budget(epsilon or "1", None, delta or "0", "sequential")

@@ -210,10 +210,18 @@ def _page(name: str, table: dict[str, Any]) -> Page:
 
 
 def _prose(table: dict[str, Any]) -> dict[str, Any]:
-    """The same table with each text as one line; examples keep their lines."""
+    """The same table with each text as one line; examples and tables keep their lines."""
     texts: dict[str, Any] = {}
     for key, value in table.items():
         texts[key] = _prose(value) if isinstance(value, dict) else value
         if isinstance(value, str):
-            texts[key] = value.strip() if key == "example" else " ".join(value.split())
+            paragraphs = value.strip("\n").split("\n\n") if key == "meaning" else [value]
+            texts[key] = "\n\n".join(map(_paragraph, paragraphs))
+            if key == "example":
+                texts[key] = value.strip()
     return texts
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph of a meaning as one line, unless it has indented lines."""
+    return text if "\n " in f"\n{text}" else " ".join(text.split())

@@ -10,7 +10,7 @@ from dpcli.derivations import Satisfies
 from dpcli.filters import InRanges
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
-from dpcli.spec_fields import FieldFault, LabelColumnName, LabelsOfColumn, WeightColumnName
+from dpcli.spec_fields import FieldFault, LabelsOfColumn, ShareColumnName, WeightColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
@@ -49,7 +49,7 @@ class Proportion(Ratio):
 
     name = "proportion"
     takes = field_types(
-        column=LabelColumnName,
+        column=ShareColumnName,
         values=LabelsOfColumn | None,
         per=Per | None,
         weight=WeightColumnName | None,

@@ -25,7 +25,7 @@ from dpcli.numeric.arrays import (
 )
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.spec_fields import FieldFault, RatioPart
+from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
@@ -144,7 +144,7 @@ class Ratio(WeightedStatistic):
 
     name = "ratio"
     error_is_known = False
-    takes = field_types(numerator=RatioPart, denominator=RatioPart, per=Per | None)
+    takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
 
     def parts(self, request: Request) -> tuple[Part, Part]:
