@@ -189,6 +189,72 @@ def test_all_time_zones_are_known_to_the_engine_and_the_oracle() -> None:
         assert read(column, ["2024-03-07T12:00Z"]) == [value(column, "2024-03-07T12:00Z")]
 
 
+FORMS: list[tuple[Column, str]] = [
+    (number(), "12"),
+    (number(NumberFormat(",", ".")), "1.234,5"),
+    (number(EUROPEAN), "(€ 12)"),
+    (number(EUROPEAN), "85+"),
+    (number(na=("-99",)), "-99"),
+    (date("%d/%m/%Y"), "7/3/2024"),
+    (date("%d %b %Y", "%Y-%j"), "7 SEP 2024"),
+    (date("%B %Y %I:%M %p"), "august 2024 11:10 Pm"),
+    (date(), "2024-03-07T23:30Z"),
+    (hours_of(date()), "2024-03-07T23:30"),
+    (hours_of(date("%B %Y %I:%M %p")), "august 2024 11:10 PM"),
+    (
+        CategoryColumn("x", "category", (("Klasse", "k"), ("ΟΔΟΣ", "o")), ignores_case=True),
+        "KLASSE",
+    ),
+    (CategoryColumn("x", "category", (("a", "a"),), other="b", na=("NA",)), "NA"),
+    (IdColumn("x", na=("0",)), "0"),
+]
+
+
+@pytest.mark.parametrize(("column", "cell"), FORMS)
+def test_no_character_is_overlooked(column: Column, cell: str) -> None:
+    """A line end, or a letter that equals another one but for case, is as much a character.
+
+    In Python, `$` is also true before a last line end. Where case is ignored, a long s is an `s`,
+    and the sign of Kelvin a `k`. A blank that is no space is not removed.
+    """
+    ends = [
+        "",
+        "\n",
+        "\r",
+        "\r\n",
+        "\v",
+        "\x00",
+        "\u2028",
+        "\u0085",
+        "\N{NO-BREAK SPACE}",
+        "\ufeff",
+    ]
+    cells: list[str | None] = [text for end in ends for text in (cell + end, end + cell)]
+    for letter, others in {
+        "s": "ſ",
+        "k": "\N{KELVIN SIGN}",
+        "Σ": "σς",
+        "i": "İı",
+        "1": "１١",
+    }.items():
+        for other in others:
+            cells += [cell.replace(letter, other), cell.upper().replace(letter.upper(), other)]
+    cells += [cell.lower(), cell.upper(), cell.title(), cell.casefold()]
+    assert read(column, cells) == [value(column, text or "") for text in cells]
+
+
+@pytest.mark.parametrize("mark", ["-99", "1e3", "1E3", "0", "-0", "1.50", ".5", "007", "+5", "1,5"])
+def test_numbers_are_marks_however_they_are_written_but_with_exponents(mark: str) -> None:
+    """A mark with an exponent is a text alone, and no number with an exponent is marked."""
+    plain = ["-99", "-9.9e1", "-99e0", "-99.", "1e3", "1000", "1E3", "+0", "-0", "0e5", "0.0", "00"]
+    plain += ["1.5", "1.5e0", "15e-1", "+1.500", "0.5", ".50", "7", "7e0", "5", "+5.0", "1,5", "."]
+    forms = (None, NumberFormat(",", "."), NumberFormat(affixes=("%",), values=(("NA", "0"),)))
+    for form in forms:
+        column = number(form, (mark,))
+        cells: list[str | None] = [*plain, *(f"{cell}%" for cell in plain), "1.000,0", "NA"]
+        assert read(column, cells) == [value(column, cell or "") for cell in cells]
+
+
 def test_the_first_format_that_reads_a_cell_decides_it() -> None:
     """Formats are tried in order, for each cell by itself."""
     column = date("%d/%m/%Y", "%m/%d/%Y", na=("1/1/1900",))
