@@ -25,10 +25,10 @@ class Selections(Statistic):
     """How many rows chose each answer of a question that allows several answers.
 
     Each of the `columns` is one answer: a boolean, true if it was chosen, or a category with
-    a single declared value, chosen if the cell has it. All counts are one vector, overall or
-    in each group of `by`. If no one may choose more than a few answers, `max_selected` makes
-    the noise smaller: of a row with more, only the first ones in the order of `columns` are
-    counted.
+    a single declared value, chosen if the cell has it; free text is one with `other`. All
+    counts are one vector, overall or in each group of `by`. If no one may choose more than a
+    few answers, `max_selected` makes the noise smaller: of a row with more, only the first
+    ones in the order of `columns` are counted.
 
     Privacy: with k columns and m = `max_selected` (k without it), a row adds one to at most
     m counts, so adding or removing it changes the vector by at most m in L1 and sqrt(m) in
@@ -87,8 +87,9 @@ class CountMissing(Selections):
     """How many cells are missing in each of several columns.
 
     A cell is missing if it is blank, a declared mark of missing cells, or cannot be read as
-    its column declares; a constant that replaces missing cells changes nothing here. All
-    counts are one vector, overall or in each group of `by`.
+    its column declares; a constant that replaces missing cells changes nothing here. In free
+    text, a category with `other`, blank cells are missing. All counts are one vector,
+    overall or in each group of `by`.
 
     Privacy: with k columns, a row adds one to at most k counts, so adding or removing it
     changes the vector by at most k in L1 and sqrt(k) in L2, and so does changing a row; with

@@ -12,10 +12,13 @@ from dpcli.columns import Axis, CategoryColumn, NumericColumn, PrivatePartitionC
 from dpcli.derivations import PositionAmong, Satisfies
 from dpcli.engine.row_filter import COMPARE
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import LinearQuery
+from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
 from tests.oracles.plain import Row, evaluate, truth
+from tests.support.specs import completed
 
 X = NumericColumn("x", "integer", bounds=(0, 9))
 Y = NumericColumn("y", "integer", bounds=(0, 9))
@@ -91,6 +94,32 @@ def test_operators_follow_the_truth_tables_of_kleene() -> None:
 
 RANK = {True: 2, None: None, False: 0}
 """A cell of which a test is true, unknown or false."""
+
+
+FREE_TEXT = """
+columns:
+  comment: {type: category, na: ["-"]}
+  answer: {from: comment, type: category, values: [written], other: written, na: ["-"]}
+derive:
+  said: {is: {comment: {missing: false}}}
+statistics:
+  - {name: a, statistic: selections, columns: [said, answer], epsilon: 0.25}
+  - {name: b, statistic: count_missing, columns: [said, answer], epsilon: 0.25}
+  - {name: c, statistic: proportion, column: said, epsilon: 0.25}
+  - {name: d, statistic: count, where: {said: false}, epsilon: 0.25}
+"""
+
+
+def test_free_text_is_written_or_missing(tmp_path: Path) -> None:
+    """As the pages of `is` and `other` say: a text that no table can show is still an answer."""
+    spec = parse_central_spec(completed(FREE_TEXT), "spec.yaml")
+    text = 'comment,x\nyes,1\n-,1\n,1\n" ",1\n"two\nlines",1\n' + "long" * 300 + ",1\n"
+    path = tmp_path / "d.csv"
+    path.write_text(text, "utf-8")
+    queries = make_plan(spec).engine_queries
+    answers = engine(queries, RowUnit(), path)
+    assert answers == evaluate(queries, text.encode())
+    assert answers[:2] == [[1, 3], [0, 3]]
 
 
 @pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("who", 2, 2, 2)])
