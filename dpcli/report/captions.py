@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dpcli.report.json_text import Facts
-from dpcli.specification.model import Caption, Spec
+from dpcli.specification.model import Caption, Spec, SpecFile
 
 GAP = "\u00a0"
 """A space between thousands, at which no line breaks."""
@@ -35,7 +35,14 @@ def spec_facts(spec: Spec) -> Facts:
             for column in spec.columns
         ],
         "text": spec.text,
+        **({"files": file_facts(spec.named_files)} if spec.named_files else {}),
     }
+
+
+def file_facts(files: Iterable[SpecFile]) -> list[Facts]:
+    """The names and digests of the files that a spec names, each of them once."""
+    digests = {file.name: file.sha256 for file in files}
+    return [{"name": name, "sha256": digest} for name, digest in digests.items()]
 
 
 def heading_text(name: str, stated: Mapping[str, Any]) -> str:

@@ -7,12 +7,14 @@ the spec. It could be a file of records by mistake, so no message quotes a cell 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from dpcli.specification.model import SpecFile
 from dpcli.specification.texts import text_fault
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, Span
 
@@ -22,13 +24,11 @@ MAX_CODES = 100_000
 KEYS = ({"file", "key"}, {"file", "key", "label"})
 """The keys of a mapping that names a file of codes, and is no mapping from texts to labels."""
 
-Tables = list[tuple[Path, bytes]]
 
-
-def with_code_list(node: MappingNode, folder: Path, tables: Tables) -> MappingNode:
+def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> MappingNode:
     """The declaration of a column in which values from a file are written out.
 
-    The file and its bytes are added to `tables`. Raises `AlreadyReportedError` after the problems
+    The file is added to `files`. Raises `AlreadyReportedError` after the problems
     of the file are recorded.
     """
     values = node.mapping("values")
@@ -38,14 +38,14 @@ def with_code_list(node: MappingNode, folder: Path, tables: Tables) -> MappingNo
     if file is None or key is None or (label is None and "label" in values.pairs):
         return node
     pairs: dict[str, tuple[ScalarNode, Node]] = {}
-    for code, text in _read(file, key, label or key, folder, tables):
+    for code, text in _read(file, key, label or key, folder, files):
         pairs[code] = ScalarNode(code, file.span), ScalarNode(text, file.span)
     listed = MappingNode(pairs, values.span)
     return replace(node, pairs=node.pairs | {"values": (node.pairs["values"][0], listed)})
 
 
 def _read(
-    file: ScalarNode, key: ScalarNode, label: ScalarNode, folder: Path, tables: Tables
+    file: ScalarNode, key: ScalarNode, label: ScalarNode, folder: Path, files: list[SpecFile]
 ) -> list[tuple[str, str]]:
     span, path = file.span, folder / file.text
     try:
@@ -56,7 +56,7 @@ def _read(
         raise span.report("code-list", file=file.text) from None
     if len(raw) > MAX_BYTES:
         raise span.report("code-list.large", file=file.text, most=MAX_CODES)
-    tables.append((path, raw))
+    files.append(SpecFile(file.text, path, hashlib.sha256(raw).hexdigest()))
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = ((reader.line_num, row) for row in reader if any(row))

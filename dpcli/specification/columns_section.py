@@ -19,7 +19,7 @@ from dpcli.specification.cell_forms import with_form
 from dpcli.specification.code_lists import with_code_list
 from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.grid import proposed_step
-from dpcli.specification.model import Caption, ValuedColumn
+from dpcli.specification.model import Caption, SpecFile, ValuedColumn
 from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
@@ -50,7 +50,7 @@ class SpecContext:
     `columns`, `declared` is false, and names of columns report nothing. `names` are the names of
     statistics so far. `reserved_names` cannot be names of statistics; their values say what has
     each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
-    been read. `tables` are the contents of files in `folder` that the spec names. `captions` are
+    been read. `files` are those in `folder` that the spec names. `captions` are
     those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
     """
 
@@ -66,7 +66,7 @@ class SpecContext:
     sample: SampleDesign | None = None
     names: dict[str, Span] = field(default_factory=dict)
     reserved_names: dict[str, str] = field(default_factory=dict)
-    tables: list[tuple[Path, bytes]] = field(default_factory=list)
+    files: list[SpecFile] = field(default_factory=list)
     decimal: str = "."
     captions: dict[str, Caption] = field(default_factory=dict)
     blank_answers: set[str] = field(default_factory=set)
@@ -176,7 +176,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         word = TYPE_SYNONYMS.get(text.casefold(), text)
         raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
     if text == CategoryColumnModel.kind:
-        node = with_code_list(node, context.folder, context.tables)
+        node = with_code_list(node, context.folder, context.files)
     lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
     article = "an" if text.startswith("i") else "a"
     section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)

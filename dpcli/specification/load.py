@@ -197,8 +197,8 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
         spec = _read(root, context)
         if not findings:
             digest = hashlib.sha256(raw)
-            for _, table in context.tables:
-                digest.update(hashlib.sha256(table).digest())
+            for file in context.files:
+                digest.update(bytes.fromhex(file.sha256))
             return replace(spec, text=decoded, digest=digest.hexdigest(), folder=context.folder)
     raise SpecError(findings.problems)
 
@@ -247,7 +247,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         must_exist=values.ledger is not None,
         responses=responses,
         public=public,
-        files=tuple(path for path, _ in context.tables),
+        named_files=tuple(context.files),
         caption=stated_caption(values),
         column_captions=context.captions,
         numbers=getattr(values, "numbers", None) or "",

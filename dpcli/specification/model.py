@@ -144,6 +144,15 @@ class QualityCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class SpecFile:
+    """A file that a spec names: its name there, its path, and the SHA-256 of its content."""
+
+    name: str
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A checked spec.
 
@@ -171,7 +180,7 @@ class Spec:
     sample: SampleDesign | None = None
     responses: tuple[Response, ...] = ()
     public: tuple[ValuedColumn, ...] = ()
-    files: tuple[Path, ...] = ()
+    named_files: tuple[SpecFile, ...] = ()
     caption: Caption = Caption()
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
@@ -181,6 +190,11 @@ class Spec:
     def is_local(self) -> bool:
         """Whether the spec is of the local model. Such a spec has at least one response."""
         return bool(self.responses)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The paths of the files that it names."""
+        return tuple(file.path for file in self.named_files)
 
     @property
     def unit_noun(self) -> str:

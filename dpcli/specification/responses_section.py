@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -40,7 +41,7 @@ from dpcli.spec_values import (
 from dpcli.specification.axes import ESTIMATE_COLUMNS
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.mechanism_fields import single_key
-from dpcli.specification.model import Response, ValuedColumn
+from dpcli.specification.model import Response, SpecFile, ValuedColumn
 from dpcli.specification.probability_tables import (
     match_labels,
     read_table_file,
@@ -235,7 +236,8 @@ class _ResponseReader:
             raw = read_table_file(path)
         except (OSError, ValueError):
             raise span.report("table-unreadable", file=scalar.text) from None
-        self._context.tables.append((path, raw))
+        digest = hashlib.sha256(raw).hexdigest()
+        self._context.files.append(SpecFile(scalar.text, path, digest))
         try:
             return table_from_csv(raw, scalar.text)
         except SpecError as failure:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from dpcli.columns import CategoryColumn
 from dpcli.errors import SpecError
+from dpcli.report.captions import spec_facts
 from dpcli.specification.load import parse_spec
-from dpcli.specification.model import Spec
+from dpcli.specification.model import Spec, SpecFile
 from tests.support.specs import with_column
 
 LIST = "code,name,region\n01,Old Town,centre\n02,Harbour,coast\n03,Hillside,coast\n"
@@ -46,7 +48,11 @@ def test_the_digest_of_the_spec_covers_the_file(tmp_path: Path) -> None:
     same = spec_of(tmp_path, LIST, "key: code, label: name")
     other = spec_of(tmp_path, LIST.replace("Harbour", "Port"), "key: code, label: name")
     assert first.digest == same.digest != other.digest
-    assert first.files == (tmp_path / "districts.csv",)
+    digest = hashlib.sha256(LIST.encode()).hexdigest()
+    path = tmp_path / "districts.csv"
+    assert first.named_files == (SpecFile("districts.csv", path, digest),)
+    assert first.files == (path,)
+    assert spec_facts(first)["files"] == [{"name": "districts.csv", "sha256": digest}]
 
 
 @pytest.mark.parametrize(
