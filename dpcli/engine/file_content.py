@@ -76,8 +76,17 @@ OTHER_FORMATS = {
     b"\xfd7zXZ": "xz data",
     b"ARROW1": "an Arrow file",
     b"SQLite format 3": "an SQLite database",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a workbook of an old Excel",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"%PDF-": "a PDF document",
 }
 """The first bytes of files that are certainly no CSV text."""
+
+MARKUP = re.compile(rb"\s*<(html|table|!doctype|[?]xml)", re.IGNORECASE)
+"""The beginning of a web page, which some programs name `.xls`, or of XML."""
+
+JSON_START = re.compile(rb'\s*(\{\s*"|\[\s*[{[])')
+"""The beginning of a JSON object, or of an array of objects or arrays."""
 
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -89,6 +98,11 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
     for mark, format_name in OTHER_FORMATS.items():
         if start.startswith(mark):
             raise DataError.about("not-csv", file=name, found=format_name)
+    text = start.removeprefix(UTF8_BOM)
+    if MARKUP.match(text):
+        raise DataError.about("not-csv", file=name, found="a web page or XML")
+    if JSON_START.match(text):
+        raise DataError.about("not-csv.json", file=name)
     if start.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
         raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
 
