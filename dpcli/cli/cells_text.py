@@ -84,7 +84,10 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
         yield note("check.codes", codes=cells.codes, key=f"na: [{', '.join(cells.codes)}]")
     elif cells.outside not in (None, "none"):
         yield note("check.outside")
-    if cells.is_constant and cells.unreadable == "none" and cells.outside in (None, "none"):
+    # An answer of a question with several answers has one label.
+    can_differ = not isinstance(declared, CategoryColumn) or len(declared.labels) > 1
+    is_clean = cells.unreadable == "none" and cells.outside in (None, "none")
+    if cells.is_constant and can_differ and is_clean:
         yield note("check.constant")
     if cells.absent:
         more = len(cells.absent) - SHOWN
