@@ -82,7 +82,7 @@ class Drawn:
             self.derived.append(f"  {name}: {{{kind}: [{pair}]{more}}}")
             self.numbers.append(name)
         elif self.dates and random.random() < 0.6:
-            part = random.choice(("year", "quarter", "weekday", "year-month"))
+            part = random.choice(("year", "quarter", "weekday", "year-month", "hour"))
             self.derived.append(f"  {name}: {{part: {part}, of: {random.choice(self.dates)}}}")
             # The labels of all parts of these days; only some are tested.
             self.labels[name] = {
@@ -90,6 +90,7 @@ class Drawn:
                 "quarter": ["Q1", "Q4"],
                 "weekday": ["Monday", "Saturday"],
                 "year-month": ["2023-12", "2024-01"],
+                "hour": ["00", "10"],
             }[part]
         elif tests := filters(self):
             self.derived.append(f"  {name}: {{is: {tests}}}")
@@ -109,6 +110,14 @@ NUMBER_FORMS: tuple[tuple[str, Cells], ...] = (
 DATE_FORMS: tuple[tuple[str, Cells], ...] = (
     ("", ("2023-12-30", "2024-01-01", "2024-01-05", "2024-01-01 10:00", "2024-13-01")),
     (', format: "%d/%m/%Y"', ("30/12/2023", "1/1/2024", "01/02/2024", "2024-01-01", "31/04/2024")),
+    (
+        ', format: ["%d/%m/%Y %I:%M %p", "%d/%m/%Y"]',
+        ("1/1/2024 12:10 AM", "02/01/2024", "2/1/2024 0:10 am"),
+    ),
+    (
+        ", zone: Asia/Tokyo",
+        ("2023-12-31T15:00Z", "2023-12-31 23:59", "2024-01-01 01:10 -0800", "2024-01-02"),
+    ),
     (', format: ["%Y%m%d", "%d %b %Y"]', ("20231231", "02 Jan 2024", "20241301", "2 jan 2024")),
 )
 """How dates are written, with cells."""
@@ -127,7 +136,8 @@ def random_spec(seed: int) -> tuple[str, dict[str, Cells]]:
     person = random.random() < 0.5
     unit = "row"
     if person:
-        drawn.declare("who", "type: id", ("p", "q", "p", "q", ""))
+        marks = random.choice(("", ", na: [0, q]"))
+        drawn.declare("who", f"type: id{marks}", ("p", "q", "p", "r", "0", ""))
         rows = random.randint(1, 3)
         unit = f"{{column: who, max_rows: {rows}, max_groups: {random.randint(1, rows)}}}"
     for place in range(random.choice((0, 1, 2))):
