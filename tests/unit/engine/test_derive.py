@@ -11,6 +11,7 @@ from typing import get_args
 import polars as pl
 import pytest
 
+from dpcli.cell_formats import DateFormat
 from dpcli.columns import Axis, CategoryColumn, Column, Derivation, NumericColumn
 from dpcli.derivations import (
     DERIVATIONS,
@@ -178,6 +179,27 @@ def test_hours_are_those_of_the_cells_of_a_date(tmp_path: Path, kind: str) -> No
     expected = evaluate(queries, text.encode(), unit)
     assert expected[0] == [3, *[0] * 22, 3]
     assert engine(queries, unit, path) == expected
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Rome"])
+def test_times_of_parquet_are_by_the_clock_of_their_type(tmp_path: Path, zone: str | None) -> None:
+    """A zone of the spec changes nothing there, and a column of days has no hours."""
+    cells_ = [datetime.datetime(2024, 3, 5, 23, 45, tzinfo=datetime.UTC), None]
+    path = tmp_path / "d.parquet"
+    times = pl.Series("time", cells_, dtype=pl.Datetime("ms", "UTC"))
+    rome = times.dt.convert_time_zone("Europe/Rome")
+    pl.DataFrame({"time": times, "rome": rome, "day": times.dt.date()}).write_parquet(path)
+    counts = []
+    for name in ("time", "rome", "day"):
+        date = NumericColumn(name, "date", bounds=(0, 30_000), format=DateFormat(zone=zone))
+        derivation = DatePart(date, "hour")
+        pairs = tuple((label, label) for label in derivation.labels)
+        hours = CategoryColumn("h", "category", pairs, derivation=derivation)
+        queries = [LinearQuery(factors=(Factor(date),)), LinearQuery(by=(Axis(hours),))]
+        counts.append(engine(queries, RowUnit(), path))
+    assert counts[0] == [[19787], [*[0] * 23, 1]]
+    assert counts[1] == [[19788], [1, *[0] * 23]]
+    assert counts[2] == [[19787], [0] * 24]
 
 
 def test_ages_change_on_birthdays() -> None:
