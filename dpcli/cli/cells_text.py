@@ -55,9 +55,12 @@ def show_cells(checked: CellsCheck, spec: Spec) -> None:
         remarks = list(_remarks(cells, declared[cells.column.name], spec))
         if remarks:
             _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
-    below = [cells.column.name for cells in checked.columns if cells.is_below_minimum]
-    if below:
-        _print_lines([note("check.below", columns=below)])
+    if checked.below:
+        _print_lines([note("check.below", columns=checked.below)])
+    if checked.is_unique:
+        _print_lines([note("check.unique")])
+    elif checked.repeated != "none":
+        _print_lines([note("check.repeated", amount=checked.repeated)])
     quality = "check.few_rows" if checked.enough_rows is False else "check.enough_rows"
     print(note("check.undeclared_rows" if checked.enough_rows is None else quality))
 

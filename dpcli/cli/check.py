@@ -109,6 +109,7 @@ def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
             quality.min_rows if quality else None,
             progress or Progress(),
             quality.min_readable if quality else {},
+            None if plan.is_local else spec.privacy.unit,
         )
     show_cells(checked, spec)
     if not checked.has_rows:

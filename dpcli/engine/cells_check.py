@@ -29,9 +29,10 @@ from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.record_faults import Fault, record_faults
 from dpcli.engine.source import Dataset
+from dpcli.privacy.unit import PersonUnit, Unit
 
-UNREAD, FIRST = 10_000, 1_000
-"""The first cells of a piece that are looked at: those that cannot be read, and all."""
+SAMPLED = 10_000
+"""Cells of a piece that are looked at, of each kind the first ones."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """What stands for bytes that are not of the declared encoding."""
@@ -58,7 +59,6 @@ class ColumnCells:
     absent: tuple[str, ...]
     codes: tuple[str, ...]
     is_constant: bool
-    is_below_minimum: bool
     is_garbled: bool
     remedy: Remedy | None
 
@@ -67,13 +67,18 @@ class ColumnCells:
 class CellsCheck:
     """What `dpcli check --cells` shows; `enough_rows` is None without a declared minimum.
 
-    `faults` are what is wrong with whole records or with the encoding.
+    `faults` are what is wrong with whole records or with the encoding. Fewer cells of the columns
+    `below` are readable than is required. `repeated` are the rows beyond `max_rows` of their id,
+    and `is_unique` if each id has one row.
     """
 
     columns: tuple[ColumnCells, ...]
     has_rows: bool
     enough_rows: bool | None
     faults: tuple[Fault, ...] = ()
+    below: tuple[str, ...] = ()
+    repeated: Amount = "none"
+    is_unique: bool = False
 
 
 def check_cells(
@@ -82,36 +87,72 @@ def check_cells(
     min_rows: int | None,
     progress: Progress,
     min_readable: Mapping[str, Fraction] | None = None,
+    unit: Unit | None = None,
 ) -> CellsCheck:
     """Read all files once. Raises DataError `data-unreadable`, without a reason, if that fails."""
+    shares = min_readable or {}
     # Derived columns read no other cells than declared ones.
     declared = (column for column in columns if column.derivation is None)
     wanted = tuple(map(_without_limits, file_columns(declared)))
-    decoder = Decoder(wanted)
-    names = {column: f"value{at}" for at, column in enumerate(wanted)}
+    derived = (column for column in columns if column.derivation and column.name in shares)
+    every = (*wanted, *map(without_missing_constant, derived))
+    decoder = Decoder(every)
+    names = {column: f"value{at}" for at, column in enumerate(every)}
     facts = [pl.len().alias("rows"), FLAGS.any()]
+    facts += [pl.col(name).count().alias(f"readable{at}") for at, name in enumerate(names.values())]
     facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
+    ids = unit.column if isinstance(unit, PersonUnit) else None
+    user = next((at for at, column in enumerate(wanted) if column.name == ids), None)
+    if user is not None:
+        number = pl.col(f"value{user}").drop_nulls().hash(seed=0)
+        facts.append(number.value_counts(name="rows").implode().alias("users"))
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The counts of rows and of the cells of each column, and flags."""
-        counts = decoder.read(texts, names).select(facts).collect(engine="streaming")
-        return counts, counts.select(FLAGS)
+        table = decoder.read(texts, names)
+        counts = table.select(facts).collect(engine="streaming")
+        samples = {
+            name: table.filter(chosen).select(_cell(place)).head(SAMPLED)
+            for place, column in enumerate(wanted)
+            for name, chosen in _samples(column, place, counts)
+        }
+        # Only as many rows are read as hold the sample, and only if there are such cells.
+        cells = {name: one.collect(engine="streaming").to_series() for name, one in samples.items()}
+        lists = [pl.Series(name, [texts], pl.List(pl.String)) for name, texts in cells.items()]
+        return counts.with_columns(lists), counts.select(FLAGS)
 
     def read() -> tuple[pl.DataFrame, tuple[Fault, ...]]:
-        pieces = read_pieces(dataset, wanted, progress, in_place=True)
+        pieces = read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True)
         counts = [one for piece in pieces for one in scan_piece(piece, decoder, scan)]
-        return pl.concat(counts), record_faults(dataset, wanted)
+        return pl.concat(counts, how="diagonal"), record_faults(dataset, wanted)
 
     with dataset.redacted_errors():
         counted, faults = interruptible(read)
         rows = int(counted["rows"].sum())
-        least = min_readable or {}
         cells = tuple(
-            _column_cells(column, place, counted, rows, least, dataset.dialect.decimal)
+            _column_cells(column, place, counted, rows, dataset.dialect.decimal)
             for place, column in enumerate(wanted)
         )
+        below = tuple(
+            column.name
+            for at, column in enumerate(every)
+            if counted[f"readable{at}"].sum() < shares.get(column.name, 0) * rows
+        )
+        users = _rows_of_users(counted) if user is not None else pl.Series([], dtype=pl.UInt32)
     enough_rows = None if min_rows is None else rows >= min_rows
-    return CellsCheck(cells, rows > 0, enough_rows, faults if rows else ())
+    checked = CellsCheck(cells, rows > 0, enough_rows, faults if rows else (), below)
+    if not isinstance(unit, PersonUnit) or users.is_empty():
+        return checked
+    repeated = int((users - users.clip(upper_bound=unit.max_rows)).sum())
+    share = amount(Fraction(repeated), Fraction(rows))
+    return replace(checked, repeated=share, is_unique=users.max() == 1)
+
+
+def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
+    """The number of rows of each user, from the counts of all pieces."""
+    users = counted.select(pl.col("users").explode()).unnest("users").drop_nulls()
+    number, rows = (pl.col(name) for name in users.columns)
+    return users.group_by(number).agg(rows.sum())[rows.meta.output_name()]
 
 
 def _without_limits(column: Column) -> Column:
@@ -122,18 +163,11 @@ def _without_limits(column: Column) -> Column:
 
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
-    """The numbers of cells of each kind, the declared texts that occur, and some cells."""
-    cell, value = pl.col(f"t{place}").cast(pl.String), pl.col(f"value{place}")
-    bare = strip_blanks(cell)
-    blank = bare.is_null() | is_marked(cell, column) if column.na else bare.is_null()
-    yield value.count().alias(f"readable{place}")
-    yield blank.sum().alias(f"blank{place}")
+    """The numbers of cells of each kind, and the declared texts that occur."""
+    cell, value = _cell(place), pl.col(f"value{place}")
+    yield _is_blank(column, place).sum().alias(f"blank{place}")
     if isinstance(column, IdColumn):
         return
-    # A column without marks has few cells of blanks alone, and cells as they are are cheaper.
-    unread = value.is_null() & (~blank if column.na else cell.is_not_null())
-    yield cell.filter(unread).head(UNREAD).implode().alias(f"unread{place}")
-    yield cell.head(FIRST).implode().alias(f"first{place}")
     if isinstance(column, NumericColumn | CategoryColumn):
         yield value.min().alias(f"least{place}")
         yield value.max().alias(f"most{place}")
@@ -141,11 +175,36 @@ def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
         text = plain_text(cell, column)
         yield text.filter(text.is_in(_texts(column))).unique().implode().alias(f"texts{place}")
     if isinstance(column, NumericColumn):
-        outside = ~value.is_between(column.lower + 1, column.upper - 1)
-        yield outside.sum().alias(f"outside{place}")
-        yield cell.filter(outside).head(FIRST).implode().alias(f"clamped{place}")
+        yield _is_outside(column, place).sum().alias(f"outside{place}")
     for at, (_, occurs) in enumerate(_declared_parts(column, cell)):
         yield occurs.any().alias(f"part{place}_{at}")
+
+
+def _samples(column: Column, place: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
+    """Cells that are looked at: the first ones, those that cannot be read, those out of bounds."""
+    if isinstance(column, IdColumn):
+        return
+    value = pl.col(f"value{place}")
+    readable, blank = (counts[f"{kind}{place}"].item() for kind in ("readable", "blank"))
+    if readable + blank < counts["rows"].item():
+        yield f"unread{place}", value.is_null() & ~_is_blank(column, place)
+        if readable:
+            yield f"read{place}", value.is_not_null()
+    if isinstance(column, NumericColumn) and counts[f"outside{place}"].item():
+        yield f"clamped{place}", _is_outside(column, place)
+
+
+def _cell(place: int) -> pl.Expr:
+    return pl.col(f"t{place}").cast(pl.String)
+
+
+def _is_blank(column: Column, place: int) -> pl.Expr:
+    blank = strip_blanks(_cell(place)).is_null()
+    return blank | is_marked(_cell(place), column) if column.na else blank
+
+
+def _is_outside(column: NumericColumn, place: int) -> pl.Expr:
+    return ~pl.col(f"value{place}").is_between(column.lower + 1, column.upper - 1)
 
 
 def _declared_parts(column: Column, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
@@ -168,12 +227,7 @@ def _texts(column: CategoryColumn) -> list[str]:
 
 
 def _column_cells(
-    column: Column,
-    place: int,
-    counted: pl.DataFrame,
-    rows: int,
-    min_readable: Mapping[str, Fraction],
-    decimal: str,
+    column: Column, place: int, counted: pl.DataFrame, rows: int, decimal: str
 ) -> ColumnCells:
     readable, blank = (int(counted[f"{kind}{place}"].sum()) for kind in ("readable", "blank"))
     unreadable, total = rows - readable - blank, Fraction(rows)
@@ -188,6 +242,8 @@ def _column_cells(
         absent = [text for (text, _), cell in pairs if cell not in occurring] + absent
 
     def sampled(kind: str) -> dict[str, int]:
+        if f"{kind}{place}" not in counted:
+            return {}
         cells = counted.select(pl.col(f"{kind}{place}").explode())
         # To exchange the marks once more gives the texts of the file.
         cell = strip_blanks(swap_decimal_mark(pl.first(), column, decimal))
@@ -199,11 +255,10 @@ def _column_cells(
     unread, remedy = dict[str, int](), None
     if unreadable and not isinstance(column, IdColumn):
         unread = sampled("unread")
-        read = {text: count for text, count in sampled("first").items() if text not in unread}
-        remedy = find_remedy(column, Sample(unread, unreadable, read, readable, decimal))
+        sample = Sample(unread, unreadable, sampled("read"), readable, decimal)
+        remedy = find_remedy(column, sample)
     has_values = isinstance(column, NumericColumn | CategoryColumn)
     values = [counted[f"{kind}{place}"] for kind in ("least", "most")] if has_values else []
-    least_share = min_readable.get(column.name)
     return ColumnCells(
         column,
         readable=amount(Fraction(readable), total),
@@ -213,7 +268,6 @@ def _column_cells(
         absent=tuple(absent),
         codes=missing_codes(sampled("clamped")) if outside else (),
         is_constant=readable > 1 and bool(values) and values[0].min() == values[1].max(),
-        is_below_minimum=least_share is not None and readable < least_share * rows,
         is_garbled=any(REPLACEMENT in text for text in unread),
         remedy=remedy,
     )

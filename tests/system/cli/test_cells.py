@@ -222,3 +222,23 @@ def test_a_missing_file_is_reported_before_a_ledger_is_made(dpcli: Command, tmp_
         assert "error[data-missing]" in refused.err
     # What is stored needs no data.
     assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0
+
+
+def test_minimums_of_derived_columns_and_rows_of_ids_are_checked(tmp_path: Path) -> None:
+    """What would stop a release is named, and whether `max_rows` leaves rows out."""
+    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
+    columns = "columns: {p: {type: id}, a: {type: integer, bounds: [0, 9]}}\n"
+    derive = "derive: {twice: {sum: [a, a], bounds: [0, 18]}}\n"
+    quality = "quality: {epsilon: 0.5, min_rows: 2, min_readable: {twice: 0.5}}\n"
+    statistics = "statistics: [{name: n, statistic: count, epsilon: 0.5}]\n"
+    head = CSV.replace("unit: row", "unit: {column: p, max_rows: 2}")
+    spec.write_text(head + columns + derive + quality + statistics, encoding="utf-8")
+    for rows, words in (
+        ("1,x\n1,x\n1,5\n", ("fewer cells of", "ids: some rows are beyond")),
+        ("1,5\n1,x\n2,5\n", ()),
+        ("1,5\n2,x\n3,5\n", ("ids: no id has several rows",)),
+    ):
+        data.write_text("p,a\n" + rows, encoding="utf-8")
+        screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path)
+        for said in ("fewer cells of", "ids: some rows are beyond", "ids: no id has"):
+            assert (said in screen.text) == any(word.startswith(said) for word in words)

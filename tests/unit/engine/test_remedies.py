@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -114,3 +115,15 @@ def test_the_decimal_mark_of_the_file_is_known() -> None:
     found = remedy(MONEY, ["1.234,50"], ["12,5"], decimal=",")
     assert found == Remedy(('thousands: "."',), "all")
     assert remedy(MONEY, ["12.5"] * 3, ["12,5"] * 3, decimal=",") is None
+
+
+@pytest.mark.parametrize("column", [MONEY, AGE, DAY, SEX, CODES, TRUTH])
+def test_odd_cells_end_no_check(column: Column) -> None:
+    """Whatever cells hold, they are read by a remedy or by none."""
+    chosen = Random(column.kind)
+    pieces = ["$", "1", "12", "2024", ",", ".", " ", "(", ")", "/", ":", "-", "+", "e", "%", "May",
+              "é", "\ufffd", "NA", "<", "{", "T", "Z", "am", "'", '"', "٣"]  # fmt: skip
+    for _ in range(60):
+        cells = ["".join(chosen.choices(pieces, k=chosen.randint(1, 6))) for _ in range(40)]
+        found = remedy(column, [text.strip() or "x" for text in cells] * 12)
+        assert found is None or found.reads != "none"
