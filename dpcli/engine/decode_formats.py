@@ -113,11 +113,11 @@ def formatted_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
 
 
 def _days(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
-    whole = text if form.has("dj") else text + pl.lit(" 01")
     if zone and form.has("z"):
-        days = _in_zone(whole, form.for_polars, zone).dt.date().to_physical()
+        days = _clock(text, form, zone).dt.date().to_physical()
     else:
         # A cache of texts costs more than to read a date.
+        whole = _with_day(text, form)
         days = whole.str.to_date(form.for_polars, strict=False, cache=False).to_physical()
     is_possible = days.is_between(FIRST_DAY, LAST_DAY)
     return pl.when(text.str.contains(form.pattern) & is_possible).then(days)
@@ -127,9 +127,8 @@ def _hours(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
     """Hours of texts of a form: those in the zone, or as they are written."""
     if not form.has("HI"):
         return pl.lit(None, pl.Int8)
-    if zone and form.has("z"):
-        whole = text if form.has("dj") else text + pl.lit(" 01")
-        return _in_zone(whole, form.for_polars, zone).dt.hour()
+    if zone or not form.has("z"):
+        return _clock(text, form, zone).dt.hour()
     hour = text.str.extract(form.pattern_with_group("H" if form.has("H") else "I")).cast(pl.Int8)
     if form.has("H"):
         return hour
@@ -137,20 +136,43 @@ def _hours(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
     return hour % 12 + pl.when(is_late).then(12).otherwise(0).cast(pl.Int8)
 
 
-def _in_zone(text: pl.Expr, form: str, zone: str) -> pl.Expr:
-    """The clock of a zone at the instants that texts with an offset write."""
-    instant = text.str.to_datetime(form, strict=False, cache=False, time_unit="us")
-    return instant.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+def _with_day(text: pl.Expr, form: DateForm) -> pl.Expr:
+    return text if form.has("dj") else text + pl.lit(" 01")
+
+
+def _clock(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+    """The written time, or for texts with an offset, the time of that instant in the zone."""
+    whole = _with_day(text, form)
+    clock = whole.str.to_datetime(form.for_polars, strict=False, cache=False, time_unit="us")
+    return clock.dt.convert_time_zone(zone) if zone and form.has("z") else clock
 
 
 def _iso_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
-    groups = text.str.extract_groups(ISO_TIME).struct
-    date, minute, second, offset = (groups.field(group) for group in "1234")
-    written = date + " " + minute.fill_null("00:00") + second.fill_null(":00")
-    clock = written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
+    date = text.str.slice(0, 10)
+    days = date.str.to_date("%Y-%m-%d", strict=False, cache=False).to_physical()
+    hours = text.str.slice(11, 2).cast(pl.Int8, strict=False)
     if form.zone:
-        instant = written + offset.replace("Z", "+00:00")
-        clock = pl.coalesce(_in_zone(instant, "%Y-%m-%d %H:%M:%S%z", form.zone), clock)
-    days = clock.dt.date().to_physical()
-    value = days if form.part == "day" else pl.when(minute.is_not_null()).then(clock.dt.hour())
-    return pl.when(days.is_between(FIRST_DAY, LAST_DAY)).then(value)
+        second = pl.when(text.str.slice(16, 1) == ":").then(text.str.slice(16, 3))
+        written = date + " " + text.str.slice(11, 5) + second.fill_null(":00")
+        clock = written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
+        there = (clock - _offset(text)).dt.replace_time_zone("UTC").dt.convert_time_zone(form.zone)
+        days = pl.coalesce(there.dt.date().to_physical(), days)
+        hours = pl.coalesce(there.dt.hour(), hours)
+    is_possible = text.str.contains(ISO_TIME) & days.is_between(FIRST_DAY, LAST_DAY)
+    return pl.when(is_possible).then(days if form.part == "day" else hours)
+
+
+def _offset(text: pl.Expr) -> pl.Expr:
+    """The offset from UTC at the end of a text; null without one."""
+    found = text.str.extract(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+    hours, minutes = (
+        part.cast(pl.Int32, strict=False) for part in (found.str.slice(1, 2), found.str.slice(-2))
+    )
+    size = pl.duration(hours=hours, minutes=minutes)
+    return (
+        pl.when(found == "Z")
+        .then(pl.duration(hours=0))
+        .when(found.str.starts_with("-"))
+        .then(-size)
+        .otherwise(size)
+    )
