@@ -31,6 +31,7 @@ from dpcli.errors import SpecError
 from dpcli.messages import quote
 from dpcli.number_syntax import parse_number
 from dpcli.numeric.exact import plain_text, short_down
+from dpcli.planning.notes import count_text
 from dpcli.spec_fields import LABELED, field_examples
 from dpcli.spec_values import MAX_EPSILON
 from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
@@ -73,7 +74,9 @@ def ask_spec(
     Raises UsageError when the input ends.
     """
     count = len(header)
-    if dialect.names or not (certain or prompter.ask("header", parse_yes_or_no, count=count)):
+    if dialect.names or not (
+        certain or prompter.ask("header", parse_yes_or_no, cells=count_text(count, "cell"))
+    ):
         header = prompter.ask("names", lambda text: _names(prompter, text, count), count=count)
         dialect = replace(dialect, names=tuple(header), header_lines=1)
     return Interview(prompter, header, dialect).spec(name)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TextIO
+from typing import Literal, TextIO
 
 from dpcli.cli.console import raw_stream, width_of, wrapped
 from dpcli.diagnostics import display_width
@@ -105,8 +105,9 @@ def _print_rich_table(
         table.add_column(Text(name), justify="right" if _is_numeric(texts) else "left", width=width)
     for row in zip(*(texts for _, *texts in columns), strict=True):
         table.add_row(*map(Text, row))
-    plain = bool(os.environ.get("NO_COLOR"))
-    console = Console(file=screen, width=width_of(screen), highlight=False, no_color=plain)
+    # Rich writes bold without color too.
+    colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    console = Console(file=screen, width=width_of(screen), highlight=False, color_system=colors)
     console.print(table, "")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import UTF8
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
+from dpcli.engine.regular_file import format_of
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem, make_problem
 from dpcli.messages import quote
@@ -56,7 +57,9 @@ def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     counts = _counts(source, columns)
     file, hint, mark = source.name, "missing-column", _separator_in(source)
-    if is_separator_mark(source.header):
+    if format_of(source.name) == "json":
+        hint = "missing-column.json"
+    elif is_separator_mark(source.header):
         hint = "missing-column.mark"
     elif mark is not None:
         hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'

@@ -52,6 +52,8 @@ _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-\d+)?")
 _UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])|(?<=\b1 in) (?=\d)")
 _CODE = re.compile("`([^`]+)`")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|#~@]")
+_WORDS = re.compile(r"(?<!`)(`[a-z_]+(?::? [a-z0-9._]+)*:?`)(?!`)")
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
@@ -136,8 +138,10 @@ def environment(form: str) -> Environment:
 def markdown_text(text: str) -> str:
     """Text escaped for Markdown: on one line, without links and changes of direction."""
     text = BIDI_CONTROLS.sub("\ufffd", text.replace("&", "&amp;"))
-    for character in "\\`*_[]<>|#~@":
-        text = text.replace(character, "\\" + character)
+    # Plain words in backticks are code, in which a backslash would be shown.
+    parts = _WORDS.split(text)
+    parts[::2] = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts[::2]]
+    text = "".join(parts)
     for start in ("://", "www."):
         # A bare address would become a link.
         text = text.replace(start, f"{start[:-1]}\\{start[-1]}")

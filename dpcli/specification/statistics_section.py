@@ -123,7 +123,7 @@ def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key:
     if others:
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
         own, what = list(statistic.takes), quote(statistic.name)
-        facts = {"what": what, "others": others, "takes": [*common, *own]}
+        facts = {"what": what, "others": others, "takes": [*own, *common]}
         span.report(code, word=key, choices=own, key=key, **facts)
     return bool(others)
 

@@ -304,3 +304,20 @@ def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_pat
     assert columns[0] == columns[1]
     assert len(columns[0]) == 30
     assert len(set(columns[0])) > 2
+
+
+def test_the_first_object_of_json_lines_names_the_columns(tmp_path: Path, dpcli: Command) -> None:
+    """If it lacks a declared key, the error says so, and the hint declares the keys."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "a.jsonl"
+    text = (
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}\n"
+        "columns: {age: {type: integer, bounds: [0, 9]}, sex: {type: category, values: [f]}}\n"
+        "statistics: [{name: n, statistic: count, by: [sex], epsilon: 1}]\n"
+    )
+    spec.write_text(text, encoding="utf-8")
+    data.write_text('{"age": 1}\n{"age": 2, "sex": "f"}\n', encoding="utf-8")
+    outcome = dpcli("check", spec, data)
+    assert outcome.status == 4 and "the first object of" in outcome.err
+    assert "names: [...]" in outcome.err
+    spec.write_text(f"{text}csv: {{names: [age, sex]}}\n", encoding="utf-8")
+    assert dpcli("check", spec, data).status == 0

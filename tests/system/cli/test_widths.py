@@ -138,9 +138,9 @@ def test_a_terminal_shows_the_summary_in_place_of_csv(place: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_color_can_be_refused(where: str, place: Path) -> None:
-    """With `--no-color`, before or after the command, no color is written."""
-    line = ["check", "broken.yaml"]
+@pytest.mark.parametrize("line", [["check", "broken.yaml"], ["plan", "specs/town.yaml"]])
+def test_color_can_be_refused(line: list[str], where: str, place: Path) -> None:
+    """With `--no-color`, before or after the command, no color and no bold are written."""
     given = ["--no-color", *line] if where == "before" else [*line, "--no-color"]
     script = (
         "import os, pty, sys; "
@@ -151,7 +151,7 @@ def test_color_can_be_refused(where: str, place: Path) -> None:
         [sys.executable, "-c", script], cwd=place, capture_output=True, check=True
     ).stdout
 
-    assert b"error[" in shown
+    assert b"error[" in shown or b"mechanism" in shown
     assert not re.search(rb"\x1b\[[0-9;]*m", shown)
 
 

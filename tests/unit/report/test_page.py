@@ -283,7 +283,9 @@ def test_keys_in_sentences_are_code_and_stay_escaped() -> None:
     assert prose("see `<b>` & `c") == "see <code>&lt;b&gt;</code> &amp; `c"
 
 
-@pytest.mark.parametrize("text", [EVIL, "a|b", "`x`", "[x](http://y.example)", "# x", "a\nb"])
+@pytest.mark.parametrize(
+    "text", [EVIL, "a|b", "`X`", "``x``", "[x](http://y.example)", "# x", "a\nb"]
+)
 def test_no_text_becomes_markdown(text: str) -> None:
     """Every mark that Markdown knows is escaped, and a text stays on its line."""
     shown = markdown_text(text)
@@ -291,6 +293,14 @@ def test_no_text_becomes_markdown(text: str) -> None:
     assert "\n" not in shown
     assert not re.search(r"(?<!\\)[`|<>\[\]#]", shown)
     assert "://" not in shown
+
+
+def test_words_of_a_spec_are_code_in_markdown() -> None:
+    """Nothing in them is escaped; a pair of backticks around anything else is."""
+    assert markdown_text("declare `intended_use` or `min_rows: 9`") == (
+        "declare `intended_use` or `min_rows: 9`"
+    )
+    assert markdown_text("`a_b` c_d `<b>`") == r"`a_b` c\_d \`\<b\>\`"
 
 
 def test_the_loss_before_a_release_is_that_of_its_window(dpcli: Command, tmp_path: Path) -> None:
