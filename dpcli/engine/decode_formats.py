@@ -52,7 +52,10 @@ def plain_text(cell: pl.Expr, column: Column) -> pl.Expr:
 
 def is_marked(cell: pl.Expr, column: Column) -> pl.Expr:
     """Whether a cell is one of the declared marks of missing cells."""
-    marked = strip_blanks(cell).is_in(list(column.na))
+    bare, marks = strip_blanks(cell), pl.Series(column.na, dtype=pl.String)
+    if isinstance(column, CategoryColumn) and column.ignores_case:
+        bare, marks = bare.str.to_lowercase(), marks.str.to_lowercase()
+    marked = bare.is_in(marks.to_list())
     if not isinstance(column, NumericColumn) or column.kind == "date":
         return marked
     numbers = [pattern for text in column.na if (pattern := number_pattern(text))]

@@ -123,7 +123,8 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
             ignores_case = section.has("case")
             if ignores_case and len({text.lower() for text in texts}) < len(set(texts)):
                 raise section.report_key("equal-but-case", "case", column=column.name)
-            return replace(column, na=_marks(section, texts), ignores_case=ignores_case)
+            marks = _marks(section, texts, ignores_case=ignores_case)
+            return replace(column, na=marks, ignores_case=ignores_case)
         case PrivatePartitionColumn():
             wrong = next((key for key in ("case", "other") if section.has(key)), None)
             if wrong:
@@ -131,12 +132,15 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
     return replace(column, na=_marks(section))
 
 
-def _marks(section: Section[Any], declared: Iterable[str] = ()) -> tuple[str, ...]:
+def _marks(
+    section: Section[Any], declared: Iterable[str] = (), *, ignores_case: bool = False
+) -> tuple[str, ...]:
     """The texts that mark missing cells, which are not among the declared texts."""
-    scalars, known = scalars_of(section.node.get("na")), set(declared)
+    same = str.lower if ignores_case else str
+    scalars, known = scalars_of(section.node.get("na")), set(map(same, declared))
     require_distinct_texts([(scalar, None) for scalar in scalars])
     for scalar in scalars:
-        if scalar.text in known:
+        if same(scalar.text) in known:
             raise scalar.span.report("mark-declared", text=scalar.text)
     return tuple(scalar.text for scalar in scalars)
 

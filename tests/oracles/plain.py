@@ -565,7 +565,8 @@ def _present(column: Column, text: str) -> int | str | None:
 
 def _is_marked(column: Column, text: str) -> bool:
     """Whether a stripped cell is a declared mark of missing cells, or a number equal to one."""
-    if text in column.na:
+    same = str.lower if isinstance(column, CategoryColumn) and column.ignores_case else str
+    if same(text) in map(same, column.na):
         return True
     if not isinstance(column, NumericColumn) or column.kind == "date":
         return False
