@@ -109,7 +109,7 @@ def charge_and_publish(
     `make` is `dpcli.releasing.run_release` or `dpcli.local.randomize.randomize_records`. Returns
     what was stored, and warnings. Outputs that must be a mistake, such as those that would replace
     `inputs`, are refused before a ledger is created or anything is read. So are data files that do
-    not exist, if they are read on this machine (`is_local`) and nothing is stored.
+    not exist, if they are plain files of this machine (`is_local`) and nothing is stored.
     """
     from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain_stdin, require_files

@@ -82,7 +82,8 @@ def release(
         reports.append(release_report(release, simulated))
         return render_outputs(reports[0], tables.wanted)
 
-    is_local = engine == "local"
+    # Each problem of a sealed part has its message, so that all of them appear together.
+    is_local = engine == "local" and not partials
     make = partial(run_release, engine="partials" if partials else engine)
     stored, warned = charge_and_publish(
         request, inputs, tables, make, rendered, quiet=quiet, is_local=is_local

@@ -59,7 +59,8 @@ def test_the_account_refuses_when_it_is_exhausted(
 ) -> None:
     """The second run of 6 from a budget of 10 exits 5, reads nothing, and states what is left."""
     dpcli("release", spec, data, "-q")
-    outcome = dpcli("release", spec, folder / "absent.csv")
+    (folder / "no.csv").write_bytes(b"\x00")
+    outcome = dpcli("release", spec, folder / "no.csv")
 
     assert outcome.status == 5
     assert "has epsilon 4, delta 9e-6 left" in outcome.err
