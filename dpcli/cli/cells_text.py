@@ -29,8 +29,11 @@ SHOWN = 8
 """The largest number of texts that are listed; the others are counted."""
 
 
-def show_cells(checked: CellsCheck, spec: Spec) -> None:
-    """Print a table of the columns, then what is remarkable about each, and about the file."""
+def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
+    """Print a table of the columns, what is wrong with the file, and remarks about each column.
+
+    The remarks are those of `decoded`, the same file in the encoding that fits it.
+    """
     print(NOTICE)
     rows = [
         {
@@ -51,7 +54,7 @@ def show_cells(checked: CellsCheck, spec: Spec) -> None:
         for fault in checked.faults
     )
     declared = {column.name: column for column in spec.columns}
-    for cells in checked.columns:
+    for cells in decoded.columns:
         remarks = list(_remarks(cells, declared[cells.column.name], spec))
         if remarks:
             _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
@@ -79,9 +82,9 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
             yield note(f"check.remedy_{cells.remedy.reads}", keys=keys)
             if cells.remedy.instead:
                 yield note("check.instead", key=f"`{cells.remedy.instead}`")
-        elif cells.is_garbled:
+        if cells.is_garbled:
             yield note("check.garbled")
-        elif isinstance(declared, CategoryColumn):
+        elif isinstance(declared, CategoryColumn) and not _reads_all(cells):
             yield note("check.other")
     if cells.codes:
         yield note("check.codes", codes=cells.codes, key=f"na: [{', '.join(cells.codes)}]")
@@ -96,6 +99,10 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
         more = len(cells.absent) - SHOWN
         listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         yield f"never occurs: {listing}"
+
+
+def _reads_all(cells: ColumnCells) -> bool:
+    return cells.remedy is not None and cells.remedy.reads == "all"
 
 
 def _key_text(key: str) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,17 +15,22 @@ from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
+from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.messages import note
+from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.notes import unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import has_no_power
+from dpcli.planning.quality_check import noise_excess
 from dpcli.report.facts import STEWARDS
 from dpcli.specification.load import read_spec_file
+
+if TYPE_CHECKING:
+    from dpcli.engine.cells_check import CellsCheck
 
 
 def check(
@@ -68,8 +76,7 @@ def check(
         if as_json:
             print_json(facts | {"problems": problem_facts(failure)})
         raise
-    notes = [note(f"quality.{name}") for name in _quality_notes(plan)]
-    advice = warn([*unit_warnings(plan), *notes])
+    advice = warn([*unit_warnings(plan), *_quality_notes(plan)])
     facts["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(facts)
@@ -85,7 +92,13 @@ def _quality_notes(plan: Plan) -> list[str]:
     """Why a release would not detect a file that cannot be read as declared."""
     if plan.is_local:
         return []
-    return ["absent"] if plan.quality is None else ["blind"] * has_no_power(plan)
+    if plan.quality is None:
+        return [note("quality.absent")]
+    factor = noise_excess(plan)
+    epsilon = plan.quality.entry.budget_request.epsilon
+    if factor and epsilon is not None:
+        return [note("quality.blind_epsilon", epsilon=rounded_text(epsilon * factor, 2))]
+    return [note("quality.blind")] * (factor is not None)
 
 
 def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
@@ -98,20 +111,29 @@ def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
     from dpcli.engine.cells_check import check_cells  # noqa: PLC0415
 
     spec, quality = plan.spec, plan.spec.quality
-    with (
-        shown_progress(quiet=False) as progress,
-        open_dataset(data, spec.dialect, progress) as dataset,
-    ):
-        require_columns(dataset, spec.columns)
-        checked = check_cells(
-            dataset,
-            spec.columns,
-            quality.min_rows if quality else None,
-            progress or Progress(),
-            quality.min_readable if quality else {},
-            None if plan.is_local else spec.privacy.unit,
-        )
-    show_cells(checked, spec)
+
+    def read(dialect: Dialect) -> CellsCheck:
+        with (
+            shown_progress(quiet=False) as progress,
+            open_dataset(data, dialect, progress) as dataset,
+        ):
+            require_columns(dataset, spec.columns)
+            return check_cells(
+                dataset,
+                spec.columns,
+                quality.min_rows if quality else None,
+                progress or Progress(),
+                quality.min_readable if quality else {},
+                None if plan.is_local else spec.privacy.unit,
+            )
+
+    checked = decoded = read(spec.dialect)
+    encoding = next(filter(None, (fault.encoding for fault in checked.faults)), None)
+    if encoding and all(Path(name).is_file() for name in data):
+        # A header in the declared encoding may not be in the other one.
+        with suppress(DpcliError):
+            decoded = read(replace(spec.dialect, encoding=encoding))
+    show_cells(checked, decoded, spec)
     if not checked.has_rows:
         return []
     return [cells.column.name for cells in checked.columns if cells.readable == "none"]

@@ -110,7 +110,16 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     if not sample.unread or not isinstance(column, NumericColumn | CategoryColumn):
         return None
     instead = ""
-    marks = Counter({text: rows for text, rows in sample.unread.items() if _is_mark(text)})
+    # A text without a digit is neither a number nor a date.
+    has_labels = isinstance(column, CategoryColumn)
+    marks = Counter(
+        {
+            text: rows
+            for text, rows in sample.unread.items()
+            if text.lower() in usual_cells()["marks"]
+            or (rows >= FREQUENT and not has_labels and not any(map(str.isnumeric, text)))
+        }
+    )
     changed = replace(column, na=(*column.na, *_most_frequent(marks)))
     unread = {text: rows for text, rows in sample.unread.items() if text not in marks}
     others = replace(sample, unread=unread)
@@ -136,10 +145,6 @@ def _rows(cells: Mapping[str, int]) -> Iterator[str]:
 
 def _most_frequent(texts: Counter[str]) -> list[str]:
     return [text for text, _ in texts.most_common(MOST_NAMED)]
-
-
-def _is_mark(text: str) -> bool:
-    return text.lower() in usual_cells()["marks"]
 
 
 def _number(column: NumericColumn, sample: Sample) -> tuple[NumericColumn, str]:

@@ -27,15 +27,12 @@ from dpcli.engine.decode import FLAGS, Decoder, swap_decimal_mark
 from dpcli.engine.decode_formats import is_marked, plain_text, strip_blanks
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
-from dpcli.engine.record_faults import Fault, record_faults
+from dpcli.engine.record_faults import REPLACEMENT, Fault, record_faults
 from dpcli.engine.source import Dataset
 from dpcli.privacy.unit import PersonUnit, Unit
 
 SAMPLED = 10_000
 """Cells of a piece that are looked at, of each kind the first ones."""
-
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""What stands for bytes that are not of the declared encoding."""
 
 TEXTS = 1_000
 """Different texts of a column that are looked at, the most frequent ones."""

@@ -10,13 +10,18 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from dpcli.columns import CategoryColumn, Column
 from dpcli.csv_dialect import ENCODINGS, UTF8, Dialect
 from dpcli.engine.file_content import LINE_END, UTF8_BOM, parse_line, parse_records
-from dpcli.engine.source import Dataset, Source
+from dpcli.engine.source import Dataset, Source, open_file
+from dpcli.errors import DataError
 from dpcli.reference import usual_cells
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""What stands for bytes that are not of the declared encoding."""
 
 START, END = 1 << 22, 1 << 14
 """Bytes at the start and at the end of a file that are looked at."""
@@ -32,6 +37,9 @@ PLAUSIBLE = re.compile(
 )
 """What Western texts hold besides ASCII: letters, quotes, dashes and the euro sign."""
 
+ENCODING = "encoding: "
+"""The key of the section `csv`."""
+
 Kind = Literal["short", "long", "joined", "unclosed", "footer", "encoding", "undecodable"]
 
 
@@ -42,6 +50,11 @@ class Fault:
     kind: Kind
     file: str
     key: str = ""
+
+    @property
+    def encoding(self) -> str:
+        """The encoding that fits the file better; empty if that is not the fault."""
+        return self.key.removeprefix(ENCODING) if self.kind == "encoding" else ""
 
 
 def record_faults(dataset: Dataset, columns: Sequence[Column]) -> tuple[Fault, ...]:
@@ -60,10 +73,13 @@ def _faults(
     size = os.fstat(source.file.fileno()).st_size
     start = os.pread(source.file.fileno(), START, 0).removeprefix(UTF8_BOM)
     start = start[: start.rfind(b"\n") + 1] if len(start) < size else start
-    found = _better_encoding(start, encoding, columns)
-    if found is not None:
-        yield Fault("encoding" if found else "undecodable", source.name, f"encoding: {found}")
     text = start.decode("utf-8", "replace")
+    if encoding != UTF8:
+        found = _garbled_utf8(text, encoding, columns)
+    else:
+        found = _other_encoding(source.name, columns) if REPLACEMENT in text else None
+    if found is not None:
+        yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
     kinds = set[Kind]()
     width = len(source.header)
     records = _records_of_lines(text, dialect) if not dialect.multiline else _records(text, dialect)
@@ -113,31 +129,39 @@ def _begins_with(start: str, word: str) -> bool:
     return re.match(rf"{word}s?(?::|$)", start, re.IGNORECASE) is not None
 
 
-def _better_encoding(start: bytes, encoding: str, columns: Sequence[Column]) -> str | None:
-    """The encoding that fits the bytes; empty if none is known, None if the declared one does."""
-    declared = [
-        text
-        for column in columns
-        if isinstance(column, CategoryColumn)
-        for text, _ in column.values
-        if not text.isascii()
-    ]
-    if encoding != UTF8:
-        # The text was decoded as declared; UTF-8 that was read as something else shows by this.
-        codec = ENCODINGS[encoding]
-        garbled = (text.encode().decode(codec, "replace") for text in declared)
-        return UTF8 if any(text.encode() in start for text in garbled) else None
+def _declared(columns: Sequence[Column]) -> list[str]:
+    """The declared texts that differ between encodings."""
+    categories = (column for column in columns if isinstance(column, CategoryColumn))
+    texts = (text for column in categories for text, _ in column.values)
+    return [text for text in texts if not text.isascii()]
+
+
+def _garbled_utf8(text: str, encoding: str, columns: Sequence[Column]) -> str | None:
+    """UTF-8 if the text has declared texts as they are when UTF-8 is decoded otherwise."""
+    codec = ENCODINGS[encoding]
+    garbled = (one.encode().decode(codec, "replace") for one in _declared(columns))
+    return UTF8 if any(one in text for one in garbled) else None
+
+
+def _other_encoding(name: str, columns: Sequence[Column]) -> str:
+    """The encoding that fits a file which is not UTF-8; empty if none is known."""
+    if not Path(name).is_file():
+        # A pipe was read to its end.
+        return ""
     try:
-        start.decode("utf-8")
-    except UnicodeDecodeError:
-        found = {name: _occurring(declared, codec, start) for name, codec in ENCODINGS.items()}
-        best = max(found, key=lambda name: (found[name], name == WESTERN))
-        if found[best]:
-            return best
-        text = start.decode(ENCODINGS[WESTERN], "replace")
-        others = "".join(letter for letter in set(text) if not letter.isascii())
-        return WESTERN if PLAUSIBLE.fullmatch(others) else ""
-    return None
+        # A copy of the file may be decoded already.
+        with open_file(name) as file:
+            content = file.read(START)
+    except (DataError, OSError):
+        return ""
+    declared = _declared(columns)
+    found = {one: _occurring(declared, codec, content) for one, codec in ENCODINGS.items()}
+    best = max(found, key=lambda one: (found[one], one == WESTERN))
+    if found[best]:
+        return best
+    text = content.decode(ENCODINGS[WESTERN], "replace")
+    others = "".join(letter for letter in set(text) if not letter.isascii())
+    return WESTERN if others and PLAUSIBLE.fullmatch(others) else ""
 
 
 def _occurring(texts: Iterable[str], codec: str, content: bytes) -> int:

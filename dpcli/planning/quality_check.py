@@ -107,10 +107,17 @@ def percent_text(share: Fraction) -> str:
     return f"{rounded_text(share * 100, 3)}%"
 
 
-def has_no_power(plan: Plan) -> bool:
-    """Whether noise hides from the check that a file is empty or a column is unreadable."""
-    detectable = (minimum.detectable for minimum in required_minimums(plan))
-    return any(least is not None and least <= 0 for least in detectable)
+def noise_excess(plan: Plan) -> Fraction | None:
+    """By what the noise must be divided, at least, so that each minimum notices something.
+
+    None if each would notice a file without rows, or a column without readable cells.
+    """
+    excess = [
+        1 - minimum.detectable / minimum.required
+        for minimum in required_minimums(plan)
+        if minimum.detectable is not None and minimum.detectable <= 0
+    ]
+    return max(excess, default=None)
 
 
 def check_rule(plan: Plan) -> Iterator[str]:

@@ -242,3 +242,25 @@ def test_minimums_of_derived_columns_and_rows_of_ids_are_checked(tmp_path: Path)
         screen = on_terminal("check", spec, data, "--cells", columns=80, cwd=tmp_path)
         for said in ("fewer cells of", "ids: some rows are beyond", "ids: no id has"):
             assert (said in screen.text) == any(word.startswith(said) for word in words)
+
+
+def test_columns_are_looked_at_in_the_encoding_that_fits(tmp_path: Path) -> None:
+    """Where the sign of the euro is no UTF-8, the other hints are those of the right encoding."""
+    data, spec = tmp_path / "a.csv", tmp_path / "spec.yaml"
+    rows = "1.234,56 €;Offen\n" * 20 + "k.A.;bezahlt\n-;Verzug\n" * 10
+    data.write_bytes(("Title\nx;y\n" + rows).encode("windows-1252"))
+    columns = (
+        "columns:\n  x: {type: number, bounds: [0, 5000], step: 0.01}\n"
+        "  y: {type: category, values: [offen, bezahlt]}\n"
+    )
+    statistics = "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
+    csv = "csv: {delimiter: ;, skip_lines: 1}\n"
+    spec.write_text(CSV + csv + columns + statistics, encoding="utf-8")
+    screen = on_terminal("check", spec, data, "--cells", columns=100, cwd=tmp_path, NO_COLOR="1")
+    for words in (
+        "`csv: {encoding: windows-1252}`",
+        '`thousands: "."` and `decimal: ","` and `affixes: "€"` and `na: [k.A., "-"]` would read',
+        "`case: ignore` would read some of them",
+        "`other: LABEL`",
+    ):
+        assert words in screen.text

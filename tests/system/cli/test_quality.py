@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -470,3 +471,7 @@ def test_check_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: P
 
     assert outcome.status == 0
     assert "notices nothing" in outcome.err
+    (needed,) = re.findall(r"more than epsilon ([0-9.]+)", outcome.err)
+    for factor, warned in ((0.9, True), (1.1, False)):
+        spec.write_text(text.replace("0.001,", f"{float(needed) * factor:.6f},"), "utf-8")
+        assert ("notices nothing" in dpcli("check", spec).err) == warned

@@ -74,7 +74,16 @@ def test_cells_of_usual_forms_have_a_remedy(
 def test_cells_that_no_declaration_reads_have_no_remedy() -> None:
     """Words are no numbers, ranges no dates, and other words no declared texts."""
     for column in (MONEY, AGE, DAY, SEX, CODES, TRUTH):
-        assert remedy(column, ["some words", "18-24", "1/2/3/4"] * FREQUENT) is None
+        assert remedy(column, ["words 1 and 2", "18-24", "1/2/3/4"] * FREQUENT) is None
+
+
+def test_frequent_words_are_marks_of_numbers_and_dates() -> None:
+    """A word that many rows have instead of a number is proposed as a mark, but no label is."""
+    for column in (MONEY, AGE, DAY):
+        found = remedy(column, ["verweigert"] * FREQUENT + ["k.A."])
+        assert found == Remedy(("na: [verweigert, k.A.]",), "all")
+        assert remedy(column, ["verweigert"] * (FREQUENT - 1)) is None
+    assert remedy(SEX, ["verweigert"] * FREQUENT) is None
 
 
 def test_a_text_of_few_rows_is_not_named() -> None:
