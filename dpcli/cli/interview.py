@@ -54,7 +54,14 @@ BINS, MAX_CANDIDATES = 10, 1000
 ASKED = ("bounds", "step", "values", "missing")
 """The fields of a column that are asked. Required ones are asked in any case."""
 
-PARSERS: dict[str, Callable[[str], Any]] = {"bounds": parse_pair, "values": parse_values}
+FORMS = ("thousands", "na", "format")
+"""The fields of a column about how cells are written. The default of a question declares none."""
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "bounds": parse_pair,
+    "values": parse_values,
+    "na": parse_list,
+}
 """The parsers of answers about fields of a column whose values are not single texts."""
 
 PERSON_NAMES = re.compile(
@@ -162,6 +169,13 @@ class Interview:
         read = PARSERS.get(path[-1], str)
         self._prompter.ask(key, lambda text: self.put(read(text), *path), default, **facts)
 
+    def _ask_form(self, key: str, *path: str) -> None:
+        """Ask how the cells of a column are written, and declare what differs from the default."""
+        read, default = PARSERS.get(path[-1], str), question_texts()[key]["default"]
+        self._prompter.ask(
+            key, lambda text: None if text == default else self.put(read(text), *path)
+        )
+
     def _ask_columns(self) -> None:
         self._prompter.explain("columns")
         shapes = {shape.kind: shape for shape in COLUMN_TYPES}
@@ -179,12 +193,17 @@ class Interview:
     def _ask_column(self, name: str, shape: type[ColumnModel]) -> None:
         self._tree["columns"][name] = {"type": shape.kind}
         # The loader accepts a column only with all its required fields.
-        fields = sorted(shape.model_fields.items(), key=lambda field: not field[1].is_required())
+        fields = sorted(
+            shape.model_fields.items(),
+            key=lambda field: (not field[1].is_required(), field[0] in FORMS),
+        )
         for key, field in fields:
             place = ("columns", name, key)
             keys = [text for text in (f"{shape.kind}.{key}", key) if text in question_texts()]
             asked = key in ASKED and (key != "values" or shape.kind in LABELED)
-            if asked and keys and question_texts()[keys[0]]:
+            if key in FORMS and keys:
+                self._ask_form(keys[0], *place)
+            elif asked and keys and question_texts()[keys[0]]:
                 self._ask_field(keys[0], *place)
             elif field.is_required() and key != "type":
                 example = str(next(iter(field_examples(field)), ""))

@@ -37,6 +37,8 @@ add-remove
 integer
 0, 110
 45
+-99
+
 category
 0=male, 1=female
 
@@ -47,9 +49,12 @@ number
 100
 0 to 8000
 
+-1, -2
+space
 date
 2021-01-01 2021-12-31
 
+%d/%m/%Y
 boolean
 no, yes
 
@@ -101,7 +106,9 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     assert (outcome.status, outcome.out) == (0, "")
     assert "unit: {column: person_id, max_rows: 3}" in text
     assert 'region: {type: category, values: ["Old Town", "Harbour, East"], missing: drop}' in text
-    assert "age: {type: integer, bounds: [0, 110], missing: 45}" in text
+    assert "age: {type: integer, bounds: [0, 110], missing: 45, na: [-99]}" in text
+    assert "missing: drop, na: [-1, -2], thousands: space}" in text
+    assert 'missing: drop, format: "%d/%m/%Y"}' in text
     assert "{name: mean_age, statistic: mean, column: age, epsilon: 0.0187}" in text
     assert "quality: {epsilon: 0.0166, min_rows: 1000, min_readable: 0.8}" in text
     assert dpcli("check", spec, table).status == 0
@@ -144,8 +151,8 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
         ("d\nrow\n\n1\ncategory\na, a\n", "is listed twice"),
         ("d\nrow\n\n1\nboolean\nyes\n", "expected two"),
         ("d\nrow\n\n1\ndone\nmaybe\n", "answer `yes`, `no`, `y` or `n`"),
-        ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nmedain\n", "did you mean `median`"),
-        ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nhistogram\n0\n", "`width` is `0`"),
+        ("d\nrow\n\n1\ninteger\n0 10\n\n\n\ndone\nyes\nmedain\n", "did you mean `median`"),
+        ("d\nrow\n\n1\ninteger\n0 10\n\n\n\ndone\nyes\nhistogram\n0\n", "`width` is `0`"),
         ("d\nrow\n\n1\ndone\nno\n", "A spec needs at least one statistic"),
         ("d\nrow\n\n1\ndone\nyes\n0\n", "a whole number from 1"),
     ],
