@@ -31,7 +31,7 @@ TABLES = (
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
 )  # fmt: skip
 
-BY_COMMANDS = {"quality.absent", "quality.blind"}
+BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
 """Sentences that commands choose."""
 
 SPEC = """\
