@@ -148,7 +148,7 @@ DIRECTIVES = {
     "S": "(?:[0-5]?[0-9])",
     "f": "[0-9]{1,6}",
     "p": "(?i:am|pm)",
-    "z": "[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
+    "z": "(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])",
 }
 """The directives of formats, each with the texts that it stands for.
 
@@ -238,7 +238,10 @@ class DateForm:
     @property
     def for_polars(self) -> str:
         """The format in the directives of polars; with a day in any case, after a space."""
-        return self.text.replace(".%f", "%.f") + ("" if self.has("dj") else " %d")
+        # Of these directives of polars, `%#z` also reads a Z.
+        others = {"f": "%.f", "z": "%#z"}
+        text = TOKEN.sub(lambda match: others.get(match[1], match[0]), self.text)
+        return text.replace(".%.f", "%.f") + ("" if self.has("dj") else " %d")
 
     def written(self, day: str, hour: int) -> str:
         """An ISO date in this form, at an hour, for synthetic data."""

@@ -77,6 +77,8 @@ def init(
         print_line(
             f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}"
         )
+    elif not certain and format_of(data) == "json":
+        print_line(note("init.assumed_json", data=data, count=len(names), first=names[0]))
     elif not certain:
         line = f"line {dialect.skip_lines + 1}" if dialect.skip_lines else "the first line"
         print_line(note("init.assumed", line=line, data=data, count=len(names)))

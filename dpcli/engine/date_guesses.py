@@ -20,7 +20,7 @@ LEAST_SHARE = 0.01
 
 TIME = re.compile(
     r"(?P<before>[ T]|, )(?P<hour>[0-9]{1,2}):[0-9]{2}(?P<second>:[0-9]{2})?(?P<part>\.[0-9]{1,6})?"
-    r"(?P<half> ?(?:am|pm))?(?P<zone> ?[+-][0-9]{2}:?[0-9]{2})?(?P<utc>Z)?",
+    r"(?P<half> ?(?:am|pm))?(?P<zone> ?[+-][0-9]{2}:?[0-9]{2}|Z)?",
     re.IGNORECASE,
 )
 """A time of day after a date."""
@@ -93,7 +93,6 @@ def _time_format(time: re.Match[str]) -> str:
             ":%S" if time["second"] else "",
             ".%f" if time["part"] else "",
             re.sub("[A-Za-z]+", "%p", half),
-            re.sub("[0-9:+-]+", "%z", zone),
-            time["utc"] or "",
+            re.sub("[0-9:+-]+|[Zz]", "%z", zone),
         )
     )

@@ -21,6 +21,9 @@ from dpcli.specification.tree import MappingNode, Node, ScalarNode, Span
 MAX_BYTES = 1 << 24
 MAX_CODES = 100_000
 
+DELIMITERS = (",", ";", "\t", "|")
+"""What may stand between cells; of a list, the first with which its header has most names."""
+
 KEYS = ({"file", "key"}, {"file", "key", "label"})
 """The keys of a mapping that names a file of codes, and is no mapping from texts to labels."""
 
@@ -58,7 +61,9 @@ def _read(
         raise span.report("code-list.large", file=file.text, most=MAX_CODES)
     files.append(SpecFile(file.text, path, hashlib.sha256(raw).hexdigest()))
     csv.field_size_limit(sys.maxsize)
-    reader = csv.reader(io.StringIO(text, newline=""))
+    names = {key.text, label.text}
+    delimiter = max(DELIMITERS, key=lambda one: len(names & set(_header(text, one))))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     lines = ((reader.line_num, row) for row in reader if any(row))
     header = next(lines, (1, []))[1]
     for column in (key, label):
@@ -66,6 +71,11 @@ def _read(
             raise column.span.report("code-list.column", file=file.text, word=column.text)
     places = header.index(key.text), header.index(label.text)
     return list(_pairs(lines, places, file.text, span))
+
+
+def _header(text: str, delimiter: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return next(filter(any, reader), [])
 
 
 def _pairs(

@@ -217,11 +217,10 @@ class _ErrorReporter:
             code = "wrong-shape.listed-word"
         elif isinstance(node, SequenceNode) and "single value" in form:
             code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
-        elif form in ("a list", "a mapping"):
+        elif form in ("a list", "a mapping") or isinstance(path[-1], str):
             code = variant_code("wrong-shape", f"no-{path[-1]}")
-            code = f"wrong-shape.no-{form[2:]}" if code == "wrong-shape" else code
-        elif form == "a single value" and isinstance(path[-1], str):
-            code = "wrong-shape.no-value"
+            other = {"a list": "no-list", "a mapping": "no-mapping"}.get(form, "no-value")
+            code = f"wrong-shape.{other}" if code == "wrong-shape" else code
         text = RANGE.sub(r"\1, \2", node.text)
         self.section.report(code, *path, found=node.form, form=form, text=text)
 

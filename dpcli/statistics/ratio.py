@@ -112,11 +112,12 @@ class Ratio(WeightedStatistic):
     """The ratio of two sums or counts of the same rows, overall or in each group of `by`.
 
     `numerator` and `denominator` are each a numeric column (its sum), a boolean column (the
-    number of rows in which it is true), `rows` (their number), or `{where: ...}` (the number of
-    rows that pass). Rows count if no value that the two need is missing. `per: 1000` multiplies
-    the ratio: it is then a rate per 1000. The noisy numerator is divided by a noisy denominator
-    of at least one step, and the interval covers the ratios of all exact sums and counts that
-    are plausible given the noisy ones.
+    number of rows in which it is true) or `rows` (their number). For the number of rows that pass
+    conditions, derive a boolean column, as in `derive: {fatal: {is: {severity: [fatal]}}}`. Rows
+    count if no value that the two need is missing. `per: 1000` multiplies the ratio: it is then a
+    rate per 1000. The noisy numerator is divided by a noisy denominator of at least one step, and
+    the interval covers the ratios of all exact sums and counts that are plausible given the noisy
+    ones.
 
     If both parts are counts, the rows of each kind are counted once: a row is of one kind, so
     every count gets all of epsilon. Otherwise each part gets half of it. Half is the best

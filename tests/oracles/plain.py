@@ -735,7 +735,7 @@ def _digits_of(form: str) -> str:
         touches = any(one[0] == "%" and one[1:] in numbers for one in near if len(one) == 2)
         least = "2" if touches else "1,2"
         known = {"%Y": "[0-9]{4}", "%y": "[0-9]{2}", "%j": "[0-9]{3}", "%f": "[0-9]{1,6}"}
-        known |= {"%%": "%", "%z": r"[+-][0-9]{2}:?[0-9]{2}"}
+        known |= {"%%": "%", "%z": r"(?:(?-i:Z)|[+-][0-9]{2}:?[0-9]{2})"}
         known |= {f"%{letter}": f"[0-9]{{{least}}}" for letter in "dmHMSI"}
         pattern += known.get(piece, "[a-z]+" if len(piece) == 2 else re.escape(piece))
     return pattern

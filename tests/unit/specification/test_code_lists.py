@@ -42,6 +42,22 @@ def test_codes_and_labels_are_those_of_the_file(
     assert [text for text, _ in column.values] == ["01", "02", "03"]
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_the_delimiter_is_that_of_the_header(tmp_path: Path, delimiter: str) -> None:
+    """Lists may be written as data files are; a single column may have any of them in a code."""
+    text = (
+        LIST.replace("Old Town", "Old, Town")
+        .replace(",", delimiter)
+        .replace(f"Old{delimiter}", "Old,")
+    )
+    (column,) = spec_of(tmp_path, text, "key: code, label: name").columns
+    assert isinstance(column, CategoryColumn)
+    assert column.labels == ("Old, Town", "Harbour", "Hillside")
+    (single,) = spec_of(tmp_path, "code\na;b|c\n", "key: code").columns
+    assert isinstance(single, CategoryColumn)
+    assert single.labels == ("a;b|c",)
+
+
 def test_the_digest_of_the_spec_covers_the_file(tmp_path: Path) -> None:
     """Another label is another spec."""
     first = spec_of(tmp_path, LIST, "key: code, label: name")
