@@ -58,14 +58,14 @@ def _root(
         ),
     ] = False,
     no_color: Annotated[
-        bool, typer.Option("--no-color", help="No color, before or after the command.")
+        bool, typer.Option("--no-color", help="No color; before or after the command.")
     ] = False,
     error_format: Annotated[
         str,
         typer.Option(
             metavar="text|json",
             show_default=False,
-            help="Messages for people or scripts, likewise [text].",
+            help="Messages for people or scripts [text]; before or after the command.",
         ),
     ] = "text",
 ) -> None:
