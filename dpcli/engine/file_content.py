@@ -23,6 +23,9 @@ from typing import BinaryIO, cast
 from dpcli.csv_dialect import ENCODINGS, UTF16, Dialect
 from dpcli.errors import DataError
 
+TYPED = "\ufdd0"
+"""Before a cell whose type the file states (`typed_cells`). No text has this noncharacter."""
+
 UTF8_BOM = b"\xef\xbb\xbf"
 
 LINE_END = re.compile("\r\n|\r|\n")

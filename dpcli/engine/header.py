@@ -10,7 +10,7 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import UTF8
@@ -50,6 +50,23 @@ def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
     """
     read = file_columns(columns)
     problems = [problem for source in dataset.sources for problem in _problems(source, read)]
+    if problems:
+        raise DataError(problems)
+
+
+def require_public_size(dataset: Dataset) -> None:
+    """Raise DataError if a record of some file is no row because of what it says.
+
+    Where the number of rows is public, and in the local model, every record must be a row.
+    """
+    if dataset.dialect.footer:
+        raise ValueError("a footer leaves out records")
+    refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
+
+
+def refuse_sheets(names: Iterable[str]) -> None:
+    """Raise DataError for workbooks with these names, where blank records are no rows."""
+    problems = [make_problem("sheet-rows", file=name) for name in names]
     if problems:
         raise DataError(problems)
 

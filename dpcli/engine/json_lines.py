@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from dpcli.csv_dialect import STANDARD_DIALECT
-from dpcli.engine.file_content import UTF8_BOM, placeholder_header
+from dpcli.engine.file_content import TYPED, UTF8_BOM, placeholder_header
 from dpcli.errors import DataError
 
 LONGEST_LINE = 1 << 24
@@ -35,8 +35,8 @@ ROWS = 1 << 12
 WORDS = {True: "true", False: "false"}
 """The words for the truth values."""
 
-DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
-"""Decodes a line; numbers stay texts."""
+DECODER = json.JSONDecoder(parse_float=TYPED.__add__, parse_int=TYPED.__add__, parse_constant=str)
+"""Decodes a line; numbers are typed texts."""
 
 
 def json_table(

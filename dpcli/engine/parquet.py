@@ -8,7 +8,8 @@
     text, category     as it is
     null               a blank cell, which is missing
 
-Whole numbers with step 1, and days, are read without a text; the values are the same. Days outside
+Whole numbers with step 1, and days, are read without a text; the values are the same. The form that
+a column declares is that of its texts; numbers and times need none (`typed_cells`). Days outside
 the years 1 to 9999 are blank, because no CSV can write them. The types are part of the header of a
 Parquet file, and only they decide which columns are refused.
 """
@@ -23,11 +24,13 @@ from typing import BinaryIO
 
 import polars as pl
 
+from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import Column, NumericColumn
-from dpcli.engine.decode import swap_decimal_mark
 from dpcli.engine.decode_formats import has_form
+from dpcli.engine.file_content import TYPED
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
+from dpcli.engine.typed_cells import declared_text
 from dpcli.errors import DataError, StoppedBySignal
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
@@ -114,7 +117,7 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
         place = source.place(column)
         cell = _whole(place, types[place], column)
         if cell is None:
-            cell = swap_decimal_mark(column_text(place, types[place], decimal), column, decimal)
+            cell = declared_text(_cell_text(place, types[place], column, decimal), column, decimal)
         texts.append(cell.alias(f"t{at}"))
     if texts:
         return table.select(*texts, pl.lit(value=False).alias("odd_blank"))
@@ -125,16 +128,24 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
 
 def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
     """Whole numbers and days as Int64; None for a column that must be read as texts."""
-    if not isinstance(column, NumericColumn) or has_form(column):
+    if not isinstance(column, NumericColumn) or column.na:
         return None
+    form = column.format
     if column.kind == "date":
-        return (
-            _days(pl.nth(place), dtype, 1).to_physical().cast(pl.Int64)
-            if dtype == pl.Date
-            else None
-        )
+        has_days = dtype == pl.Date and not (isinstance(form, DateFormat) and form.part != "day")
+        return _days(pl.nth(place), dtype, 1).to_physical().cast(pl.Int64) if has_days else None
+    if isinstance(form, NumberFormat) and form.values:
+        return None
     is_whole = dtype.is_integer() and dtype not in WIDE and column.step == 1
     return pl.nth(place).cast(pl.Int64) if is_whole else None
+
+
+def _cell_text(place: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
+    """The column as texts; numbers and times are typed cells if it declares a form."""
+    is_typed = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
+    if not is_typed or not has_form(column):
+        return column_text(place, dtype, decimal)
+    return TYPED + column_text(place, dtype, ".")
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:

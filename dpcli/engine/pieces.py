@@ -26,6 +26,7 @@ from dpcli.engine.parquet import parquet_frame, row_count
 from dpcli.engine.plain_text import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
+from dpcli.engine.typed_cells import declared_text, untyped_text
 from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import fixed_point_text
 
@@ -48,7 +49,7 @@ class Piece:
     A piece of a CSV file is plain `text`: whole records after a header line; quotes have a meaning
     in it if it is `quoted`. With an `inspection`, the piece is the whole file, read in place, and
     the inspection finds out whether the file is plain. A piece of a Parquet file begins with the
-    row `start`.
+    row `start`. Cells that are `raw` keep the marks of typed cells.
     """
 
     source: Source
@@ -58,6 +59,7 @@ class Piece:
     quoted: bool = False
     inspection: Inspection | None = None
     start: int = 0
+    raw: bool = False
 
     @property
     def frame(self) -> pl.LazyFrame:
@@ -90,12 +92,15 @@ class Piece:
             quote_char=dialect.quote if self.quoted else None,
         )
         wanted = [names[self.source.place(column)] for column in self.columns]
+        # Only copies of other formats have typed cells.
+        is_plain = self.source.kind == "csv" or self.raw
+        read = swap_decimal_mark if is_plain else declared_text
         texts = [
-            swap_decimal_mark(pl.col(name), column, self.decimal).alias(f"t{at}")
+            read(pl.col(name), column, self.decimal).alias(f"t{at}")
             for at, (name, column) in enumerate(zip(wanted, self.columns, strict=True))
         ]
         if dialect.footer:
-            first = pl.col(names[0]).str.strip_chars(BLANKS)
+            first = untyped_text(pl.col(names[0])).str.strip_chars(BLANKS)
             is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
             table = table.filter(~is_footer.fill_null(value=False))
         blank = pl.all_horizontal(pl.col(name).is_null() for name in wanted or names[:1])
@@ -139,6 +144,7 @@ def read_pieces(
     phase: str = READING,
     *,
     in_place: bool = False,
+    raw: bool = False,
 ) -> Iterator[Piece]:
     """The rows of all files, which have these columns, in the order of the files.
 
@@ -158,7 +164,7 @@ def read_pieces(
     position = (lambda: min(done, size) * dataset.bytes // size) if is_text else lambda: None
     progress.begin(phase, dataset.bytes, position)
     for source in dataset.sources:
-        piece = Piece(source, columns, dataset.dialect.decimal)
+        piece = Piece(source, columns, dataset.dialect.decimal, raw=raw)
         if source.dialect is None:
             for start in range(0, max(1, row_count(source.file)), SEGMENT):
                 yield replace(piece, start=start)
@@ -229,15 +235,23 @@ def scan_piece(
 
 
 def read_texts(
-    dataset: Dataset, columns: Sequence[Column], progress: Progress | None = None
+    dataset: Dataset,
+    columns: Sequence[Column],
+    progress: Progress | None = None,
+    *,
+    raw: bool = False,
 ) -> Iterator[pl.DataFrame]:
-    """The rows of files, which have these columns, as columns of texts `t0`, `t1` and so on."""
+    """The rows of files, which have these columns, as columns of texts `t0`, `t1` and so on.
+
+    If they are `raw`, typed cells keep their marks.
+    """
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         rows = texts.collect(engine="streaming")
         return rows.drop("odd_blank"), rows.select("odd_blank")
 
-    for piece in read_pieces(dataset, columns, progress or Progress(), "randomizing"):
+    progress = progress or Progress()
+    for piece in read_pieces(dataset, columns, progress, "randomizing", raw=raw):
         yield from scan_piece(piece, Decoder(()), scan)
 
 

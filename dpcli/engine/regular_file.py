@@ -70,7 +70,7 @@ class RegularFile:
     """
 
     file: BinaryIO
-    is_parquet: bool
+    kind: Format
     bytes: int
     dialect: Dialect
     names: tuple[str, ...] = ()
@@ -90,7 +90,8 @@ def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress)
         parquet = _is_parquet(os.pread(raw.fileno(), SIGNATURE_BYTES, 0), kind, name, dialect)
         if parquet or (dialect.encoding == UTF8 and dialect.begins_with_header):
             dialect = dialect.of_file(name)
-            return RegularFile(raw, parquet, status.st_size, dialect, state=file_state(raw))
+            kind = "parquet" if parquet else "csv"
+            return RegularFile(raw, kind, status.st_size, dialect, state=file_state(raw))
     with raw:
         copied = _copy(name, raw, dialect, progress)
         if is_file and file_state(raw) != (status.st_size, status.st_mtime_ns):
@@ -136,9 +137,9 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
             dialect = replace(as_written, skip_lines=0)
         start, blocks = split_start(blocks, SIGNATURE_BYTES)
         if _is_parquet(start, kind, name, dialect):
-            return RegularFile(copy_to_temporary(blocks), True, 0, dialect)
+            return RegularFile(copy_to_temporary(blocks), "parquet", 0, dialect)
         names, blocks = table_text(blocks, dialect, name)
-    return RegularFile(copy_to_temporary(blocks), False, 0, dialect, names)
+    return RegularFile(copy_to_temporary(blocks), kind, 0, dialect, names)
 
 
 def _is_parquet(start: bytes, kind: Format, name: str, dialect: Dialect) -> bool:

@@ -21,7 +21,7 @@ from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.file_content import read_blocks, read_header
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress, silenced_stderr
-from dpcli.engine.regular_file import STDIN, State, file_state, regular_file
+from dpcli.engine.regular_file import STDIN, Format, State, file_state, regular_file
 from dpcli.errors import (
     DataError,
     DpcliError,
@@ -41,6 +41,7 @@ class Source:
     UTF-8 by now; it is None for Parquet. In a Parquet file, `odd` maps the columns that cannot be
     read to their types, and `unfit_ids` the columns that cannot be ids. `state` is that of a file
     that is read without a copy. `positions` are indices in a file with some columns of another.
+    `kind` is the format before the file was copied as text.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Source:
     unfit_ids: Mapping[str, str] = field(default_factory=dict)
     state: State | None = None
     positions: Mapping[int, int] = field(default_factory=dict)
+    kind: Format = "csv"
 
     def place(self, column: Column) -> int:
         """The index of a column, which the file has; several columns may have one."""
@@ -239,7 +241,7 @@ def open_source(
     opened = regular_file(name, raw, dialect, progress or Progress())
     file, dialect = opened.file, opened.dialect
     try:
-        if opened.is_parquet:
+        if opened.kind == "parquet":
             # Only the header of a Parquet file needs native code.
             from dpcli.engine.parquet import parquet_source
 
@@ -248,7 +250,8 @@ def open_source(
         size = os.fstat(file.fileno()).st_size
         plain = replace(dialect, names=(), skip_lines=0, header_lines=1)
         header = opened.names or read_header(file, name, size, plain)
-        return Source(name, file, size, header, opened.bytes, plain, state=opened.state)
+        state = opened.state
+        return Source(name, file, size, header, opened.bytes, plain, state=state, kind=opened.kind)
     except BaseException:
         file.close()
         raise

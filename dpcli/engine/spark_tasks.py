@@ -31,6 +31,7 @@ from dpcli.engine.partials import pack_blocks
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, open_source
+from dpcli.engine.typed_cells import untyped_text
 from dpcli.errors import DpcliError
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
@@ -112,13 +113,14 @@ class Tasks:
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
         sources = [column.source for column in columns]
         ids = id_column(self.unit)
-        user = plain_text(pl.col(f"t{sources.index(ids.source or ids.name)}"), ids)
+        user = plain_text(untyped_text(pl.col(f"t{sources.index(ids.source or ids.name)}")), ids)
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
 
         def work(dataset: Dataset) -> pa.Table:
-            texts = pl.concat(read_texts(dataset, columns))
+            # The columns that read a text are not known here.
+            texts = pl.concat(read_texts(dataset, columns, raw=True))
             none = pl.lit(None, pl.String).alias("note")
             rows = texts.select(
                 shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,

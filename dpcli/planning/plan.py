@@ -197,6 +197,11 @@ class Plan:
         return self.spec.is_local
 
     @property
+    def size_is_public(self) -> bool:
+        """Whether the number of rows is public; in the local model, that of the responses is."""
+        return self.is_local or self.spec.privacy.relation.size_is_public
+
+    @property
     def all_statistics(self) -> tuple[PlannedStatistic, ...]:
         """Everything that is charged: the quality check first, then the statistics."""
         return (*([self.quality] if self.quality else []), *self.statistics)

@@ -64,11 +64,12 @@ Unit = RowUnit | PersonUnit
 def unit_text(unit: Unit) -> str:
     """A short text that names who is protected; ledgers compare it.
 
-    It leaves out the limits on the rows of a person: they decide how much noise is
-    needed, not who is protected.
+    Ids are those of a column of the file, whatever a spec calls it. The text leaves out the
+    limits on the rows of a person: they decide how much noise is needed, not who is protected.
     """
     if isinstance(unit, RowUnit):
         return "row"
-    return f"person by {unit.column}" + (
+    column = f"column {unit.source}" if isinstance(unit.source, int) else unit.source or unit.column
+    return f"person by {column}" + (
         " or single row without one" if unit.singletons_without_id else ""
     )

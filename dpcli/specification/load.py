@@ -220,6 +220,10 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     declare_columns(root.mapping("columns"), context)
     declare_derived(root.mapping("derive"), context)
     privacy = attempt(read_privacy, root.mapping("privacy"), context)
+    with suppress(AlreadyReportedError):
+        if dialect().footer and (local or privacy().relation.size_is_public):
+            span = root.mapping("csv").key_span("footer")  # type: ignore[union-attr]
+            span.report("csv-footer.local" if local else "csv-footer.public-size")
     checks = None if local else root.mapping("quality")
     if checks is not None:
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
