@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.columns import Axis
-from dpcli.engine.header import refuse_sheets, require_columns, require_public_size
+from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
@@ -161,7 +160,8 @@ def aggregate_data(
         with _spark_packages():
             from dpcli.engine.spark import aggregate_with_spark
 
-        _require_no_archive(plan, names)
+        if plan.size_is_public:
+            refuse_possible_sheets(names)
         return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
     with _opened(plan, data, progress) as dataset:
         # Polars loads only now, so that a wrong command fails fast.
@@ -176,21 +176,12 @@ def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") ->
         with _spark_packages():
             from dpcli.engine.spark import require_files
 
-        _require_no_archive(plan, data)
+        if plan.size_is_public:
+            refuse_possible_sheets(data)
         require_files(data, plan.spec.dialect, plan.spec.columns)
         return
     with _opened(plan, data, None):
         pass
-
-
-def _require_no_archive(plan: Plan, names: Sequence[str]) -> None:
-    """Raise DataError for names of workbooks, or of archives of them, if all rows must be read."""
-    if plan.size_is_public:
-        refuse_sheets(
-            name
-            for name in names
-            if format_of(name) == "sheet" or name.lower().endswith(ZIP_ENDING)
-        )
 
 
 @contextmanager
@@ -218,9 +209,7 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
 def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> Iterator[Dataset]:
     """The data files; raises DataError unless they have all columns of the spec."""
     with open_dataset(data, plan.spec.dialect, progress) as dataset:
-        require_columns(dataset, plan.spec.columns)
-        if plan.size_is_public:
-            require_public_size(dataset)
+        require_columns(dataset, plan.spec.columns, every_record=plan.size_is_public)
         yield dataset
 
 

@@ -16,7 +16,7 @@ from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.header import require_columns, require_public_size
+from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
@@ -65,9 +65,8 @@ def check(
                 unreadable = _read_cells(files, plan)
             elif files:
                 with open_dataset(files, plan.spec.dialect) as dataset:
-                    require_columns(dataset, plan.spec.columns)
-                    if plan.size_is_public:
-                        require_public_size(dataset)
+                    size_is_public = plan.size_is_public
+                    require_columns(dataset, plan.spec.columns, every_record=size_is_public)
         except DpcliError as failure:
             earlier = refused.problems if refused else ()
             refused = refused or failure
@@ -119,9 +118,7 @@ def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
             shown_progress(quiet=False) as progress,
             open_dataset(data, dialect, progress) as dataset,
         ):
-            require_columns(dataset, spec.columns)
-            if plan.size_is_public:
-                require_public_size(dataset)
+            require_columns(dataset, spec.columns, every_record=plan.size_is_public)
             return check_cells(
                 dataset,
                 spec.columns,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import UTF8
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
-from dpcli.engine.regular_file import format_of
+from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem, make_problem
 from dpcli.messages import quote
@@ -42,30 +42,37 @@ LONGEST_DATE = 20
 """Characters of the longest cell that may be a date with the name of a month."""
 
 
-def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
+def require_columns(
+    dataset: Dataset, columns: Sequence[Column], *, every_record: bool = False
+) -> None:
     """Raise DataError with every declared column that is missing or ambiguous in a file.
 
     Names must match exactly. Messages show only names from the spec, and the types of columns of
-    a Parquet file.
+    a Parquet file. If `every_record` must be a row, because the number of rows is public, files are
+    refused in which some are none because of what they say.
     """
+    if every_record:
+        _require_public_size(dataset)
     read = file_columns(columns)
     problems = [problem for source in dataset.sources for problem in _problems(source, read)]
     if problems:
         raise DataError(problems)
 
 
-def require_public_size(dataset: Dataset) -> None:
-    """Raise DataError if a record of some file is no row because of what it says.
-
-    Where the number of rows is public, and in the local model, every record must be a row.
-    """
+def _require_public_size(dataset: Dataset) -> None:
     if dataset.dialect.footer:
         raise ValueError("a footer leaves out records")
-    refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
+    _refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
 
 
-def refuse_sheets(names: Iterable[str]) -> None:
-    """Raise DataError for workbooks with these names, where blank records are no rows."""
+def refuse_possible_sheets(names: Iterable[str]) -> None:
+    """Raise DataError for the names of workbooks, and of archives that may hold one."""
+    _refuse_sheets(
+        name for name in names if format_of(name) == "sheet" or name.lower().endswith(ZIP_ENDING)
+    )
+
+
+def _refuse_sheets(names: Iterable[str]) -> None:
     problems = [make_problem("sheet-rows", file=name) for name in names]
     if problems:
         raise DataError(problems)

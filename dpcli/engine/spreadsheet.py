@@ -8,7 +8,7 @@
     error      a blank cell, which is missing, as an empty one
 
 Rows are counted from row 1 of the sheet. A row without any cell under the header is no row, so the
-number of rows is never public (`require_public_size`). The columns are those from the first to the
+number of rows is never public (`require_columns`). The columns are those from the first to the
 last cell of the header; if the spec declares `names`, they begin with column A.
 
 Privacy: the header alone decides which columns there are. A cell of a record to the left of the

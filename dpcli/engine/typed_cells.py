@@ -1,8 +1,9 @@
-"""Cells whose type the file states: numbers and times of workbooks, numbers of JSON.
+"""Cells whose type the file states, not their text.
 
-They stand in the text of a copy as every program writes them, after a mark: `1234.5`, and
-`2024-12-31 00:00:00`. A column may declare another form for its texts, such as `1.234,5`. So a
-typed cell is written in that form before it is read. Each cell is treated by itself.
+They are numbers and times of workbooks, and numbers of JSON. They stand in the text of a copy as
+every program writes them, after a mark: `1234.5`, and `2024-12-31 00:00:00`. A column may declare
+another form for its texts, such as `1.234,5`. So a typed cell is written in that form before it is
+read. Each cell is treated by itself.
 """
 
 from __future__ import annotations

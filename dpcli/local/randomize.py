@@ -16,7 +16,7 @@ import polars as pl
 
 from dpcli.columns import CategoryColumn, NumericColumn, file_columns
 from dpcli.engine.decode import Decoder
-from dpcli.engine.header import require_columns, require_public_size
+from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
@@ -119,8 +119,7 @@ def write_responses(
     """Read the data once, and write one row of responses for each record. Raises DataError."""
     spec = plan.spec
     with open_dataset(data, spec.dialect, progress) as dataset:
-        require_columns(dataset, _columns(spec))
-        require_public_size(dataset)
+        require_columns(dataset, _columns(spec), every_record=True)
         with dataset.redacted_errors():
             outbox.write(_csv_bytes(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)

@@ -14,7 +14,7 @@ import pytest
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.header import require_public_size
+from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import RowUnit
@@ -114,12 +114,12 @@ def test_blank_rows_of_one_column_are_rows_like_lines(tmp_path: Path) -> None:
 def test_a_workbook_has_no_public_number_of_rows(files: dict[str, Path]) -> None:
     """Whether a record is blank would decide whether it counts."""
     with open_dataset((str(files["csv"]), str(files["jsonl"])), DIALECT) as dataset:
-        require_public_size(dataset)
+        require_columns(dataset, (), every_record=True)
     with open_dataset((str(files["xlsx"]),)) as dataset, pytest.raises(DataError) as caught:
-        require_public_size(dataset)
+        require_columns(dataset, (), every_record=True)
     assert [problem.code for problem in caught.value.problems] == ["sheet-rows"]
     with (
         open_dataset((str(files["csv"]),), Dialect(footer=("Total",))) as dataset,
         pytest.raises(ValueError, match="footer"),
     ):
-        require_public_size(dataset)
+        require_columns(dataset, (), every_record=True)
