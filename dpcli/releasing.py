@@ -157,11 +157,9 @@ def aggregate_data(
 
         return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
     if engine == "spark":
-        with _spark_packages():
+        with _spark_packages(plan, names):
             from dpcli.engine.spark import aggregate_with_spark
 
-        if plan.size_is_public:
-            refuse_possible_sheets(names)
         return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
     with _opened(plan, data, progress) as dataset:
         # Polars loads only now, so that a wrong command fails fast.
@@ -173,11 +171,9 @@ def aggregate_data(
 def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") -> None:
     """Raise DataError if the headers of the data files do not fit the spec."""
     if engine == "spark":
-        with _spark_packages():
+        with _spark_packages(plan, data):
             from dpcli.engine.spark import require_files
 
-        if plan.size_is_public:
-            refuse_possible_sheets(data)
         require_files(data, plan.spec.dialect, plan.spec.columns)
         return
     with _opened(plan, data, None):
@@ -185,8 +181,10 @@ def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") ->
 
 
 @contextmanager
-def _spark_packages() -> Iterator[None]:
+def _spark_packages(plan: Plan, names: Sequence[str]) -> Iterator[None]:
     """Raise UsageError if an import within needs a package that is not installed."""
+    if plan.size_is_public:
+        refuse_possible_sheets(names)
     try:
         yield
     except ImportError:
