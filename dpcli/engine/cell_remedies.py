@@ -22,7 +22,7 @@ from dpcli.cell_formats import NOT_IN_AFFIXES, THOUSANDS, DateFormat, NumberForm
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import DECIMALS
 from dpcli.engine.changed_keys import changed_keys, yaml_text
-from dpcli.engine.date_guesses import guessed_format
+from dpcli.engine.date_guesses import guessed_format, swapped_format
 from dpcli.engine.decode import Decoder, swap_decimal_mark
 from dpcli.engine.decode_formats import is_marked
 from dpcli.reference import usual_cells
@@ -128,8 +128,9 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     elif changed.kind == "date":
         texts = Counter(sample.read) + Counter(others.unread)
         declared = changed.format if isinstance(changed.format, DateFormat) else None
-        if others.unread:
-            changed = replace(changed, format=guessed_format(texts, declared))
+        guessed = guessed_format(texts, declared) if others.unread else declared
+        changed = replace(changed, format=guessed or changed.format)
+        instead = _day_and_month(column, changed, sample)
     else:
         changed, instead = _number(changed, others)
     if sample.rows_read(changed) <= sample.rows_read(column):
@@ -137,6 +138,19 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     keys = tuple(changed_keys(column, changed, sample.decimal))
     share = sample.share_read(changed, sample.unread)
     return Remedy(keys, amount(share, Fraction(1)), instead) if keys else None
+
+
+def _day_and_month(column: Column, changed: NumericColumn, sample: Sample) -> str:
+    """The formats in which day and month change places, if they read as many cells."""
+    declared, guessed = (
+        form if isinstance(form := getattr(one, "format", None), DateFormat) else None
+        for one in (column, changed)
+    )
+    other = replace(changed, format=guessed and swapped_format(guessed, declared))
+    if other == changed or sample.rows_read(other) < sample.rows_read(changed):
+        return ""
+    keys = changed_keys(column, other, sample.decimal)
+    return next((key for key in keys if key.startswith("format:")), "")
 
 
 def _rows(cells: Mapping[str, int]) -> Iterator[str]:

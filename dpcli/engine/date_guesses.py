@@ -28,7 +28,10 @@ TIME = re.compile(
 TOKEN = re.compile(r"[0-9]+|[A-Za-z]+|[^0-9A-Za-z]+")
 
 ORDERS = {0: ("",), 1: ("d", "m"), 2: ("dm", "md", "my", "dy"), 3: ("dmy", "mdy", "ymd")}
-"""What numbers of one or two digits may be, in their order."""
+"""What numbers of one or two digits may be, in their order; of two, the first is preferred."""
+
+AFTER_YEAR = ("md", "dm")
+"""The same for two numbers after a year."""
 
 
 def guessed_format(
@@ -51,6 +54,21 @@ def guessed_format(
     return replace(declared or DateFormat(), forms=tuple(forms)) if forms else declared
 
 
+def swapped_format(guessed: DateFormat, declared: DateFormat | None) -> DateFormat:
+    """The formats with day and month exchanged, except those that are declared."""
+    kept = declared.forms if declared else ()
+    return replace(
+        guessed, forms=tuple(form if form in kept else _swapped(form) for form in guessed.forms)
+    )
+
+
+def _swapped(form: DateForm) -> DateForm:
+    if not form.has("d") or not form.has("m"):
+        return form
+    others = {"%d": "%m", "%m": "%d"}
+    return DateForm(re.sub("%.", lambda match: others.get(match[0], match[0]), form.text))
+
+
 def _unread(texts: Counter[str], form: DateForm) -> Counter[str]:
     pattern = re.compile(form.pattern)
     return Counter({text: rows for text, rows in texts.items() if not pattern.match(text)})
@@ -65,7 +83,8 @@ def _forms(text: str) -> Iterator[DateForm]:
     tokens = TOKEN.findall(day)
     fields = [_field(token) for token in tokens]
     short = sum(field == "?" for field in fields)
-    for order in ORDERS.get(short, ()):
+    is_after_year = short == 2 and "%Y" in fields[: fields.index("?")]
+    for order in AFTER_YEAR if is_after_year else ORDERS.get(short, ()):
         letters = iter(order)
         parts = [f"%{next(letters)}" if field == "?" else field for field in fields]
         try:

@@ -5,8 +5,8 @@ Spaces and tabs around a cell are removed. Then it is a value, or it is missing.
     number    [+-] digits [. digits] [e[+-]digits], or inf, infinity in any case;
               rounded to the grid (halves to the even number), then clamped to the bounds
     date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
-    category  exactly one of the declared texts; if none is declared, any text of at
-              most 1,000 characters without invisible ones
+    category  exactly one of the declared texts; if none is declared, any text of at most
+              1,000 characters without control and format characters (`INVISIBLE`)
     id        any text
 
 If the spec has `decimal: ","`, comma and point are first exchanged in every cell of an integer
@@ -41,8 +41,12 @@ from dpcli.engine.decode_formats import formatted_dates, needs_plain_text, plain
 from dpcli.engine.decode_numbers import NUMBER, exceeded_bound, parse_number_cell, steps
 from dpcli.engine.derive import derived_value
 
-INVISIBLE = r"[\p{Cc}\p{Zl}\p{Zp}]"
-"""Control characters and line ends, which a published key must not hold."""
+INVISIBLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\x{200C}\x{200D}]]"
+"""Control and format characters and line ends, which a published key must not hold.
+
+Without them, two keys look different, and none changes the direction of other text. Two that join
+letters are needed by some scripts.
+"""
 
 WHOLE = {pl.Int8(): 1 << 7, pl.Int16(): 1 << 15, pl.Int32(): 1 << 31, pl.Int64(): 1 << 63}
 """Types of whole numbers, with the limits of their values."""
@@ -239,7 +243,7 @@ def _where_null(value: pl.Expr, text: pl.Expr) -> pl.Expr:
 
 
 def _private_key(text: pl.Expr) -> pl.Expr:
-    """A text that may be published as a key: not too long, without invisible characters."""
+    """A text that may be published as a key: not too long, without `INVISIBLE` characters."""
     bare = strip_blanks(text)
     is_short = bare.str.len_chars() <= LONGEST_KEY
     return pl.when(is_short & ~bare.str.contains(INVISIBLE)).then(bare)

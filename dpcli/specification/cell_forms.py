@@ -117,6 +117,7 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
         case NumericColumn():
             form = _date_format(section) or _number_format(section, decimal)
             texts = [text for text, _ in form.values] if isinstance(form, NumberFormat) else []
+            _require_values_in_bounds(column, section, texts)
             return replace(column, na=_marks(section, texts), format=form)
         case CategoryColumn():
             texts = [text for text, _ in column.values]
@@ -130,6 +131,19 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
             if wrong:
                 raise section.report_key("values-needed", wrong, column=column.name)
     return replace(column, na=_marks(section))
+
+
+def _require_values_in_bounds(
+    column: NumericColumn, section: Section[Any], texts: Iterable[str]
+) -> None:
+    """A stated number outside the bounds would be clamped to another one."""
+    if column.bounds is None:
+        return
+    least, most = (bound * column.step for bound in column.bounds)
+    low, high = (section.text("bounds", end) for end in (0, 1))
+    for text in texts:
+        if not least <= section.values.values[text] <= most:
+            raise section.report("out-of-bounds.value", "values", text, low=low, high=high)
 
 
 def _marks(
@@ -171,6 +185,9 @@ def _date_format(section: Section[Any]) -> DateFormat | None:
     if not section.has("format") and not section.has("zone"):
         return None
     form = DateFormat(tuple(section.values.format or ()), section.values.zone)
-    if form.zone and form.forms and not any(one.has("z") for one in form.forms):
+    with_offset = [one for one in form.forms if one.has("z")]
+    if form.zone and form.forms and not with_offset:
         raise section.report_key("date-format.zone", "zone")
+    if form.zone and not all(one.has("HI") for one in with_offset):
+        raise section.report_key("date-format.zone-time", "zone")
     return form

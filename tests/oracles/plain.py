@@ -548,7 +548,8 @@ def _present(column: Column, text: str) -> int | str | None:
     if isinstance(column, IdColumn):
         return text
     if isinstance(column, PrivatePartitionColumn):
-        odd = any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in text)
+        shown = text.replace("\u200c", "").replace("\u200d", "")
+        odd = any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
         return None if odd or len(text) > 1000 else text
     if isinstance(column, CategoryColumn):
         same = str.lower if column.ignores_case else str

@@ -264,6 +264,24 @@ def test_the_first_format_that_reads_a_cell_decides_it() -> None:
     assert read(column, ["7/3/2024", "3/17/2024", "1/1/1900", None]) == [19789, 19799, None, None]
 
 
+def test_private_keys_look_different_and_turn_no_text() -> None:
+    """Format characters make a key missing; two that join letters do not."""
+    column = PrivatePartitionColumn("x")
+    kept = ["\u0645\u06cc\u200c\u062e", "\U0001f469\u200d\U0001f467", "a b"]
+    odd = [
+        "ab\u200bc",
+        "\u202eabc",
+        "\u2066a",
+        "a\u00ad",
+        "\ufeffa",
+        "\u200b",
+        "a\x85b",
+        "a\u2028b",
+    ]
+    assert read(column, [*kept, *odd]) == [*kept, *[None] * len(odd)]
+    assert [value(column, text) for text in (*kept, *odd)] == [*kept, *[None] * len(odd)]
+
+
 def test_marks_of_missing_cells_are_missing_before_bounds_apply() -> None:
     """A number is a mark however it is written; a text must be the same."""
     column = number(na=("-99", "NA", "."))

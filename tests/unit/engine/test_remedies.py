@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
 import pytest
 
-from dpcli.cell_formats import NumberFormat
+from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.cell_remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 
@@ -108,6 +109,22 @@ def test_groups_of_three_digits_may_be_decimals() -> None:
     assert found == Remedy(('thousands: ","',), "all", 'decimal: ","')
     found = remedy(MONEY, ["1,234", "5,67"])
     assert found == Remedy(('decimal: ","',), "all")
+
+
+def test_days_and_months_may_change_places() -> None:
+    """After a year comes the month. Otherwise the other order is named, if it reads as much."""
+    monthly = [f"2020.{month:02}.01" for month in range(1, 13)]
+    assert remedy(DAY, monthly) == Remedy(('format: "%Y.%m.%d"',), "all", 'format: "%Y.%d.%m"')
+    other = ['format: "%m/%d/%Y"', 'format: "%d/%m/%Y"']
+    for cells, (first, instead) in (
+        (["01/02/2024", "12/01/2024"], other[::-1]),
+        (["01/02/2024", "12/31/2024"], (other[0], "")),
+        (["31/12/2024"], (other[1], "")),
+    ):
+        assert remedy(DAY, cells) == Remedy((first,), "all", instead)
+    declared = replace(DAY, format=DateFormat((DateForm("%d/%m/%Y"),)))
+    both = 'format: ["%d/%m/%Y", "%Y-%m-%d"]'
+    assert remedy(declared, ["2024-01-02", "2024-12-31"]) == Remedy((both,), "all")
 
 
 def test_a_remedy_keeps_what_is_declared() -> None:
