@@ -22,6 +22,7 @@ from dpcli.report.formats import (
     FACTS,
     LONG,
     LONG_PARQUET,
+    METADATA,
     WIDE,
     WIDE_PARQUET,
     metadata_name,
@@ -105,7 +106,8 @@ class Outputs:
                 self._report = self._report or Report.parse(stored.outputs[FACTS])
                 self._made[name] = render_output(self._report, name)
             except KeyError:
-                raise LedgerError.about("output-not-stored", output=name) from None
+                output = "--metadata" if name.startswith(METADATA) else name
+                raise LedgerError.about("output-not-stored", output=output) from None
         return self._made[name]
 
     def is_published(self, stored: StoredRelease) -> bool:  # noqa: ARG002 - of responses alone

@@ -51,7 +51,8 @@ class Comparison(Statistic):
     {'add-remove': [60], 'change-one': [120]}
 
     No interval is given for an index if the noise is so large that the first number may be
-    below one step.
+    below one step. Where most runs would give none, an interval that is given is rarely right: it
+    needs noise that makes the first number larger.
     """
 
     name = "comparison"
