@@ -24,7 +24,10 @@ THOUSANDS = {
 NOT_IN_AFFIXES = frozenset("0123456789+-.,()")
 """Characters that a number may hold, so that an affix with them could be read in two ways."""
 
-BLANKS = "[ \t\u00a0\u202f]*"
+AFFIX_BLANKS = " \t\u00a0\u202f"
+"""What may be between a number and an affix."""
+
+GAP = f"[{AFFIX_BLANKS}]*"
 """Blanks that may be between a number, its sign and an affix."""
 
 PLAIN_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
@@ -56,10 +59,7 @@ class NumberFormat:
         forms = [f"[+-]?{before}{number}{after}"]
         if self.affixes:
             affix = "|".join(map(re.escape, self.affixes))
-            forms += [
-                f"(?:{affix}){BLANKS}[+-]{number}{after}",
-                f"[+-]{BLANKS}{before}{number}{after}",
-            ]
+            forms += [f"(?:{affix}){GAP}[+-]{number}{after}", f"[+-]{GAP}{before}{number}{after}"]
         if self.brackets:
             forms += [rf"\({before}{number}{after}\)", rf"{before}\({number}\){after}"]
         return f"^(?:{'|'.join(forms)})$"
@@ -80,8 +80,8 @@ class NumberFormat:
             digits = f"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
         number = f"(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         affix = "|".join(map(re.escape, self.affixes))
-        before = f"(?:(?:{affix}){BLANKS})?" if affix else ""
-        after = f"(?:{BLANKS}(?:{affix}))?" if affix else ""
+        before = f"(?:(?:{affix}){GAP})?" if affix else ""
+        after = f"(?:{GAP}(?:{affix}))?" if affix else ""
         return before, number, after
 
     @property
@@ -90,7 +90,7 @@ class NumberFormat:
         removed = [
             *sorted(self.affixes, key=len, reverse=True),
             *self.group_marks,
-            *" \t\u00a0\u202f",
+            *AFFIX_BLANKS,
             ")",
         ]
         return dict.fromkeys(removed, "") | {self.decimal: ".", "(": "-"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from dpcli.cell_formats import DateFormat
+from dpcli.cell_formats import MONTHS, DateFormat
 from dpcli.columns import CategoryColumn, Column, Derivation, NumericColumn, PrivatePartitionColumn
 from dpcli.derived_numbers import (
     Arithmetic,
@@ -35,10 +35,6 @@ PartName = Literal[
 
 HOURS = 24
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

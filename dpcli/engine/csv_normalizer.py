@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.file_content import placeholder_header
-from dpcli.engine.plain_text import PlainText, is_too_long, whole_lines, without_mark
+from dpcli.engine.plain_bytes import PlainText, is_too_long, whole_lines, without_mark
 
 BLOCK = 1 << 18
 """Bytes that are examined together; one odd cell causes at most these to be rewritten."""

@@ -174,7 +174,10 @@ class Decoder:
             form = column.format
             return [lambda text: within(formatted_dates(text, form))] * 2
         if column.kind == "date":
-            return [lambda text: within(_days(text)), lambda bare: within(_days(_first_word(bare)))]
+            return [
+                lambda text: within(_iso_days(text)),
+                lambda bare: within(_iso_days(_first_word(bare))),
+            ]
         decided = self._decided.get(column, {})
         values = pl.Series(list(decided.values()), dtype=dtype)
 
@@ -279,7 +282,7 @@ def _positions(text: pl.Expr, column: CategoryColumn) -> pl.Expr:
     return pl.coalesce(codes.cast(pl.Int32), pl.when(text.is_not_null()).then(other))
 
 
-def _days(text: pl.Expr) -> pl.Expr:
+def _iso_days(text: pl.Expr) -> pl.Expr:
     """ISO dates as days since 1970, null for all other texts.
 
     The parser of polars accepts other padding and signs, but the rule does not. So a date must be

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from dpcli.cell_formats import ISO_TIME, DateForm, DateFormat, NumberFormat, number_pattern
+from dpcli.cell_formats import (
+    AFFIX_BLANKS,
+    ISO_TIME,
+    DateForm,
+    DateFormat,
+    NumberFormat,
+    number_pattern,
+)
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.decode_numbers import BLANKS
 
@@ -17,9 +24,6 @@ FIRST_DAY = -719_162
 
 LAST_DAY = 2_932_896
 """9999-12-31 as days since 1970."""
-
-AFFIX_BLANKS = " \t\u00a0\u202f"
-"""What may be between a number and an affix."""
 
 
 def has_form(column: Column) -> bool:
@@ -106,16 +110,16 @@ def formatted_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
     if not form.forms:
         return _iso_dates(text, form)
     if form.part == "day":
-        return pl.coalesce(_days(text, one, form.zone) for one in form.forms)
+        return pl.coalesce(_days_in_form(text, one, form.zone) for one in form.forms)
     # The first form that reads a text decides it, also if it has no time.
     hours = pl.lit(None, pl.Int8)
     for one in reversed(form.forms):
-        reads = _days(text, one, form.zone).is_not_null()
+        reads = _days_in_form(text, one, form.zone).is_not_null()
         hours = pl.when(reads).then(_hours(text, one, form.zone)).otherwise(hours)
     return hours
 
 
-def _days(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+def _days_in_form(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
     if zone and form.has("z"):
         days = _clock(text, form, zone).dt.date().to_physical()
     else:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from dpcli.engine.csv_normalizer import BLOCK
 from dpcli.engine.file_content import pread_blocks
-from dpcli.engine.plain_text import PlainText
+from dpcli.engine.plain_bytes import PlainText
 
 
 class Inspection:

@@ -133,7 +133,11 @@ def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
     form = column.format
     if column.kind == "date":
         has_days = dtype == pl.Date and not (isinstance(form, DateFormat) and form.part != "day")
-        return _days(pl.nth(place), dtype, 1).to_physical().cast(pl.Int64) if has_days else None
+        return (
+            _within_calendar(pl.nth(place), dtype, 1).to_physical().cast(pl.Int64)
+            if has_days
+            else None
+        )
     if isinstance(form, NumberFormat) and form.values:
         return None
     is_whole = dtype.is_integer() and dtype not in WIDE and column.step == 1
@@ -161,17 +165,17 @@ def column_text(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
     """The column at a place as texts, with `decimal` as decimal mark."""
     column = pl.nth(place)
     if isinstance(dtype, pl.Date):
-        return _days(column, dtype, 1).dt.to_string("%Y-%m-%d")
+        return _within_calendar(column, dtype, 1).dt.to_string("%Y-%m-%d")
     if isinstance(dtype, pl.Datetime):
         second = UNITS[dtype.time_unit]
-        return _days(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")
+        return _within_calendar(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")
     text = column.cast(pl.String)
     if decimal != "." and (dtype.is_float() or dtype.is_decimal()):
         return text.str.replace(".", decimal, literal=True)
     return text
 
 
-def _days(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
+def _within_calendar(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
     """Days or times, null outside the years 1 to 9999, where formatting would fail."""
     # In nanoseconds, the type ends before the calendar does.
     first = max((FIRST - EPOCH).days * day, -(1 << 63))

@@ -23,7 +23,7 @@ from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame, row_count
-from dpcli.engine.plain_text import PlainText
+from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.engine.typed_cells import declared_text, untyped_text

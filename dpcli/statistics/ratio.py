@@ -146,6 +146,7 @@ class Ratio(WeightedStatistic):
 
     name = "ratio"
     error_is_known = False
+    # `Proportion` takes a weight as well; a ratio of weighted sums has no use that was asked for.
     takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
 
