@@ -18,6 +18,9 @@ from dpcli.filters import Filter
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 
+MAX_PRODUCT = 1 << 80
+"""What one row adds to a sum stays below this, so that the sums of any file fit 128 bits."""
+
 GRID_STEPS = 1 << 10
 """The steps of the grid in the largest change of a coefficient; rounding adds one more."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.cli.text_tables import (
     BUDGET_BAR_LEGEND,
     Row,
@@ -42,9 +43,6 @@ from dpcli.specification.model import Response
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
-
-MEAN = ["centred sum", "count"]
-"""The queries of a mean."""
 
 SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
@@ -149,7 +147,8 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
     for planned in plan.statistics:
         roles, cells = [part.weighted.role for part in planned.queries], planned.cells
-        if roles[:2] == MEAN and known and cells and not planned.entry.request.where:
+        is_mean = planned.entry.statistic.name == "mean" and not planned.entry.request.weight
+        if is_mean and known and cells and not planned.entry.request.where:
             error = _error_of_mean(planned, plan, Fraction(known, cells))
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
@@ -164,10 +163,23 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
 def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fraction | None:
     """A bound on the error of a mean of `rows` rows; None if there are too few rows.
 
-    Let s be the noise in the sum of distances from the center, h the largest distance, and c the
-    noise in the count n. The mean changes by at most (s + h c) / (n - c). Each noise has half of
-    the allowed risk.
+    Each noise has an equal part of the allowed risk. For sums of Bernstein polynomials of degree d,
+    each with noise up to s, the mean is a weighted average of d + 1 numbers from zero to the width
+    of the bounds. It changes by at most (d + 1)/2 s times the width, over the noisy total. Else let
+    s be the noise in the sum of distances from the center, h the largest distance, and c the noise
+    in the count n. The mean changes by at most (s + h c) / (n - c).
     """
+    first, parts = planned.queries[0], len(planned.queries)
+    query, step = first.weighted.query, first.weighted.step
+    if isinstance(query, BernsteinQuery):
+        sums = query.cells_per_group
+        most = first.error(1 - (1 - plan.spec.confidence) / sums)
+        least = rows * query.largest * step - sums * most
+        width = query.width * query.column.step
+        return width * most * sums / 2 / least if least > 0 else None
+    if parts == 1:
+        # The mean of a boolean column is a proportion.
+        return None
     total, count = planned.queries[:2]
     confidence = (1 + plan.spec.confidence) / 2
     most, fewer = total.error(confidence), count.error(confidence)

@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import Axis
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.ridge import ridge_coefficients
@@ -80,12 +81,12 @@ def _seal(
         totals = [sum(values.tolist()) for values in sums]
         numbers = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
         return Confidential(integer_array(numbers), query, unit)
-    if isinstance(query, IndicatorQuery):
-        counts = [_sum_cells(query.axes, places, values) for values in sums]
-        return Confidential(np.stack(counts, axis=1).ravel(), query, unit)
-    (values,) = sums
     if query.has_private_groups:
-        return Confidential(_groups(query, places, private, values), query, unit)
+        return Confidential(_groups(query, places, private, np.stack(sums, axis=1)), query, unit)
+    if isinstance(query, IndicatorQuery | BernsteinQuery):
+        vectors = [_sum_cells(query.axes, places, values) for values in sums]
+        return Confidential(np.stack(vectors, axis=1).ravel(), query, unit)
+    (values,) = sums
     cells = _sum_cells(query.grouping_axes, places, values)
     if isinstance(query, ScoreQuery):
         cells = _scores(query.score_function, cells.reshape(prod(len(key) for key in query.by), -1))
@@ -135,7 +136,10 @@ def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
 def _groups(
     query: Query, places: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
 ) -> Groups:
-    """The groups that hold rows, named by the labels of all axes, with their occupied cells."""
+    """The groups that hold rows, named by the labels of all axes, with their occupied cells.
+
+    `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
+    """
     inner = query.classes if isinstance(query, ScoreQuery) else query.items
     cell, inside = _cells(inner, places, len(values))
     axes = [
@@ -151,5 +155,13 @@ def _groups(
     order, scores = lines["line"].to_numpy(), None
     if isinstance(query, ScoreQuery):
         scores = partial(_scores, query.score_function)
-    width = prod(len(key) for key in inner)
-    return Groups(tuple(names.iter_rows()), group, cell[order], values[order], width, scores)
+    numbers = values.shape[1]
+    width = prod(len(key) for key in inner) * numbers
+    return Groups(
+        tuple(names.iter_rows()),
+        group.repeat(numbers),
+        (cell[order][:, None] * numbers + np.arange(numbers)).ravel(),
+        values[order].ravel(),
+        width,
+        scores,
+    )

@@ -6,14 +6,15 @@ count of the same rows need two sums, not four. The offset of a product is subtr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from operator import mul
 
 import polars as pl
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import Column
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
@@ -96,12 +97,30 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
             ((1, PlainSum((), (*query.where, test), frozenset(present - axes))),)
             for test in query.indicators
         )
+    if isinstance(query, BernsteinQuery):
+        return tuple(_combined_powers(query, polynomial) for polynomial in query.polynomials)
     if isinstance(query, ReadabilityQuery):
         return tuple(_readability(query))
     if isinstance(query, ScoreQuery):
         rows = LinearQuery(items=query.grouping_axes, where=query.where, present=query.present)
         return (linear_combination(rows),)
     return (linear_combination(query),) if isinstance(query, LinearQuery) else ()
+
+
+def _combined_powers(query: BernsteinQuery, polynomial: Sequence[int]) -> LinearCombination:
+    """The sum of a polynomial, from sums of the powers of its value."""
+    weights = () if query.weight is None else (Factor(query.weight),)
+    rows = LinearQuery(by=query.by, where=query.where, present=query.required_columns)
+    powers = (
+        replace(rows, factors=(Factor(query.column),) * power + weights)
+        for power in range(len(polynomial))
+    )
+    return tuple(
+        (coefficient * weight, plain)
+        for coefficient, power in zip(polynomial, powers, strict=True)
+        for weight, plain in linear_combination(power)
+        if coefficient
+    )
 
 
 def _readability(query: ReadabilityQuery) -> Iterator[LinearCombination]:

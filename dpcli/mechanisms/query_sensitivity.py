@@ -10,6 +10,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.derivations import DERIVATIONS
@@ -18,6 +19,7 @@ from dpcli.indicators import IndicatorQuery, PassesAmongFirst
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import (
     Sensitivity,
+    divided_sensitivity,
     indicator_sensitivity,
     readability_sensitivity,
     sensitivity,
@@ -27,7 +29,15 @@ from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, Readability
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
-    {LinearQuery, DistinctQuery, ReadabilityQuery, RidgeQuery, ScoreQuery, IndicatorQuery}
+    {
+        LinearQuery,
+        DistinctQuery,
+        ReadabilityQuery,
+        RidgeQuery,
+        ScoreQuery,
+        IndicatorQuery,
+        BernsteinQuery,
+    }
 )
 """Every kind of query."""
 
@@ -81,5 +91,8 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     if isinstance(query, IndicatorQuery):
         tests, most = len(query.tests), query.most
         return indicator_sensitivity(tests, most, neighbors, unit, query.groups)
+    if isinstance(query, BernsteinQuery):
+        divided = divided_sensitivity(query.cells_per_group, neighbors, unit, query.groups)
+        return divided.scaled(query.largest)
     single = sensitivity(query.row_contribution, neighbors, unit, query.cells)
     return single.repeated(query.k) if isinstance(query, ScoreQuery) else single

@@ -78,9 +78,11 @@ class StatisticPlanner:
         ]
 
     def log_error(self, planned: PlannedStatistic) -> float:
-        """The sum of the logarithms of the errors of all queries."""
-        errors = (query.error(self.spec.confidence) for query in planned.queries)
-        return sum(log(error) for error in errors if error)
+        """The logarithm of the expected error, up to a constant."""
+        errors = [float(query.error(self.spec.confidence)) for query in planned.queries]
+        entry = planned.entry
+        error = entry.statistic.expected_error(entry.request, errors)
+        return log(error) if error else 0.0
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
         """What these statistics reveal together, by the composition of the spec."""
@@ -153,7 +155,12 @@ class StatisticPlanner:
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy = self.spec.privacy
-        queries = entry.statistic.queries(entry.request, privacy.relation)
+        statistic = entry.statistic
+        queries = (
+            statistic.queries(entry.request, privacy.relation)
+            if mechanism.needs_delta
+            else statistic.queries_for_pure_noise(entry.request, privacy.relation)
+        )
         weights = [weighted.weight for weighted in queries]
         if entry.selects_partitions:
             # Partition selection uses the first query alone: a count.

@@ -4,19 +4,23 @@ It starts from the contribution of one row. Everything is in whole steps of the 
 query, so all sensitivities are exact integers (for L2, the square is).
 
 With m = max(|low|, |high|), s = max(high, 0) - min(low, 0), r = rows per unit and
-cell, g = cells per unit:
+cell, t = rows per unit in all cells, and q the largest sum of the squares of its rows per cell:
 
-    relation, unit              cells  L1                    L2 squared             Linf
-    add-remove                  any    g r m                 g (r m)^2              r m
-    change-one, row             one    d = high - low        d^2                    d
-                                many   max(2 m, d)           max(2 m^2, d^2)        max(m, d)
-    change-one, person          one    d = r s               d^2                    d
-                                many   g max(2 r m, d)       g max(2(r m)^2, d^2)   max(r m, d)
+    relation, unit              cells  L1                     L2 squared             Linf
+    add-remove                  any    m t                    m^2 q                  r m
+    change-one, row             one    d = high - low         d^2                    d
+                                many   max(2 m, d)            max(2 m^2, d^2)        max(m, d)
+    change-one, person          any    m e + (s - m)(2 t - e) see below              r s
 
-A limit of k rows per unit replaces g r by min(g r, k), and the squares by their largest sum
-under that limit. Squares are convex, so the worst unit puts r rows into each of as many cells as
-possible, and the remaining rows into one more. If a unit is exchanged for another, a full cell of
-one may meet the remaining rows of the other.
+Squares are convex, so the worst unit puts r rows into each of as many cells as possible, and the
+remaining rows into one more: q is r^2 for each full cell, and the square of the rest.
+
+If a person with a rows in a cell is exchanged for one with b rows there, the cell changes by at
+most m max(a, b) + (s - m) min(a, b). The greater number is that of the one person in some cells
+and of the other in the rest, so its sum over the cells is at most e, twice t if there are cells
+enough. If values have one sign, s is m, and the sum of squares is largest as for e: for two
+persons side by side, with half of the cells each. Else a full cell of one may meet the remaining
+rows of the other; and the sum of squares is at most the sum of all changes times the largest.
 
 `readability_sensitivity` is the table for a vector in which every row changes every element, and
 `indicator_sensitivity` that for a vector in which every row adds one to a few elements.
@@ -24,7 +28,7 @@ one may meet the remaining rows of the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit, Unit
@@ -74,38 +78,50 @@ class Sensitivity:
         """The sensitivity of `times` such answers together."""
         return Sensitivity(times * self.l0, times * self.l1, times * self.l2_squared, self.linf)
 
+    def scaled(self, factor: int) -> Sensitivity:
+        """The sensitivity of an answer in which every number is `factor` times as large."""
+        return Sensitivity(
+            self.l0, factor * self.l1, factor**2 * self.l2_squared, factor * self.linf
+        )
+
 
 def sensitivity(
     contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int | None
 ) -> Sensitivity:
     """The table of this module, for a query of `cells` cells; None if their number is not known."""
     rows, total, touched = _limits(unit, cells)
-    full, remaining = divmod(total, rows)
-    largest, span = contribution.max_abs, contribution.span
+    largest = contribution.max_abs
     if neighbors is Neighbors.ADD_REMOVE:
-        return _sensitivity(
-            l0=touched,
-            l1=total * largest,
-            l2_squared=full * (rows * largest) ** 2 + (remaining * largest) ** 2,
-            linf=rows * largest,
-        )
-    one_row = not isinstance(unit, PersonUnit)
-    change = contribution.high - contribution.low if one_row else rows * span
+        _, squares = _packed(rows, total, touched)
+        return _sensitivity(touched, largest * total, largest**2 * squares, largest * rows)
+    if isinstance(unit, PersonUnit):
+        return _exchanged_person(contribution, unit, cells)
+    change = contribution.high - contribution.low
     if cells == 1:
         return _sensitivity(l0=1, l1=change, l2_squared=change**2, linf=change)
-    if one_row:
-        return _sensitivity(
-            l0=2,
-            l1=max(2 * largest, change),
-            l2_squared=max(2 * largest**2, change**2),
-            linf=max(largest, change),
-        )
     return _sensitivity(
-        l0=2 * touched if cells is None else min(cells, 2 * touched),
-        l1=total * max(2 * largest, span),
-        l2_squared=_exchanged(contribution, rows, full, remaining),
-        linf=max(rows * largest, change),
+        l0=2,
+        l1=max(2 * largest, change),
+        l2_squared=max(2 * largest**2, change**2),
+        linf=max(largest, change),
     )
+
+
+def _exchanged_person(
+    contribution: RowContribution, unit: PersonUnit, cells: int | None
+) -> Sensitivity:
+    """The line of the table for a person who is replaced by another."""
+    rows, total, _ = _limits(unit, cells)
+    largest, span = contribution.max_abs, contribution.span
+    side_by_side = _side_by_side(unit, cells)
+    greater, squares = map(
+        sum, zip(*(_packed(rows, total, part) for part in side_by_side), strict=True)
+    )
+    l1 = largest * greater + (span - largest) * (2 * total - greater)
+    l2_squared = largest**2 * squares
+    if span > largest:
+        l2_squared = min(_exchanged(contribution, rows, *divmod(total, rows)), l1 * rows * span)
+    return _sensitivity(sum(side_by_side), l1, l2_squared, rows * span)
 
 
 def readability_sensitivity(
@@ -140,33 +156,51 @@ def readability_sensitivity(
 
 
 def indicator_sensitivity(
-    tests: int, most: int, neighbors: Neighbors, unit: Unit, groups: int
+    tests: int, most: int, neighbors: Neighbors, unit: Unit, groups: int | None
 ) -> Sensitivity:
     """The sensitivity of counts of k tests in each group; a row adds one to at most m of them.
 
     With t rows per unit, r of them in one group, and q the largest sum of the squares of its
     numbers of rows in the groups (r^2 for each full group, and the rest squared):
 
-        relation    groups  L1                L2 squared            Linf
-        add-remove  any     m t               m q                   r
-        change-one  many    2 m t             2 m q                 r
-                    one     min(2 m, k) t     min(2 m, k) q         r
+        relation    L1                    L2 squared            Linf
+        add-remove  m t                   m q                   r
+        change-one  min(2 m t, k e)       min(2 m q, k f)       r
 
     In a group where a unit has c rows, its counts are at most c and sum to at most m c, so the sum
     of their squares is at most m c^2. If a unit is exchanged, a count changes by at most the
-    greater of the two numbers, so the sums are at most twice as large. With one group they are also
-    at most those of k counts that all change by t.
+    greater of the two numbers of rows, so the sums are at most twice as large. They are also at
+    most those of k counts that all change by the greater number. As in the table of this module,
+    the greater numbers sum to at most e, and their squares to at most f.
     """
     rows, total, touched = _limits(unit, groups)
-    full, remaining = divmod(total, rows)
-    squares = full * rows**2 + remaining**2
-    factor = most
+    _, squares = _packed(rows, total, touched)
+    l1, l2_squared = most * total, most * squares
     if neighbors is Neighbors.CHANGE_ONE:
-        factor, touched = 2 * most, min(2 * touched, groups)
-        if groups == 1:
-            factor, squares = min(factor, tests), total**2
-    changed = min(factor * total, touched * tests)
-    return _sensitivity(changed, factor * total, factor * squares, rows)
+        side_by_side = _side_by_side(unit, groups)
+        greater, of_greater = map(
+            sum, zip(*(_packed(rows, total, part) for part in side_by_side), strict=True)
+        )
+        touched = sum(side_by_side)
+        l1, l2_squared = min(2 * l1, tests * greater), min(2 * l2_squared, tests * of_greater)
+    return _sensitivity(min(l1, touched * tests), l1, l2_squared, rows)
+
+
+def divided_sensitivity(
+    numbers: int, neighbors: Neighbors, unit: Unit, groups: int | None
+) -> Sensitivity:
+    """The sensitivity of sums to which a row adds parts of one: k sums in each group.
+
+    The parts are from zero to one and sum to at most one. So in a group where a unit has c rows,
+    it adds at most c to all sums together, and at most c^2 in squares, as for `k` tests of which
+    one is counted: the table of `indicator_sensitivity` holds with m = 1. But a row may change
+    all sums of its group. With `groups` None their number is not known.
+    """
+    counted = indicator_sensitivity(numbers, 1, neighbors, unit, groups)
+    _, _, touched = _limits(unit, groups)
+    if neighbors is Neighbors.CHANGE_ONE:
+        touched = sum(_side_by_side(unit, groups))
+    return replace(counted, l0=touched * numbers)
 
 
 def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
@@ -176,6 +210,24 @@ def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
     most = unit.max_groups if cells is None else min(unit.max_groups, cells)
     total = min(unit.max_rows_per_group * most, unit.max_rows)
     return min(unit.max_rows_per_group, total), total, min(most, total)
+
+
+def _side_by_side(unit: Unit, cells: int | None) -> tuple[int, int]:
+    """How many cells two units can have rows in, if no cell has rows of both."""
+    _, _, touched = _limits(unit, cells)
+    if cells is None:
+        return touched, touched
+    return min(touched, cells - cells // 2), min(touched, cells // 2)
+
+
+def _packed(rows: int, total: int, cells: int) -> tuple[int, int]:
+    """The most rows of a unit in some cells, and the largest sum of the squares of their numbers.
+
+    It has at most `rows` in each of the cells, and at most `total` in all.
+    """
+    most = min(total, rows * cells)
+    full, rest = divmod(most, rows)
+    return most, full * rows**2 + rest**2
 
 
 def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: int) -> int:

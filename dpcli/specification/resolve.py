@@ -12,7 +12,7 @@ from typing import Any
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import LinearQuery, RidgeQuery
+from dpcli.queries import MAX_PRODUCT, LinearQuery, RidgeQuery
 from dpcli.scores import Points
 from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
@@ -33,9 +33,6 @@ MAX_CANDIDATES_PER_PRIVATE_GROUP = 10_001
 
 MAX_CELLS, MAX_SCORES = 1_000_000, 2_000_000
 MAX_COMBINATIONS = 1 << 58
-MAX_PRODUCT = 1 << 80
-"""Products of steps stay below this limit, so that the sums of any file fit 128 bits."""
-
 ROWS = "rows"
 """The part of a ratio that is the number of rows."""
 

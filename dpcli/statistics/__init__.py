@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from dpcli.statistics.choices import Choose, Mode, TopK
 from dpcli.statistics.comparison import Comparison
-from dpcli.statistics.counts import Count, Mean, Sum
+from dpcli.statistics.counts import Count, Sum
 from dpcli.statistics.distinct import CountDistinct
 from dpcli.statistics.histogram import Histogram
 from dpcli.statistics.linear_regression import LinearRegression
 from dpcli.statistics.marginals import Marginals
+from dpcli.statistics.mean import Mean
 from dpcli.statistics.proportion import PROPORTION
 from dpcli.statistics.quantile import Maximum, Median, Minimum, Quantile
 from dpcli.statistics.ratio import Ratio

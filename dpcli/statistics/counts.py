@@ -1,17 +1,13 @@
-"""Counts of rows, sums and means."""
+"""Counts of rows, and sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.columns import CategoryColumn
-from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.spec_fields import (
-    AveragedColumnName,
     BoundName,
     NumericColumnName,
     PrivateKeys,
@@ -21,29 +17,9 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.population import (
-    mean_with_squares,
-    population_counts,
-    population_means,
-    population_sums,
-    sum_with_squares,
-)
-from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
-from dpcli.statistics.statistic import (
-    NoisyAnswer,
-    Request,
-    WeightedQuery,
-    center,
-    date_range,
-    numeric,
-)
-from dpcli.statistics.weighting import (
-    WeightedStatistic,
-    least_denominator,
-    weight_factors,
-    weight_step,
-)
+from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, numeric
+from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step
 
 
 class Count(WeightedStatistic):
@@ -176,104 +152,3 @@ class Sum(WeightedStatistic):
     def step(self, request: Request) -> Fraction:
         """A step of the column, times a step of the weights."""
         return numeric(request).step * weight_step(request)
-
-
-class Mean(WeightedStatistic):
-    """The average of numbers or dates, overall or in each group of `by`.
-
-    A noisy sum of distances from the middle of the bounds is divided by a noisy count of at
-    least one. The result is clamped to the bounds. The sum gets 3/5 of the epsilon of the
-    entry, and the count 2/5. The interval covers the means of all exact sums and counts
-    that are plausible given the noisy ones. With `weight`, distances are multiplied by the
-    weights of their rows, and the sum of the weights replaces the count. If a `sample` is
-    declared, a tenth of epsilon goes to the sum of squares, which shows the error of the
-    sample. The average of dates is rounded to a day, and the ends of its interval outwards
-    to whole days. The mean of a boolean column is the `proportion` of rows in which it is
-    true.
-
-    Privacy: there are two answers about the same rows, and both are charged. Centered values
-    lie in [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
-    (U-L)/2, rounded up to a whole step, and the count by 1. A person changes both by that
-    for every row that the limits allow. If neighbors change a row and no row can be
-    skipped, the number of rows is public: the divisor is exact at no privacy cost, the
-    average of n rows has sensitivity (U-L)/n, and the sum gets all of epsilon. With weights
-    up to W, a row changes both answers by at most W times as much.
-
-    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
-    {'add-remove': [5, 1], 'change-one': [10, 1]}
-    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
-    {'add-remove': [5, 1], 'change-one': [10, 0]}
-    >>> w = "{type: integer, bounds: [1, 3], missing: 1}"
-    >>> x = "{type: integer, bounds: [0, 10], missing: 0}"
-    >>> l1("statistic: mean, column: x, weight: w", x=x, w=w)
-    {'add-remove': [15, 3], 'change-one': [30, 2]}
-    """
-
-    name = "mean"
-    error_is_known = False
-    takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
-    gives_dates = True
-    in_column_unit = True
-    derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
-    weighted_derivation = (
-        "noisy weighted sum divided by noisy sum of weights (at least one weight), clamped to the"
-        " bounds"
-    )
-
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The centered sum and the count of the same rows, or the same of their weights."""
-        if isinstance(request.column, CategoryColumn):
-            return PROPORTION.queries(request, relation)
-        column, weights = numeric(request), weight_factors(request)
-        weight_size = weight_step(request)
-        rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
-        total = LinearQuery(
-            factors=(Factor(column, center(column)), *weights), by=request.by, where=request.where
-        )
-        contribution = rows.row_contribution
-        constant = contribution.low == contribution.high
-        public = relation.size_is_public and constant and rows.cells == 1
-        weight = Fraction(1) if public else SUM_WEIGHT
-        roles = ("weighted centred sum", "sum of weights") if weights else ("centred sum", "count")
-        queries = (
-            WeightedQuery(roles[0], total, weight, column.step * weight_size),
-            WeightedQuery(roles[1], rows, 1 - weight, weight_size),
-        )
-        return (
-            mean_with_squares(queries, request, relation)
-            if self.has_population(request)
-            else queries
-        )
-
-    def has_population(self, request: Request) -> bool:
-        """The rows of a sample have equal weights."""
-        if isinstance(request.column, CategoryColumn):
-            return PROPORTION.has_population(request)
-        return request.sample is not None and request.weight is None
-
-    def population(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The mean of each group of the population."""
-        if isinstance(request.column, CategoryColumn):
-            return PROPORTION.population(request, answers, confidence)
-        return population_means(request, answers, confidence)
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The noisy sum over the noisy count, clamped to the bounds."""
-        if isinstance(request.column, CategoryColumn):
-            return PROPORTION.estimate(request, answers, confidence)
-        column = numeric(request)
-        quotient = Quotient(
-            (1, 0),
-            (0, 1),
-            unit=column.step,
-            places=0 if column.kind == "date" else decimal_places(column.step) + 2,
-            limits=(column.lower * column.step, column.upper * column.step),
-            shift=center(column),
-            least=least_denominator(request),
-        )
-        estimates = quotient.estimates(answers[:2], confidence)
-        return replace(estimates, date_range=date_range(column))

@@ -27,7 +27,7 @@ class CountDistinct(Statistic):
     >>> l1("statistic: count_distinct", **people)
     {'add-remove': [1], 'change-one': [1]}
     >>> l1("statistic: count_distinct, by: [sex]", sex="{type: category, values: [f, m]}", **people)
-    {'add-remove': [2], 'change-one': [4]}
+    {'add-remove': [2], 'change-one': [2]}
     """
 
     name = "count_distinct"

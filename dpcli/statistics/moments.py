@@ -15,6 +15,12 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.statistic import Request, WeightedQuery, center
 
+TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
+"""The mean and mean square of typical values, in half-widths from the middle of the bounds.
+
+Plans compare mechanisms for such values.
+"""
+
 
 class CenteredMoments(NamedTuple):
     """Moments of centered columns in units of their half-widths, cell by cell; all float64.
@@ -28,6 +34,20 @@ class CenteredMoments(NamedTuple):
     rows: Floats
     means: Floats
     covariances: Floats
+
+
+def bernstein_moments(sums: Floats, width: int) -> tuple[Floats, Floats, Floats]:
+    """Rows, mean and variance of cells from sums of the polynomials of degree two.
+
+    `sums` has the shape (3, cells). Means and variances are in half-widths from the exact middle.
+    They are not a number where the rows are fewer than one.
+    """
+    first, middle, last = sums / float(width) ** 2
+    rows = first + middle + last
+    divisor = np.where(rows >= 1.0, rows, np.nan)
+    means = (last - first) / divisor
+    variances = 1.0 - 2.0 * middle / divisor - means**2
+    return rows, means, variances
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.moments import Moments
+from dpcli.statistics.moments import Moments, bernstein_moments
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import (
     NoisyAnswer,
@@ -104,6 +104,8 @@ def population_means(
     """
     column, design = numeric(request), design_of(request)
     moments = Moments((column,))
+    if len(answers) == 1:
+        return _bernstein_means(request, answers[0].divided(3), confidence)
 
     def outcome(values: Floats) -> Floats:
         total, count, squares, normal = values
@@ -119,6 +121,30 @@ def population_means(
     low, high = (limit * column.step - middle for limit in column.limits)
     places = 0 if column.kind == "date" else decimal_places(column.step) + 2
     estimates = intervals.estimates([moments.unit(0)], [places], [(low, high)])
+    return replace(estimates.shifted(middle), date_range=date_range(column))
+
+
+def _bernstein_means(
+    request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+) -> Estimates:
+    """The means of `population_means` from sums of Bernstein polynomials of degree two."""
+    column, design = numeric(request), design_of(request)
+    width = column.upper - column.lower
+
+    def outcome(values: Floats) -> Floats:
+        *sums, normal = values
+        rows, means, variances = bernstein_moments(np.stack(sums), width)
+        means = np.clip(means, -1.0, 1.0)
+        variances = np.clip(variances, 0.0, 1.0 - means**2)
+        least = np.maximum(rows, 1.0)
+        numbers: Floats = design.mean_of_population(means, variances, least, normal)[None]
+        return numbers
+
+    intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
+    half = width * column.step / 2
+    middle = column.lower * column.step + half
+    places = 0 if column.kind == "date" else decimal_places(column.step) + 2
+    estimates = intervals.estimates([half], [places], [(-half, half)])
     return replace(estimates.shifted(middle), date_range=date_range(column))
 
 

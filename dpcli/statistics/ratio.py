@@ -207,8 +207,7 @@ class Ratio(WeightedStatistic):
             tuple(cell[part] if isinstance(part, CategoryColumn) else 1 for cell in cells)
             for part in parts
         )
-        columns = kinds.values.reshape(-1, len(cells)).T
-        return [NoisyAnswer(column, kinds.noise) for column in columns], above, below
+        return kinds.divided(len(cells)), above, below
 
     def _offset(self, parts: tuple[Part, Part]) -> int:
         """The public number that is subtracted from every value of a sum over rows."""

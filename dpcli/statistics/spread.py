@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import hypot
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
+from dpcli.queries import MAX_PRODUCT
 from dpcli.spec_fields import NumericColumns, OrderedColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.moments import Moments
+from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
 Pair = tuple[int, int]
@@ -136,23 +139,27 @@ class Correlation(Covariance):
 class Variance(Covariance):
     """The variance of a numeric column, overall or in each group of `by`.
 
-    It is the mean squared distance from the mean, over n (not n - 1) rows. It is computed
-    from three noisy answers about the same rows: their number, the sum of their distances
-    from the middle of the bounds, and the sum of the squares of these distances, each minus
-    half of the greatest square. It lies between zero and the square of half the width of
-    the bounds; `raw: true` also shows the noisy variance before it is clamped to that
-    range. The interval covers the variances of all exact answers that are plausible given
-    the noisy ones. The variance of dates is in squared days.
+    It is the mean squared distance from the mean, over n (not n - 1) rows. With Laplace noise, it
+    is computed from three sums over the rows: of the squared distances from the lower bound, of
+    those from the upper bound, and of twice the product of both. Together they are the squared
+    width between the bounds times the number of rows (the idea of Kulesza, Suresh and Wang 2024
+    for means). With Gaussian noise, there are three noisy answers about the same rows: their
+    number, the sum of their distances from the middle of the bounds, and the sum of the squares
+    of these distances, each minus half of the greatest square. The variance lies between zero and
+    the square of half the width of the bounds; `raw: true` also shows the noisy variance before
+    it is clamped to that range. The interval covers the variances of all exact answers that are
+    plausible given the noisy ones. The variance of dates is in squared days.
 
-    Privacy: with h the distance from the middle to a bound, adding or removing a row
-    changes the count by 1, the sum by at most h, and the sum of squares by at most h^2/2,
-    all rounded up to whole steps. The three share epsilon, and if the noise is Gaussian,
-    they are protected as one answer. Changing a row changes the sum by at most 2 h and the
-    squares by at most h^2. If no row can be skipped, the number of rows is then public and
-    has no privacy cost.
+    Privacy: what a row adds to the three sums is (U-L)^2 together, whatever its value is, so
+    adding or removing it changes them by that in L1, and by at most that in L2; changing a row, by
+    twice as much in L1. Of the three answers with Gaussian noise, with h the distance from the
+    middle to a bound, adding or removing a row changes the count by 1, the sum by at most h, and
+    the sum of squares by at most h^2/2, all rounded up to whole steps; they are protected as one
+    answer. Changing a row changes the sum by at most 2 h and the squares by at most h^2. If no row
+    can be skipped, the number of rows is then public and has no privacy cost.
 
     >>> l1("statistic: variance, column: x", x="{type: integer, bounds: [0, 10]}")
-    {'add-remove': [1, 5, 13], 'change-one': [1, 10, 25]}
+    {'add-remove': [100], 'change-one': [200]}
     """
 
     name = "variance"
@@ -165,6 +172,47 @@ class Variance(Covariance):
         """The one column."""
         return (numeric(request),)
 
+    def queries_for_pure_noise(
+        self, request: Request, relation: Relation
+    ) -> tuple[WeightedQuery, ...]:
+        """Three sums for which a row costs no more than for one, unless their rows are public."""
+        queries, column = self.queries(request, relation), numeric(request)
+        if not queries[0].weight or column.lower == column.upper:
+            return queries
+        sums = BernsteinQuery(by=request.by, where=request.where, column=column, degree=2)
+        if sums.largest >= MAX_PRODUCT:
+            return queries
+        return (WeightedQuery("distances from both bounds", sums, step=column.step**2),)
+
+    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+        """That of the variance of typical values, times the number of rows."""
+        column = numeric(request)
+        half = float((column.upper - column.lower) * column.step) / 2
+        mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
+        if len(errors) == 1:
+            parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
+            return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4
+        count, total, squares = errors
+        by_count = half**2 * (2 * mean**2 + 0.5 - square)
+        return hypot(squares, 2 * mean * half * total, by_count * count)
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The number of each group, with its interval."""
+        if len(answers) > 1:
+            return super().estimate(request, answers, confidence)
+        column, moments = numeric(request), Moments(self.columns(request))
+
+        def outcome(sums: Floats) -> Floats:
+            *_, variances = bernstein_moments(sums, column.upper - column.lower)
+            return self.outcome(variances[None, None], (0, 0))[None]
+
+        intervals = FiducialInterval(answers[0].divided(3), outcome, confidence)
+        intervals.values[~np.isfinite(intervals.values)] = 0.0
+        _, places, limits = self.printed(moments, (0, 0))
+        return intervals.estimates([limits[1] or Fraction(0)], [places], [limits])
+
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         """From zero to the square of half the width of the bounds."""
         unit, places, _ = super().printed(moments, pair)
@@ -174,7 +222,7 @@ class Variance(Covariance):
 class StandardDeviation(Variance):
     """The standard deviation of a numeric column, overall or in each group of `by`.
 
-    It is the square root of the `variance`, over n rows, from the same three noisy answers
+    It is the square root of the `variance`, over n rows, from the same three noisy sums
     and at the same cost. If noise makes the variance negative, it is zero; `raw: true` then
     shows minus the root of the absolute value. The ends of the interval are the square
     roots of those for the variance. That of dates is a number of days.
@@ -182,7 +230,7 @@ class StandardDeviation(Variance):
     Privacy: as for `variance`, of which it is a function.
 
     >>> l1("statistic: std, column: x", x="{type: integer, bounds: [0, 10]}")
-    {'add-remove': [1, 5, 13], 'change-one': [1, 10, 25]}
+    {'add-remove': [100], 'change-one': [200]}
     """
 
     name = "std"

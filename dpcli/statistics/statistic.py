@@ -112,6 +112,13 @@ class NoisyAnswer:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", integer_array(self.values))
 
+    def divided(self, numbers: int) -> list[NoisyAnswer]:
+        """The answers to each of several numbers of every group, which share the noise."""
+        return [
+            NoisyAnswer(column, self.noise, self.groups)
+            for column in self.values.reshape(-1, numbers).T
+        ]
+
 
 class Statistic(ABC):
     """A statistic that a spec may name: one subclass, one line in the registry.
@@ -168,6 +175,26 @@ class Statistic(ABC):
     @abstractmethod
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The queries behind `request`; their weights sum to one."""
+
+    def queries_for_pure_noise(
+        self, request: Request, relation: Relation
+    ) -> tuple[WeightedQuery, ...]:
+        """The queries for noise whose loss depends on L1, if others than `queries` are better."""
+        return self.queries(request, relation)
+
+    def designs(
+        self, request: Request, relation: Relation
+    ) -> tuple[tuple[WeightedQuery, ...], ...]:
+        """All sets of queries that may answer `request`, each for some mechanisms."""
+        queries = self.queries(request, relation)
+        return tuple(dict.fromkeys((queries, self.queries_for_pure_noise(request, relation))))
+
+    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+        """The error of a published number, up to a factor, from those of its queries.
+
+        Plans compare mechanisms by it; the factor is the same for all of them.
+        """
+        return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction

@@ -225,8 +225,9 @@ CHOOSING = [statistic for statistic in STATISTICS if statistic.chooses]
 def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> None:
     """Every estimate equals its definition, and its interval contains it."""
     all_requests = list(requests(statistic))
-    for request in all_requests:
-        queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
+    designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
+    for request, design in designs:
+        queries = [weighted.query for weighted in design]
         noiseless = [
             NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)
         ]

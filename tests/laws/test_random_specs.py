@@ -48,7 +48,8 @@ def require_within_sensitivity(seed: int, spec: Spec, cells: dict[str, Cells]) -
     queries = [
         weighted.query
         for entry in spec.entries
-        for weighted in entry.statistic.queries(entry.request, relation)
+        for design in entry.statistic.designs(entry.request, relation)
+        for weighted in design
     ]
     changed = 0
     for _ in range(PAIRS):
@@ -128,7 +129,8 @@ def require_agreement(seeds: range, path: Path) -> None:
         queries = [
             weighted.query
             for entry in spec.entries
-            for weighted in entry.statistic.queries(entry.request, spec.privacy.relation)
+            for design in entry.statistic.designs(entry.request, spec.privacy.relation)
+            for weighted in design
         ]
         assert engine(queries, spec.privacy.unit, path) == evaluate(queries, path.read_bytes()), (
             seed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, combinations_with_replacement, product
+from math import comb
 
 import pytest
 
@@ -11,6 +12,7 @@ from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
+    divided_sensitivity,
     indicator_sensitivity,
     readability_sensitivity,
     sensitivity,
@@ -118,11 +120,10 @@ def test_the_table_for_persons_is_reached_and_never_exceeded(
     groups: int,
     rows: int,
 ) -> None:
-    """No person within the limits exceeds the table; some reach it if there are enough cells.
+    """No person within the limits exceeds the table, and some reach it.
 
-    If persons are exchanged, each needs cells that the other does not have. With fewer cells, the
-    table may state more than a unit can change. An unknown number of cells is tested as that
-    number.
+    If values may have either sign and persons with few cells are exchanged, the table may state
+    more than a unit can change. An unknown number of cells is tested as what two persons need.
     """
     contribution = RowContribution(*low_high)
     unit = PersonUnit("id", per_cell, groups, rows)
@@ -134,7 +135,10 @@ def test_the_table_for_persons_is_reached_and_never_exceeded(
     assert reached.l1 <= claimed.l1
     assert reached.l2_squared <= claimed.l2_squared
     assert reached.linf <= claimed.linf
-    if cells in (1, None) or neighbors is Neighbors.ADD_REMOVE or cells >= enough:
+    one_sign = low_high[0] * low_high[1] >= 0
+    if cells is None or cells >= enough or cells == 1 or one_sign:
+        assert reached == claimed
+    if neighbors is Neighbors.ADD_REMOVE:
         assert reached == claimed
 
 
@@ -197,6 +201,67 @@ def test_the_table_of_tests_is_never_exceeded_and_reached_with_enough_cells(
         for other in others
     }
     claimed = indicator_sensitivity(tests, most, neighbors, unit, groups)
+    reached = Sensitivity(
+        l0=max(sum(map(bool, change)) for change in changes),
+        l1=max(map(sum, changes)),
+        l2_squared=max(sum(part**2 for part in change) for change in changes),
+        linf=max(map(max, changes)),
+    )
+
+    assert reached.l0 <= claimed.l0
+    assert reached.l1 <= claimed.l1
+    assert reached.l2_squared <= claimed.l2_squared
+    assert reached.linf <= claimed.linf
+    if neighbors is Neighbors.ADD_REMOVE and (limits is None or groups >= limits[1]):
+        assert (reached.l1, reached.l2_squared) == (claimed.l1, claimed.l2_squared)
+    if limits is None:
+        assert reached == claimed
+
+
+def bernstein_vectors(degree: int, groups: int, unit: Unit) -> set[tuple[int, ...]]:
+    """Every vector that one unit can add to the sums of polynomials of a value from 0 to 2."""
+    parts = [
+        tuple(comb(degree, j) * value**j * (2 - value) ** (degree - j) for j in range(degree + 1))
+        for value in range(3)
+    ]
+    nothing = (0,) * (len(parts[0]) * groups)
+    width = degree + 1
+    singles = {
+        (0,) * (width * group) + part + (0,) * (width * (groups - group - 1))
+        for group in range(groups)
+        for part in parts
+    }
+    if isinstance(unit, RowUnit):
+        return singles | {nothing}
+    vectors = set()
+    for count in range(unit.max_rows + 1):
+        for rows in combinations_with_replacement(sorted(singles), count):
+            inside = [
+                sum(any(row[at : at + width]) for row in rows)
+                for at in range(0, width * groups, width)
+            ]
+            if max(inside) <= unit.max_rows_per_group and sum(map(bool, inside)) <= unit.max_groups:
+                vectors.add(tuple(map(sum, zip(nothing, *rows, strict=True))))
+    return vectors
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2), (2, 2, 3)])
+def test_the_table_of_divided_rows_is_never_exceeded_and_reached_with_enough_cells(
+    neighbors: Neighbors, degree: int, groups: int, limits: tuple[int, int, int] | None
+) -> None:
+    """No unit changes such sums by more than the table states, and some unit reaches it."""
+    unit: Unit = RowUnit() if limits is None else PersonUnit("id", *limits)
+    vectors = bernstein_vectors(degree, groups, unit)
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * ((degree + 1) * groups)}
+    changes = {
+        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
+        for one in vectors
+        for other in others
+    }
+    claimed = divided_sensitivity(degree + 1, neighbors, unit, groups).scaled(2**degree)
     reached = Sensitivity(
         l0=max(sum(map(bool, change)) for change in changes),
         l1=max(map(sum, changes)),

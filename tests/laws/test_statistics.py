@@ -110,8 +110,13 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
     Scores change by at most theirs.
     """
     privacy = Privacy(RowUnit(), neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
-    for request in requests(statistic):
-        queries = [weighted.query for weighted in statistic.queries(request, privacy.relation)]
+    designs = [
+        (request, design)
+        for request in requests(statistic)
+        for design in statistic.designs(request, privacy.relation)
+    ]
+    for request, design in designs:
+        queries = [weighted.query for weighted in design]
         pairs = [
             pair
             for others in common_rows(request, queries)
@@ -195,8 +200,8 @@ def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
 def test_weights_sum_to_one(statistic: Statistic, neighbors: Neighbors) -> None:
     """The weights of the queries of a statistic sum to one."""
     for request in requests(statistic):
-        queries = statistic.queries(request, relation(neighbors))
-        assert sum(weighted.weight for weighted in queries) == 1
+        for queries in statistic.designs(request, relation(neighbors)):
+            assert sum(weighted.weight for weighted in queries) == 1
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -207,8 +212,13 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
 ) -> None:
     """Zero, negative and huge noisy answers give one number with an ordered interval per cell."""
     noise = (DiscreteGaussian if kind == "gaussian" else DiscreteLaplace)(Fraction(7, 2))
-    for request in requests(statistic):
-        queries = [weighted.query for weighted in statistic.queries(request, relation(neighbors))]
+    designs = [
+        (request, design)
+        for request in requests(statistic)
+        for design in statistic.designs(request, relation(neighbors))
+    ]
+    for request, design in designs:
+        queries = [weighted.query for weighted in design]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]
             estimates = statistic.estimate(request, given, Fraction(19, 20))

@@ -18,10 +18,11 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import floor, prod
+from math import comb, floor, prod
 from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import (
     Axis,
@@ -329,11 +330,11 @@ def _adds(
             cells.setdefault(cell, []).append(row)
     for cell, inside in cells.items():
         passed = [row for row in inside if _passes(query, row)]
-        if isinstance(query, IndicatorQuery):
-            group, _ = cell
+        if isinstance(query, IndicatorQuery | BernsteinQuery):
+            # A private group with rows is one, even if no row passes.
+            yield (cell[0], 0), 0
             for row in passed:
-                true = [place for place, test in enumerate(query.tests) if truth(test, row)]
-                yield from (((group, place), 1) for place in true[: query.most])
+                yield from (((cell[0], place), part) for place, part in _parts(query, row))
         elif isinstance(query, DistinctQuery):
             yield cell, {row[query.column] for row in passed}
         elif isinstance(query, LinearQuery):
@@ -341,6 +342,20 @@ def _adds(
             if query.user_clamp is not None and passed:
                 total = min(max(total, query.user_clamp[0]), query.user_clamp[1])
             yield cell, total
+
+
+def _parts(query: IndicatorQuery | BernsteinQuery, row: Row) -> Iterator[tuple[int, int]]:
+    """The places of the numbers to which one row adds, each with what it adds."""
+    if isinstance(query, IndicatorQuery):
+        true = [place for place, test in enumerate(query.tests) if truth(test, row)]
+        yield from ((place, 1) for place in true[: query.most])
+        return
+    low, high = query.column.limits
+    above, below = row[query.column] - low, high - row[query.column]
+    weight = 1 if query.weight is None else row[query.weight]
+    degree = query.degree
+    for place in range(degree + 1):
+        yield place, weight * comb(degree, place) * above**place * below ** (degree - place)
 
 
 def _term(query: LinearQuery, row: Row) -> int:

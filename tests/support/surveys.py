@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 
+from dpcli.bernstein import BernsteinQuery
 from dpcli.numeric.arrays import Array, Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
-from dpcli.queries import LinearQuery
+from dpcli.queries import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.statistic import NoisyAnswer
@@ -35,14 +37,28 @@ def noisy_answers(
     answers = []
     for planned_query in planned.queries:
         query = planned_query.weighted.query
-        assert isinstance(query, LinearQuery)
-        terms: Array = np.ones_like(next(iter(files.values())))
-        for factor in query.factors:
-            terms = terms * (files[factor.column.name] - factor.offset)
-        exact = np.broadcast_to((terms - query.offset).sum(axis=1), runs)
-        noise = np.array(planned_query.noise.sample(runs))
+        numbers = [np.broadcast_to(terms.sum(axis=1), runs) for terms in _terms(query, files)]
+        exact = np.stack(numbers, axis=1).ravel()
+        noise = np.array(planned_query.noise.sample(len(exact)))
         answers.append(NoisyAnswer(integer_array(exact + noise), planned_query.noise))
     return answers
+
+
+def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
+    """What each row adds to each number of a query."""
+    if isinstance(query, BernsteinQuery):
+        values, (low, high) = files[query.column.name], query.column.limits
+        weights = np.ones_like(values) if query.weight is None else files[query.weight.name]
+        degree = query.degree
+        return [
+            weights * comb(degree, j) * (values - low) ** j * (high - values) ** (degree - j)
+            for j in range(degree + 1)
+        ]
+    assert isinstance(query, LinearQuery)
+    terms: Array = np.ones_like(next(iter(files.values())))
+    for factor in query.factors:
+        terms = terms * (files[factor.column.name] - factor.offset)
+    return [terms - query.offset]
 
 
 def covered(estimates: Estimates, truth: Fraction | float) -> float:

@@ -292,7 +292,7 @@ def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: 
 
 
 def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: Path) -> None:
-    """It falls with the number, and includes the noise of sum and count."""
+    """It falls with the number, and includes the noise of both sums."""
     spec = changed(old, ("mechanism: gaussian, rho: 0.01", "epsilon: 1"))
     errors = []
     for rows in ("1000", "2000"):
@@ -301,8 +301,8 @@ def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: 
         )
         errors.append(float(line))
 
-    # Laplace noise of scales 50/0.6 and 1/0.4 stays within 3.69 scales in 97.5% of cases.
-    assert errors[0] == pytest.approx((3.69 * 50 / 0.6 + 50 * 9.5) / (1000 - 9.5), rel=0.05)
+    # Laplace noise of scale 100 stays within 3.69 scales in 97.5% of cases.
+    assert errors[0] == pytest.approx(3.69 * 100 / (1000 - 2 * 3.69), rel=0.02)
     assert errors[1] < errors[0] / 1.9
     assert "off by" not in dpcli("plan", spec).out
 

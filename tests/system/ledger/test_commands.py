@@ -109,7 +109,7 @@ def test_balances_and_history_for_people_and_scripts(
 
     assert (account["spent_epsilon"], account["remaining_epsilon"]) == ("6", "4")
     assert account["more_runs"] == 0
-    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", "6", 7)
+    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", "6", 6)
     assert "town" in dpcli("ledger", "show").out
     assert "night" in dpcli("ledger", "history").out
     assert dpcli("ledger", "history", "village", "--json").status == 6

@@ -25,8 +25,8 @@ from dpcli.queries import Query
 from dpcli.report.published_numbers import number_of, number_texts
 from dpcli.scores import ScoreQuery
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.counts import Mean
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.mean import Mean
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 from dpcli.statistics.quantile import Median, Minimum
 from dpcli.statistics.spread import Variance

@@ -9,7 +9,7 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
-from dpcli.statistics.counts import Mean
+from dpcli.statistics.mean import Mean
 from dpcli.statistics.postprocessing import Clamp, Integer, apply_steps, flags
 from dpcli.statistics.spread import Variance
 from dpcli.statistics.statistic import NoisyAnswer, Request

@@ -79,8 +79,13 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     """
     unit = PersonUnit("who", *limits)
     privacy = Privacy(unit, neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
-    for request in requests(statistic):
-        queries = [one.query for one in statistic.queries(request, privacy.relation)]
+    designs = [
+        (request, design)
+        for request in requests(statistic)
+        for design in statistic.designs(request, privacy.relation)
+    ]
+    for request, design in designs:
+        queries = [one.query for one in design]
         column = number_of(request) or number(0, 2)
         # Squares are measured from their middle, so a value at the center decreases them.
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)

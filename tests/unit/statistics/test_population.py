@@ -220,7 +220,8 @@ def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: st
     entry, size = statistic.entry, statistic.entry.statistic.item_count(statistic.entry.request)
     for extreme in (0, -1, 10**30, -(10**30)):
         answers = [
-            NoisyAnswer(integer_array([extreme] * size), query.noise) for query in statistic.queries
+            NoisyAnswer(integer_array([extreme] * (query.weighted.query.cells or 0)), query.noise)
+            for query in statistic.queries
         ]
         estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
         assert len(estimates) == size
@@ -267,11 +268,9 @@ def test_other_numbers_are_those_of_the_file_alone(fields: str, sized: bool) -> 
 def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
     """The line of the population has whole days, as that of the file."""
     statistic = planned("statistic: mean, column: day, epsilon: 1")
-    entry, noises = statistic.entry, [query.noise for query in statistic.queries]
-    answers = [
-        NoisyAnswer(integer_array([number]), noise)
-        for number, noise in zip((0, SIZE, 0), noises, strict=True)
-    ]
+    entry, (query,) = statistic.entry, statistic.queries
+    quarter = SIZE * 365**2 // 4
+    answers = [NoisyAnswer(integer_array([quarter, 2 * quarter, quarter]), query.noise)]
     file = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 

@@ -1,0 +1,182 @@
+"""Means of numbers and of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import hypot
+
+from dpcli.bernstein import BernsteinQuery
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.numeric.exact import decimal_places
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries import MAX_PRODUCT, Factor, LinearQuery
+from dpcli.spec_fields import AveragedColumnName, WeightColumnName
+from dpcli.spec_values import field_types
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.moments import TYPICAL_MEAN
+from dpcli.statistics.population import mean_with_squares, population_means
+from dpcli.statistics.proportion import PROPORTION
+from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
+from dpcli.statistics.statistic import (
+    NoisyAnswer,
+    Request,
+    WeightedQuery,
+    center,
+    date_range,
+    numeric,
+)
+from dpcli.statistics.weighting import (
+    WeightedStatistic,
+    least_denominator,
+    weight_factors,
+    weight_step,
+)
+
+
+class Mean(WeightedStatistic):
+    """The average of numbers or dates, overall or in each group of `by`.
+
+    With Laplace noise, two sums are answered: of the distances of the values from the lower
+    bound, and of those from the upper bound. Both together are the width between the bounds
+    times the number of rows, so they give the average and the number of rows (Kulesza, Suresh
+    and Wang 2024). With Gaussian noise, a sum of distances from the middle of the bounds gets
+    3/5 of the rho of the entry, and a count the rest. The noisy divisor is at least one row, and
+    the result is clamped to the bounds. The interval covers the means of all exact sums that are
+    plausible given the noisy ones. With `weight`, distances are multiplied by the weights of
+    their rows, and the sum of the weights replaces the count. If a `sample` is declared, the
+    squares that show its error are answered too. The average of dates is rounded to a day, and
+    the ends of its interval outwards to whole days. The mean of a boolean column is the
+    `proportion` of rows in which it is true.
+
+    Privacy: a row adds its distances x - L and U - x to two sums. These are U - L together,
+    whatever x is, so adding or removing a row changes the sums by U - L in L1 and by at most
+    that in L2; changing a row, by twice as much in L1. With Gaussian noise there are two answers
+    about the same rows, protected as one: a row changes the centered sum by at most (U-L)/2,
+    rounded up to a whole step, and the count by 1. A person changes all of them by that for
+    every row that the limits allow. If neighbors change a row and no row can be skipped, the
+    number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
+    sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
+    changes the answers by at most W times as much. With a `sample`, the distances are those of
+    `variance`, for the same loss.
+
+    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [10], 'change-one': [20]}
+    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
+    {'add-remove': [10], 'change-one': [10, 0]}
+    >>> w = "{type: integer, bounds: [1, 3], missing: 1}"
+    >>> x = "{type: integer, bounds: [0, 10], missing: 0}"
+    >>> l1("statistic: mean, column: x, weight: w", x=x, w=w)
+    {'add-remove': [30], 'change-one': [60]}
+    """
+
+    name = "mean"
+    error_is_known = False
+    takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
+    gives_dates = True
+    in_column_unit = True
+    derivation = "noisy sum divided by noisy number of rows (at least 1), clamped to the bounds"
+    weighted_derivation = (
+        "noisy weighted sum divided by noisy sum of weights (at least one weight), clamped to the"
+        " bounds"
+    )
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The centered sum and the count of the same rows, or the same of their weights."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.queries(request, relation)
+        column, weights = numeric(request), weight_factors(request)
+        weight_size = weight_step(request)
+        rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
+        total = LinearQuery(
+            factors=(Factor(column, center(column)), *weights), by=request.by, where=request.where
+        )
+        contribution = rows.row_contribution
+        constant = contribution.low == contribution.high
+        public = relation.size_is_public and constant and rows.cells == 1
+        weight = Fraction(1) if public else SUM_WEIGHT
+        roles = ("weighted centred sum", "sum of weights") if weights else ("centred sum", "count")
+        queries = (
+            WeightedQuery(roles[0], total, weight, column.step * weight_size),
+            WeightedQuery(roles[1], rows, 1 - weight, weight_size),
+        )
+        return (
+            mean_with_squares(queries, request, relation)
+            if self.has_population(request)
+            else queries
+        )
+
+    def queries_for_pure_noise(
+        self, request: Request, relation: Relation
+    ) -> tuple[WeightedQuery, ...]:
+        """The distances from both bounds, unless the number of rows is public."""
+        column, queries = request.column, self.queries(request, relation)
+        if not isinstance(column, NumericColumn) or column.lower == column.upper:
+            return queries
+        if not queries[1].weight:
+            return queries
+        degree = 2 if self.has_population(request) else 1
+        distances = BernsteinQuery(
+            by=request.by, where=request.where, column=column, degree=degree, weight=request.weight
+        )
+        if distances.largest >= MAX_PRODUCT:
+            return queries
+        step = column.step**degree * weight_step(request)
+        return (WeightedQuery("distances from both bounds", distances, step=step),)
+
+    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+        """That of a mean halfway between the middle and a bound, times the number of rows."""
+        column = request.column
+        if not isinstance(column, NumericColumn):
+            return super().expected_error(request, errors)
+        half = float((column.upper - column.lower) * column.step) / 2
+        if len(errors) == 1:
+            distances = (1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN)
+            if not self.has_population(request):
+                return errors[0] * hypot(distances[0], distances[2]) / 2
+            return errors[0] * hypot(*distances) / (4 * half)
+        return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+
+    def has_population(self, request: Request) -> bool:
+        """The rows of a sample have equal weights."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.has_population(request)
+        return request.sample is not None and request.weight is None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The mean of each group of the population."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.population(request, answers, confidence)
+        return population_means(request, answers, confidence)
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The noisy sum over the noisy count, clamped to the bounds."""
+        if isinstance(request.column, CategoryColumn):
+            return PROPORTION.estimate(request, answers, confidence)
+        column, least = numeric(request), least_denominator(request)
+        above: tuple[int, ...] = (1, 0)
+        below: tuple[int, ...] = (0, 1)
+        shift = center(column)
+        if len(answers) == 1:
+            # The polynomials sum to a power of the width for each row.
+            degree = 2 if self.has_population(request) else 1
+            width, shift = column.upper - column.lower, column.lower
+            above = tuple(width * place for place in range(degree + 1))
+            below, least = (degree,) * (degree + 1), least * degree * width**degree
+            answers = answers[0].divided(degree + 1)
+        quotient = Quotient(
+            above,
+            below,
+            unit=column.step,
+            places=0 if column.kind == "date" else decimal_places(column.step) + 2,
+            limits=(column.lower * column.step, column.upper * column.step),
+            shift=shift,
+            least=least,
+        )
+        estimates = quotient.estimates(answers[: len(above)], confidence)
+        return replace(estimates, date_range=date_range(column))
