@@ -134,6 +134,17 @@ def test_the_optimal_bound_has_known_points() -> None:
         assert refused.name == "plain sum" and refused.loss.delta == times * each
 
 
+def test_deltas_are_multiplied_where_their_sum_is_too_large() -> None:
+    """Losses (1, 0.1) and (2, 0.2) are (3, 0.28) together, and no less."""
+    both = answers(Fraction(1), Fraction("0.1"), 1) | answers(Fraction(2), Fraction("0.2"), 1)
+    bound = AdvancedComposition().bound(both, Fraction("0.28"))
+    assert bound.loss == Loss(Fraction(3), Fraction("0.28"))
+    assert AdvancedComposition().bound(both, Fraction("0.2799")).loss.delta == Fraction("0.3")
+    many = answers(Fraction(1, 8), Fraction("0.001"), 200)
+    assert AdvancedComposition().bound(many, Fraction("0.1814")).loss.delta == Fraction("0.1814")
+    assert AdvancedComposition().bound(many, Fraction("0.1813")).loss.delta == Fraction("0.2")
+
+
 EQUAL = [
     ("0.1", 100, "1e-6"),
     ("1", 10, "1e-6"),

@@ -21,6 +21,10 @@ MAX_EQUAL = 20_000
 """Number of equal losses up to which the optimal bound is computed."""
 
 
+MAX_EXACT = 64
+"""Number of deltas up to which their product is exact."""
+
+
 class AdvancedComposition(Composition):
     """The smallest bound of several theorems for (epsilon_i, delta_i)-private answers.
 
@@ -41,7 +45,8 @@ class AdvancedComposition(Composition):
 
     Privacy: any (e, 0)-private answer reveals no more than a randomized response whose loss
     is e or -e; the sum of such losses is concentrated around a small mean. The plain sum of
-    epsilons is a bound as well, and is used where it is smaller.
+    epsilons is a bound as well, and is used where it is smaller; with it, a delta of one minus the
+    product of all (1 - delta_i) is enough (there, theorem 3.5 with d = 0).
     """
 
     name = "advanced"
@@ -51,12 +56,12 @@ class AdvancedComposition(Composition):
         plain = plain_sum(answers)
         yield plain
         epsilons: Counter[Fraction] = Counter()
-        kept = Interval.of(1)
         for guarantee, times in answers.items():
             epsilons[guarantee.loss.epsilon] += times
-            if guarantee.loss.delta:
-                kept = kept * _power(Interval.of(1 - guarantee.loss.delta), times)
-        left = round_down(1 - (1 - delta) / kept.low, 64) if kept.low > 0 else Fraction(0)
+        kept = _no_failure(answers)
+        if 1 - delta <= kept:
+            yield Bound(Loss(plain.loss.epsilon, delta), "sum of epsilons")
+        left = round_down(1 - (1 - delta) / kept, 64) if kept > 0 else Fraction(0)
         if left <= 0:
             return
         del epsilons[Fraction(0)]
@@ -70,6 +75,21 @@ class AdvancedComposition(Composition):
             yield Bound(
                 Loss(optimal_composition(epsilon, times, left), delta), "optimal for equal losses"
             )
+
+
+def _no_failure(answers: GuaranteeCounts) -> Fraction:
+    """The product of all 1 - delta; rounded down if it has many factors."""
+    failures = Counter[Fraction]()
+    for guarantee, times in answers.items():
+        failures[guarantee.loss.delta] += times
+    del failures[Fraction(0)]
+    if failures.total() <= MAX_EXACT:
+        factors = ((1 - delta) ** times for delta, times in failures.items())
+        return math.prod(factors, start=Fraction(1))
+    kept = Interval.of(1)
+    for delta, times in failures.items():
+        kept = kept * _power(Interval.of(1 - delta), times)
+    return kept.low
 
 
 def strong_composition(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
