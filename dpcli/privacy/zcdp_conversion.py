@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from math import log
+from math import log, log1p
 
 from dpcli.numeric.exact import short_down, short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_up
@@ -53,7 +53,8 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 
     def logarithm_of_bound(power: float) -> float:
         u: float = 2.0**power
-        return u * ((1 + u) * float(rho) - float(epsilon)) + u * log(u) - (1 + u) * log(1 + u)
+        # With log(u) and log(1 + u), a large order would cancel.
+        return u * ((1 + u) * float(rho) - float(epsilon)) - u * log1p(1 / u) - log1p(u)
 
     above = Fraction(2.0 ** _minimize(logarithm_of_bound))
     alpha = 1 + above
@@ -77,8 +78,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     target = float(float_log(delta))
 
     def bound(above: float) -> float:
-        alpha = 1 + above
-        return alpha * float(rho) + log(above / alpha) - (target + log(alpha)) / above
+        return (1 + above) * float(rho) - log1p(1 / above) - (target + log1p(above)) / above
 
     above = Fraction(2.0 ** _minimize(lambda power: bound(2.0**power)))
     alpha = 1 + above

@@ -106,6 +106,17 @@ def test_the_infimum_over_orders_is_found() -> None:
             assert stated >= float(finest) * (1 - 1e-3) - 1e-12
 
 
+@pytest.mark.parametrize(
+    ("rho", "delta"),
+    [("5e-30", "1e-16"), ("5e-30", "1e-20"), ("1e-40", "1e-25"), ("1e-25", "1e-30")],
+)
+def test_orders_of_any_size_are_found(rho: str, delta: str) -> None:
+    """Delta at the epsilon of a delta is that delta again, also for a tiny rho."""
+    epsilon = zcdp_epsilon(Fraction(rho), Fraction(delta))
+    again = zcdp_delta(Fraction(rho), epsilon) / Fraction(delta)
+    assert 1 - Fraction(1, 10**6) <= again <= 1
+
+
 def answers(epsilon: Fraction, delta: Fraction, times: int) -> dict[Guarantee, int]:
     """`times` answers with the same loss."""
     return {Guarantee(Loss(epsilon, delta), epsilon**2 / 2, ()): times}
