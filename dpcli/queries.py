@@ -230,11 +230,12 @@ class RidgeQuery(Query):
     def change(self) -> Fraction:
         """The most that replacing a row changes the coefficients, in L2.
 
-        2 (N M + P M^2)/(n ridge) with M^2 = k coefficients, N = 1 and P = 1/sqrt(ridge), rounded
-        up; `LinearRegression` has the proof.
+        2 (N M + P M^2)/(n ridge) with M^2 = k coefficients, N = 1 and P = 1/(2 sqrt(ridge)),
+        rounded up; `LinearRegression` has the proof.
         """
         root = sqrt_up(Fraction(self.cells))
-        return 2 * (root + self.cells / sqrt_down(self.ridge)) / (self.rows * self.ridge)
+        longest = 1 / (2 * sqrt_down(self.ridge))
+        return 2 * (root + longest * self.cells) / (self.rows * self.ridge)
 
     @cached_property
     def grid(self) -> Fraction:

@@ -59,8 +59,9 @@ class LinearRegression(Statistic):
     Replacing one of n rows changes the gradient at theta by at most 2 (N M + P M^2)/n in
     L2, because each row contributes x (<theta, x> - y)/n. The objective is lambda-strongly
     convex, so its minimizer moves by at most that over lambda in L2, and by sqrt(k) times
-    as much in L1 for k coefficients. Here N = 1 and M^2 = k. P = 1/sqrt(lambda), because
-    the objective at its minimum is at most its value at zero. Rounding to the grid adds one
+    as much in L1 for k coefficients. Here N = 1 and M^2 = k. P = 1/(2 sqrt(lambda)): for
+    each singular value s of the inputs over sqrt(n), theta has s/(s^2 + lambda) times a part of
+    the outcomes over sqrt(n), whose length is at most one. Rounding to the grid adds one
     step for each coefficient (after Chaudhuri, Monteleoni and Sarwate 2011). Without a
     ridge there is no such bound: 2 (N k + P M^2 sqrt(k))/n, which lecture notes print for
     the unregularized minimizer (Tu 2013, theorem 6), bounds the change of the gradient and
