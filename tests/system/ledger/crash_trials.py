@@ -34,6 +34,9 @@ statistics: [{name: n, statistic: count, by: [sex], epsilon: 0.01}]
 """
 DATA = "sex\nf\nm\nm\n"
 
+MESSAGES = "messages.txt"
+"""What the last release said; a failed trial shows it."""
+
 POINTS = [
     (os, "fsync"),
     (os, "replace"),
@@ -71,8 +74,9 @@ def start_release(folder: Path, release_id: str, prepare: Callable[[], None] = l
         return child
     try:
         null = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
+        for stream in (0, 1):
             os.dup2(null, stream)
+        os.dup2(os.open(folder / MESSAGES, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), 2)
         sys.argv = words(folder, release_id)
         prepare()
         main.main()
@@ -125,7 +129,8 @@ class KillingList(list[str]):
 
 def check_retry(folder: Path, release_id: str, seen: set[bytes]) -> None:
     """A retry succeeds, and one table was ever visible, for one charge."""
-    assert exit_status(start_release(folder, release_id)) == 0
+    status = exit_status(start_release(folder, release_id))
+    assert status == 0, (folder / MESSAGES).read_text("utf-8", "replace")
     seen |= visible_tables(folder, release_id)
     assert len(seen) == 1
     book = OpenLedger.open(folder / "dpcli-ledger.sqlite")
