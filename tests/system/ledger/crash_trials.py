@@ -34,6 +34,8 @@ statistics: [{name: n, statistic: count, by: [sex], epsilon: 0.01}]
 """
 DATA = "sex\nf\nm\nm\n"
 
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
 MESSAGES = "messages.txt"
 """What the last release said; a failed trial shows it."""
 
@@ -69,9 +71,13 @@ def words(folder: Path, release_id: str) -> list[str]:
 
 def start_release(folder: Path, release_id: str, prepare: Callable[[], None] = lambda: None) -> int:
     """Start a release in a forked process, and return its process id."""
+    # A signal within fork would end neither process as intended.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         return child
+    begun = False
     try:
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1):
@@ -79,9 +85,11 @@ def start_release(folder: Path, release_id: str, prepare: Callable[[], None] = l
         os.dup2(os.open(folder / MESSAGES, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), 2)
         sys.argv = words(folder, release_id)
         prepare()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        begun = True
         main.main()
     finally:
-        os._exit(99)
+        os._exit(99 if begun else 128 + signal.SIGINT)
 
 
 def exit_status(child: int) -> int:
