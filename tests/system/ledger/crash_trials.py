@@ -77,7 +77,6 @@ def start_release(folder: Path, release_id: str, prepare: Callable[[], None] = l
     if child:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         return child
-    begun = False
     try:
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1):
@@ -86,10 +85,12 @@ def start_release(folder: Path, release_id: str, prepare: Callable[[], None] = l
         sys.argv = words(folder, release_id)
         prepare()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
-        begun = True
         main.main()
+    except KeyboardInterrupt:
+        # Before the program begins, it is Python that ends.
+        os._exit(128 + signal.SIGINT)
     finally:
-        os._exit(99 if begun else 128 + signal.SIGINT)
+        os._exit(99)
 
 
 def exit_status(child: int) -> int:
