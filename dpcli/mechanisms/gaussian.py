@@ -14,7 +14,7 @@ from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import log_up, round_up, sqrt_up
 from dpcli.numeric.search import search_least
 from dpcli.privacy.dominating_pairs import DominatingPair
-from dpcli.privacy.gaussian_delta import cells_delta
+from dpcli.privacy.gaussian_delta import ChangedCells, cells_delta, joint_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import float_log, zcdp_delta, zcdp_epsilon
@@ -50,8 +50,8 @@ class Gaussian(AdditiveMechanism):
     (Dwork and Roth 2014, theorem A.1). Above epsilon 1 it gives too little noise, and is
     refused. It adds more noise than `exact` needs.
 
-    Several answers of one entry are protected jointly: each gets a rho in proportion to its
-    weight, and the second bound above holds for the sum of the rhos.
+    Several answers of one entry are protected jointly: the squares of L2/sigma are in
+    proportion to the weights, and the last two bounds hold for their sum.
 
     Privacy: the loss of an output has the shape of a normal distribution, so it exceeds
     epsilon only in a tail of the noise; delta is what that tail can reveal. Delta is
@@ -78,40 +78,32 @@ class Gaussian(AdditiveMechanism):
     ) -> list[Noise]:
         """Sigma by the named formula, rounded up to a short rational.
 
-        For several answers it is s L2 / sqrt(weight), with the s that one answer of L2 = 1 needs
-        by rho alone. Raises CalibrationError without a delta, or if nothing meets the target.
+        For several answers it is s L2 / sqrt(weight), with the same s for all of them. Raises
+        CalibrationError without a delta, or if nothing meets the target.
         """
         _require_delta(target.delta)
-        if len(sensitivities) == 1:
-            square = sensitivities[0].l2_squared
-            if calibration == "classic":
-                return [DiscreteGaussian(_classic(square, target))]
-
-            def delta(sigma: Fraction) -> Fraction:
-                noises = [DiscreteGaussian(sigma)]
-                return self.loss(noises, sensitivities, target.epsilon).delta
-
-            return [DiscreteGaussian(_least(delta, target, sqrt(square)))]
-        scale = (
-            _classic(1, target)
-            if calibration == "classic"
-            else _least(lambda sigma: zcdp_delta(1 / (2 * sigma**2), target.epsilon), target, 1.0)
-        )
         weighted = zip(sensitivities, weights, strict=True)
-        squares = (one.l2_squared / weight for one, weight in weighted)
-        return [DiscreteGaussian(round_up(scale * sqrt_up(one), SIGMA_BITS)) for one in squares]
+        norms = [sqrt_up(one.l2_squared / weight) for one, weight in weighted]
+
+        def noises(scale: Fraction) -> list[Noise]:
+            return [DiscreteGaussian(round_up(scale * norm, SIGMA_BITS)) for norm in norms]
+
+        if calibration == "classic":
+            return noises(_classic(target))
+        return noises(
+            _least(lambda scale: self.loss(noises(scale), sensitivities, target.epsilon), target)
+        )
 
     def loss(
         self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
-        """`epsilon` itself, with the least delta that is proven for it, rounded up.
-
-        For several answers it follows from the sum of their rhos.
-        """
+        """`epsilon` itself, with the least delta that is proven for it, rounded up."""
         delta, answers = Fraction(1), list(zip(noises, sensitivities, strict=True))
         if sum(one.l0 for one in sensitivities) > 1:
             rhos = (one.l2_squared / (2 * noise.scale**2) for noise, one in answers)
             delta = zcdp_delta(sum(rhos, start=Fraction(0)), epsilon)
+            changed = [ChangedCells(noise.scale, one.l0, one.l2_squared) for noise, one in answers]
+            delta = min(delta, joint_delta(changed, epsilon))
         if len(answers) == 1:
             ((noise, one),) = answers
             delta = min(delta, cells_delta(noise.scale, one.l0, one.linf, epsilon))
@@ -151,12 +143,13 @@ def _require_delta(delta: Fraction) -> None:
         )
 
 
-def _classic(square: int, target: Loss) -> Fraction:
+def _classic(target: Loss) -> Fraction:
+    """The sigma of the formula for L2 = 1."""
     if target.epsilon > 1:
         raise CalibrationError(
             "the classic calibration is valid for epsilon up to 1 only", "use the exact calibration"
         )
-    spread = 2 * log_up(Fraction(5, 4) / target.delta) * square
+    spread = 2 * log_up(Fraction(5, 4) / target.delta)
     return round_up(sqrt_up(spread) / target.epsilon, SIGMA_BITS)
 
 
@@ -167,18 +160,18 @@ def _excess(delta: Fraction, allowed: Fraction) -> float:
     return max(size, 1e-15) if delta > allowed else min(size, 0.0)
 
 
-def _least(delta: Callable[[Fraction], Fraction], target: Loss, norm: float) -> Fraction:
-    """A short sigma whose delta meets `target`; a sigma smaller by `TOLERANCE` does not.
+def _least(loss: Callable[[Fraction], Loss], target: Loss) -> Fraction:
+    """A short scale whose loss meets `target`; a scale smaller by `TOLERANCE` does not.
 
-    The search starts at the sigma of continuous noise of sensitivity `norm`, and uses the secant
-    method in logarithms. The delta of the result was computed for that very sigma, so neither
-    floats nor rounding can make it wrong. Raises CalibrationError if no sigma was found.
+    The search starts at the sigma of continuous noise for L2 = 1, and uses the secant method in
+    logarithms. The loss of the result was computed for that very scale, so neither floats nor
+    rounding can make it wrong. Raises CalibrationError if no scale was found.
     """
 
-    def excess(sigma: float) -> float:
-        return _excess(delta(_short(sigma)), target.delta)
+    def excess(scale: float) -> float:
+        return _excess(loss(_short(scale)).delta, target.delta)
 
-    low = high = norm * _continuous_sigma(float(target.epsilon), float(target.delta))
+    low = high = _continuous_sigma(float(target.epsilon), float(target.delta))
     width = TOLERANCE * 8
     low_excess, high_excess = 1.0, -1.0
     while (high_excess := excess(high)) > 0:

@@ -6,6 +6,8 @@ approximation has a bound on its remainder.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
@@ -18,6 +20,7 @@ from dpcli.numeric.interval_arithmetic import (
     pi,
     round_up,
     sqrt,
+    sqrt_up,
 )
 
 LARGEST_SUMMED = 64**2
@@ -54,6 +57,61 @@ def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> 
     if uneven >= 1:
         return Fraction(1)
     return _shorten(delta * (1 + uneven) / (1 - uneven))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedCells:
+    """Noise of scale `sigma` in cells of which at most `cells` change together.
+
+    `l2_squared` bounds the sum of the squares of their changes.
+    """
+
+    sigma: Fraction
+    cells: int
+    l2_squared: int
+
+
+def joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction) -> Fraction:
+    """Delta at `epsilon` when the cells of all answers change together.
+
+    Continuous noise of variance t^2 has the delta of one answer with scale 1 whose change v has
+    v^2 = sum L2^2/t^2 (Balle and Wang 2018, theorem 8). Discrete noise of variance t^2 + s^2
+    reveals hardly more. Draw a whole number from the discrete Gaussian of variance s^2 around the
+    continuous answer. Its probabilities are those of discrete noise of variance t^2 + s^2, times
+    a constant, times a factor from 1/(1 + e) to 1/(1 - e). By Poisson summation, e is at most
+    2x/(1 - x) with x = exp(-2 pi^2 s^2). Cells that do not change are noise alone. So with m
+    changed cells and a = ((1 + e)/(1 - e))^m, delta is at most a times the continuous delta at
+    epsilon - log a. This holds for every s; the best of a few is taken.
+    """
+    return min(_joint_delta(answers, epsilon, bits) for bits in (8, 16, 32))
+
+
+def _joint_delta(answers: Sequence[ChangedCells], epsilon: Fraction, bits: int) -> Fraction:
+    """The delta of `joint_delta` with a factor a of at most about 1 + 2^-`bits`."""
+    cells = sum(answer.cells for answer in answers)
+    # 9/256 exceeds log(2)/(2 pi^2), so x is at most 2^-(bits + 2)/cells.
+    rounding = (bits + 2 + cells.bit_length()) * Fraction(9, 256)
+    if any(answer.sigma**2 <= rounding for answer in answers):
+        return Fraction(1)
+    x = exp(pi() * pi() * (-2 * rounding)).high
+    e = 2 * x / (1 - x)
+    # log((1 + e)/(1 - e)) <= 2e/(1 - e), and exp(u) <= 1 + u + u^2 for u <= 1.
+    log_factor = round_up(cells * 2 * e / (1 - e))
+    squares = (answer.l2_squared / (answer.sigma**2 - rounding) for answer in answers)
+    delta = _continuous_delta(sum(squares, start=Fraction(0)), epsilon - log_factor)
+    return _shorten(max(delta, Fraction(0)) * (1 + log_factor + log_factor**2))
+
+
+def _continuous_delta(change_squared: Fraction, epsilon: Fraction) -> Fraction:
+    """Delta of continuous noise of scale 1 for a change of this square, rounded up."""
+    # A greater change has a greater delta.
+    change = sqrt_up(change_squared)
+    near, far = (
+        erfc(Interval.of(epsilon / change + side * change / 2) / sqrt(Interval.of(Fraction(2))))
+        for side in (-1, 1)
+    )
+    exp_epsilon = exp_down(epsilon) if epsilon < LARGEST_EPSILON else Fraction(0)
+    return (near.high - exp_epsilon * max(far.low, Fraction(0))) / 2
 
 
 def tail_bound(sigma: Fraction, least: int) -> Fraction:

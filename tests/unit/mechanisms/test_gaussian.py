@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp, log, sqrt
 
+import numpy as np
 import pytest
 
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.mechanism import CalibrationError
 from dpcli.numeric.interval_arithmetic import Interval
 from dpcli.privacy import gaussian_delta
-from dpcli.privacy.gaussian_delta import cells_delta
+from dpcli.privacy.gaussian_delta import ChangedCells, cells_delta, joint_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import zcdp_delta
@@ -164,3 +165,65 @@ def test_a_rounded_delta_is_short_and_above() -> None:
     exact = Interval.of(1) / 3
     short = gaussian_delta._shorten(exact.low)
     assert exact.high < short < exact.high * (1 + Fraction(1, 1 << 40))
+
+
+def summed_delta(sigmas: tuple[float, ...], changes: tuple[int, ...], epsilon: float) -> float:
+    """The delta of a vector whose cells change by these steps, summed over all outputs."""
+    ratios = np.zeros(1)
+    noises = np.ones(1)
+    for sigma, change in zip(sigmas, changes, strict=True):
+        outputs = np.arange(-int(12 * sigma), int(12 * sigma) + 1)
+        weights = np.exp(-(outputs**2) / (2 * sigma**2))
+        losses = (change**2 - 2 * outputs * change) / (2 * sigma**2)
+        noises = np.multiply.outer(noises, weights / weights.sum()).ravel()
+        ratios = np.add.outer(ratios, losses).ravel()
+    return float((noises * np.maximum(1 - np.exp(epsilon - ratios), 0)).sum())
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "changes", "epsilon", "most"),
+    [
+        ((5, 40), (1, 8), 1.0, 1.11),
+        ((2, 9), (1, 5), 0.5, 1.07),
+        ((8, 8, 8), (1, 1, 1), 1.0, 1.15),
+        ((20, 55), (3, 7), 0.1, 1.002),
+        ((12, 12, 30), (5, 2, 9), 0.3, 1.01),
+        ((1.5, 20), (1, 10), 2.0, 2.0),
+    ],
+)
+def test_the_joint_delta_is_an_upper_bound_that_is_close(
+    sigmas: tuple[float, ...], changes: tuple[int, ...], epsilon: float, most: float
+) -> None:
+    """It is above the sum over all outputs, and above it by little unless noise is narrow."""
+    cells = [
+        ChangedCells(Fraction(sigma), 1, change**2)
+        for sigma, change in zip(sigmas, changes, strict=True)
+    ]
+    exact = summed_delta(sigmas, changes, epsilon)
+    proven = float(joint_delta(cells, Fraction(epsilon)))
+    assert exact <= proven <= exact * most
+
+
+def test_two_answers_need_hardly_more_noise_than_one_of_their_norm() -> None:
+    """A count and a sum together need the sigma of continuous noise for their joint L2."""
+    target = Loss(Fraction(1), Fraction("1e-6"))
+    answers = [coarse(40), coarse(2000)]
+    noises = Gaussian().calibrate_and_verify(answers, target, [Fraction(2, 5), Fraction(3, 5)])
+    scales = [
+        float(noise.scale) * sqrt(weight / one.l2_squared)
+        for noise, weight, one in zip(noises, (2 / 5, 3 / 5), answers, strict=True)
+    ]
+    assert all(4.2246788 * 0.999999 <= scale <= 4.2246788 * 1.0002 for scale in scales)
+
+
+def test_cells_that_change_unequally_need_the_noise_of_their_norm() -> None:
+    """A user with 20 rows in 7 cells of at most 30 needs less than if all cells changed by 30."""
+    target = Loss(Fraction(1), Fraction("1e-6"))
+    uneven = Sensitivity(7, 200, 5600, 30)
+    noise, _ = fitted(Gaussian(), uneven, target)
+    assert float(noise.scale) <= 4.2246788 * sqrt(5600) * 1.0002
+
+
+def test_narrow_noise_has_no_joint_bound() -> None:
+    """Noise that is narrower than the rounding gets the bound one, and others decide."""
+    assert joint_delta([ChangedCells(Fraction(1, 3), 2, 2)], Fraction(1)) == 1
