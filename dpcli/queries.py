@@ -27,16 +27,43 @@ GRID_STEPS = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A numeric column minus a public offset, in whole steps of the column."""
+    """A multiple of a numeric column minus a public offset, in whole steps of the column."""
 
     column: NumericColumn
     offset: int = 0
+    times: int = 1
+
+    @classmethod
+    def centered(cls, column: NumericColumn) -> Factor:
+        """The distance from the middle of the bounds: in half steps if it is between two steps."""
+        twice = column.lower + column.upper
+        return cls(column, twice, 2) if twice % 2 else cls(column, twice // 2)
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the greatest value of the factor, in steps."""
-        low, high = self.column.limits
+        """The least and the greatest value of the factor."""
+        low, high = sorted(self.times * limit for limit in self.column.limits)
         return low - self.offset, high - self.offset
+
+    def power_limits(self, exponent: int) -> tuple[int, int]:
+        """The least and the greatest value of a power of the factor."""
+        low, high = self.limits
+        ends = [low**exponent, high**exponent]
+        if exponent % 2 == 0 and low <= 0 <= high:
+            # The value nearest to zero, which is not zero if the middle is between two steps.
+            beyond = self.offset % self.times
+            ends.append(min(beyond, self.times - beyond) ** exponent)
+        return min(ends), max(ends)
+
+    @property
+    def step(self) -> Fraction:
+        """What one of its whole numbers is, in the unit of the column."""
+        return self.column.step / self.times
+
+    @property
+    def origin(self) -> Fraction:
+        """The value of the column where the factor is zero, in the unit of the column."""
+        return self.offset * self.step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +164,7 @@ class LinearQuery(Query):
         """
         low, high = 1, 1
         for factor in dict.fromkeys(self.factors):
-            powers = _power(factor.limits, self.factors.count(factor))
+            powers = factor.power_limits(self.factors.count(factor))
             corners = [a * b for a in (low, high) for b in powers]
             low, high = min(corners), max(corners)
         low, high = low - self.offset, high - self.offset
@@ -146,13 +173,6 @@ class LinearQuery(Query):
         if self.may_skip or self.user_clamp is not None:
             low, high = min(low, 0), max(high, 0)
         return RowContribution(low, high)
-
-
-def _power(limits: tuple[int, int], exponent: int) -> tuple[int, int]:
-    ends = [end**exponent for end in limits]
-    if exponent % 2 == 0 and limits[0] <= 0 <= limits[1]:
-        ends.append(0)
-    return min(ends), max(ends)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Sums that queries share, and the sums that answer each query.
 
-sum(x - c) is the sum of x minus c times the number of rows with an x. So a total, a mean and a
-count of the same rows need two sums, not four. The offset of a product is subtracted the same way.
+sum(a x - c) is a times the sum of x minus c times the number of rows with an x. So a total, a mean
+and a count of the same rows need two sums, not four. The offset of a product is subtracted the same
+way.
 """
 
 from __future__ import annotations
@@ -52,10 +53,7 @@ class PlainSum:
         if self.factors:
             most = prod(max(map(abs, factor.limits)) for factor in self.factors)
             dtype = pl.Int64() if most * size < 2**62 else pl.Int128()
-            columns = ((pl.col(name[factor.column]).cast(dtype), factor) for factor in self.factors)
-            value = reduce(
-                mul, (col - factor.offset if factor.offset else col for col, factor in columns)
-            )
+            value = reduce(mul, (_value(factor, name, dtype) for factor in self.factors))
             return (value if mask is None else pl.when(mask).then(value)).sum()
         if size < COUNTABLE_ROWS:
             if mask is None:
@@ -64,6 +62,13 @@ class PlainSum:
                 (column,) = self.not_missing
                 return pl.col(name[column]).count().cast(pl.Int64)
         return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
+
+
+def _value(factor: Factor, name: Mapping[Column, str], dtype: pl.DataType) -> pl.Expr:
+    """The value of a factor as a polars expression."""
+    value = pl.col(name[factor.column]).cast(dtype)
+    value = value * factor.times if factor.times != 1 else value
+    return value - factor.offset if factor.offset else value
 
 
 LinearCombination = tuple[tuple[int, PlainSum], ...]
@@ -82,8 +87,9 @@ def linear_combination(query: LinearQuery) -> LinearCombination:
     single = len(query.factors) == 1
     factors_summed = tuple(Factor(factor.column) for factor in query.factors)
     total = PlainSum(factors_summed if single else query.factors, query.where, not_missing)
-    offset = query.offset + (query.factors[0].offset if single else 0)
-    return ((1, total), (-offset, counted)) if offset else ((1, total),)
+    times, offset = (query.factors[0].times, query.factors[0].offset) if single else (1, 0)
+    offset += query.offset
+    return ((times, total), (-offset, counted)) if offset else ((times, total),)
 
 
 def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:

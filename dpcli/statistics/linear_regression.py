@@ -18,14 +18,7 @@ from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import CenteredMoments, Moments
-from dpcli.statistics.statistic import (
-    NoisyAnswer,
-    Request,
-    Statistic,
-    WeightedQuery,
-    center,
-    numeric,
-)
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
 METHODS = ("moments", "output")
 """Noise is added to the moments, or to the coefficients (output perturbation)."""
@@ -178,7 +171,7 @@ class LeastSquares(Moments):
     def uncentered(self, slopes: Array, intercept: Array) -> Floats:
         """Intercept at zero and slopes, shape (columns, cells), from those of centered columns."""
         *inputs, outcome = (
-            center(column) / half for half, column in zip(self.halves, self.columns, strict=True)
+            factor.offset / half for half, factor in zip(self.halves, self.factors, strict=True)
         )
         pairs = zip(slopes, inputs, strict=True)
         shift = sum((slope * middle for slope, middle in pairs), start=0.0)
@@ -232,7 +225,7 @@ def _matrices(covariances: Floats) -> Floats:
 
 def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
     """The query for the ridge regression of the last column on the others."""
-    *inputs, outcome = (Factor(column, center(column)) for column in columns)
+    *inputs, outcome = map(Factor.centered, columns)
     return RidgeQuery(outcome=outcome, inputs=tuple(inputs), ridge=ridge, rows=rows)
 
 

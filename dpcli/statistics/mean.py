@@ -19,14 +19,7 @@ from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.proportion import PROPORTION
 from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
-from dpcli.statistics.statistic import (
-    NoisyAnswer,
-    Request,
-    WeightedQuery,
-    center,
-    date_range,
-    numeric,
-)
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, date_range, numeric
 from dpcli.statistics.weighting import (
     WeightedStatistic,
     least_denominator,
@@ -53,8 +46,8 @@ class Mean(WeightedStatistic):
     Privacy: a row adds its distances x - L and U - x to two sums. These are U - L together,
     whatever x is, so adding or removing a row changes the sums by U - L in L1 and by at most
     that in L2; changing a row, by twice as much in L1. With Gaussian noise there are two answers
-    about the same rows, protected as one: a row changes the centered sum by at most (U-L)/2,
-    rounded up to a whole step, and the count by 1. A person changes all of them by that for
+    about the same rows, protected as one: a row changes the centered sum by at most (U-L)/2
+    and the count by 1. A person changes all of them by that for
     every row that the limits allow. If neighbors change a row and no row can be skipped, the
     number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
     sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
@@ -89,16 +82,15 @@ class Mean(WeightedStatistic):
         column, weights = numeric(request), weight_factors(request)
         weight_size = weight_step(request)
         rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
-        total = LinearQuery(
-            factors=(Factor(column, center(column)), *weights), by=request.by, where=request.where
-        )
+        distance = Factor.centered(column)
+        total = LinearQuery(factors=(distance, *weights), by=request.by, where=request.where)
         contribution = rows.row_contribution
         constant = contribution.low == contribution.high
         public = relation.size_is_public and constant and rows.cells == 1
         weight = Fraction(1) if public else SUM_WEIGHT
         roles = ("weighted centred sum", "sum of weights") if weights else ("centred sum", "count")
         queries = (
-            WeightedQuery(roles[0], total, weight, column.step * weight_size),
+            WeightedQuery(roles[0], total, weight, distance.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
         return (
@@ -161,18 +153,19 @@ class Mean(WeightedStatistic):
         column, least = numeric(request), least_denominator(request)
         above: tuple[int, ...] = (1, 0)
         below: tuple[int, ...] = (0, 1)
-        shift = center(column)
+        distance = Factor.centered(column)
+        unit, shift = distance.step, distance.offset
         if len(answers) == 1:
             # The polynomials sum to a power of the width for each row.
             degree = 2 if self.has_population(request) else 1
-            width, shift = column.upper - column.lower, column.lower
+            width, unit, shift = column.upper - column.lower, column.step, column.lower
             above = tuple(width * place for place in range(degree + 1))
             below, least = (degree,) * (degree + 1), least * degree * width**degree
             answers = answers[0].divided(degree + 1)
         quotient = Quotient(
             above,
             below,
-            unit=column.step,
+            unit=unit,
             places=0 if column.kind == "date" else decimal_places(column.step) + 2,
             limits=(column.lower * column.step, column.upper * column.step),
             shift=shift,

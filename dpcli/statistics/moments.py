@@ -13,7 +13,7 @@ from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.statistics.statistic import Request, WeightedQuery, center
+from dpcli.statistics.statistic import Request, WeightedQuery
 
 TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
 """The mean and mean square of typical values, in half-widths from the middle of the bounds.
@@ -67,9 +67,14 @@ class Moments:
     columns: tuple[NumericColumn, ...]
 
     @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """The distance of each column from the middle of its bounds."""
+        return tuple(map(Factor.centered, self.columns))
+
+    @cached_property
     def halves(self) -> tuple[int, ...]:
-        """The greatest distance of each column from its center, in steps."""
-        return tuple(max(map(abs, self._factor(column).limits)) for column in self.columns)
+        """The greatest distance of each column from its middle, in steps of its factor."""
+        return tuple(max(map(abs, factor.limits)) for factor in self.factors)
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -82,14 +87,15 @@ class Moments:
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         count = Fraction(0) if public else Fraction(len(self.columns) + 1, 2)
         queries = [WeightedQuery("count", rows, count)]
-        for column in self.columns:
-            query = replace(rows, factors=(self._factor(column),))
-            queries.append(WeightedQuery(f"sum of {column.name}", query, Fraction(2), column.step))
+        for factor in self.factors:
+            query = replace(rows, factors=(factor,))
+            role = f"sum of {factor.column.name}"
+            queries.append(WeightedQuery(role, query, Fraction(2), factor.step))
         for i, j in self.pairs:
-            one, other = self.columns[i], self.columns[j]
-            role = f"squares of {one.name}" if i == j else f"products of {one.name}, {other.name}"
-            factors = (self._factor(one), self._factor(other))
-            query = replace(rows, factors=factors, offset=self._middle(i, j))
+            one, other = self.factors[i], self.factors[j]
+            names = one.column.name, other.column.name
+            role = f"squares of {names[0]}" if i == j else f"products of {', '.join(names)}"
+            query = replace(rows, factors=(one, other), offset=self._middle(i, j))
             weight = Fraction(2 if i == j else 3)
             queries.append(WeightedQuery(role, query, weight, one.step * other.step))
         total = sum(weighted.weight for weighted in queries)
@@ -114,12 +120,9 @@ class Moments:
 
     def unit(self, *places: int) -> Fraction:
         """The product of the half-widths of these columns, in their own units."""
-        units = (self.halves[place] * self.columns[place].step for place in places)
+        units = (self.halves[place] * self.factors[place].step for place in places)
         return prod(units, start=Fraction(1))
 
-    def _factor(self, column: NumericColumn) -> Factor:
-        return Factor(column, center(column))
-
     def _middle(self, i: int, j: int) -> int:
-        """The middle of the possible products; for squares half of the greatest."""
-        return self.halves[i] ** 2 // 2 if i == j else 0
+        """The middle of the possible products, which are on both sides of zero if i is not j."""
+        return sum(self.factors[i].power_limits(2)) // 2 if i == j else 0

@@ -21,14 +21,7 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
 from dpcli.statistics.sampling import SampleDesign
-from dpcli.statistics.statistic import (
-    NoisyAnswer,
-    Request,
-    WeightedQuery,
-    center,
-    date_range,
-    numeric,
-)
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, date_range, numeric
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """The parts of epsilon for the squares that show the variance of a mean, and of a sum.
@@ -117,7 +110,7 @@ def population_means(
         return numbers
 
     intervals = FiducialInterval(answers, outcome, confidence, denominator=1, sampled=True)
-    middle = center(column) * column.step
+    middle = moments.factors[0].origin
     low, high = (limit * column.step - middle for limit in column.limits)
     places = 0 if column.kind == "date" else decimal_places(column.step) + 2
     estimates = intervals.estimates([moments.unit(0)], [places], [(low, high)])

@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
-from dpcli.filters import InRanges
+from dpcli.filters import Filter, InRanges
 from dpcli.numeric.arrays import (
     Array,
     Floats,
@@ -29,7 +29,7 @@ from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, center
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
     least_denominator,
@@ -127,15 +127,15 @@ class Ratio(WeightedStatistic):
     Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
     of them by 1. Else there are two answers about the same rows, and both are charged: a sum of
     values in [L, U] changes by at most max(|L|, |U|), a centered one by at most (U - L)/2
-    rounded up to a whole step, and a count by 1. A person changes them by that for every row
-    that the limits allow. If neighbors change a row and no row can be skipped, the number of
-    rows is public, and dividing by it costs nothing.
+    and a count by 1. A person changes them by that for every row that the limits allow. If
+    neighbors change a row and no row can be skipped, the number of rows is public, and dividing
+    by it costs nothing.
 
     >>> columns = {"x": "{type: integer, bounds: [0, 9]}", "y": "{type: integer, bounds: [0, 4]}"}
     >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
     {'add-remove': [9, 4], 'change-one': [9, 4]}
     >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
-    {'add-remove': [5, 1], 'change-one': [9, 1]}
+    {'add-remove': [4.5, 1], 'change-one': [9, 1]}
     >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
     {'add-remove': [1], 'change-one': [2]}
 
@@ -165,7 +165,8 @@ class Ratio(WeightedStatistic):
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The rows of each kind, or the numerator and the denominator."""
-        above, below = parts = self.parts(request)
+        parts = self.parts(request)
+        _, below = parts
         present = tuple(dict.fromkeys(part for part in parts if part is not None))
         tests = _tests(parts)
         rows = LinearQuery(
@@ -178,11 +179,12 @@ class Ratio(WeightedStatistic):
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
             return (WeightedQuery("rows of each kind", kinds, step=step),)
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
-        numerator = _part_query(rows, above, self._offset(parts))
-        divisor = _part_query(rows, below, 0)
+        numerator, denominator = self._summed(parts)
         return (
-            WeightedQuery("numerator", numerator, weight, _step(above) * step),
-            WeightedQuery("denominator", divisor, 1 - weight, _step(below) * step),
+            WeightedQuery("numerator", numerator.query(rows), weight, numerator.step * step),
+            WeightedQuery(
+                "denominator", denominator.query(rows), 1 - weight, denominator.step * step
+            ),
         )
 
     def estimate(
@@ -190,7 +192,8 @@ class Ratio(WeightedStatistic):
     ) -> Estimates:
         """The noisy numerators over the noisy denominators."""
         answers, above, below = self.combined(request, answers)
-        shift, least = self._offset(self.parts(request)), least_denominator(request)
+        numerator, _ = self._summed(self.parts(request))
+        shift, least = numerator.offset, least_denominator(request)
         quotient = Quotient(above, below, *self.scale(request), shift, least)
         return quotient.estimates(answers, confidence)
 
@@ -209,39 +212,57 @@ class Ratio(WeightedStatistic):
         )
         return kinds.divided(len(cells)), above, below
 
-    def _offset(self, parts: tuple[Part, Part]) -> int:
-        """The public number that is subtracted from every value of a sum over rows."""
+    def _summed(self, parts: tuple[Part, Part]) -> tuple[_Summed, _Summed]:
+        """The sums of the parts; a numerator that is divided by rows is centered."""
         above, below = parts
-        return center(above) if isinstance(above, NumericColumn) and below is None else 0
+        return _Summed.of(above, centered=below is None), _Summed.of(below)
 
     def scale(self, request: Request) -> tuple[Fraction, int, Limits]:
         """The unit of the ratio, its printed decimals, and its limits."""
         above, below = self.parts(request)
         per = Fraction(dict(request.options).get("per") or 1)
-        low, high = (end * _step(above) * per for end in _limits(above))
-        most = max(abs(low), abs(high), Fraction(1, 10**9)) / (_limits(below)[1] * _step(below))
+        numerator, denominator = self._summed((above, below))
+        low, high = (end * per for end in _limits(above))
+        most = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
         places = min(max(DECIMALS - floor(log10(most)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
-        return per * _step(above) / _step(below), places, limits
+        return per * numerator.step / denominator.step, places, limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """A sum of a factor, or the number of rows that pass filters."""
+
+    factor: Factor | None = None
+    where: tuple[Filter, ...] = ()
+
+    @classmethod
+    def of(cls, part: Part, *, centered: bool = False) -> _Summed:
+        """The sum of a part; with `centered`, of distances from the middle of the bounds."""
+        if isinstance(part, NumericColumn):
+            return cls(Factor.centered(part) if centered else Factor(part))
+        return cls(where=() if part is None else (InRanges(part, TRUE),))
+
+    @property
+    def step(self) -> Fraction:
+        return self.factor.step if self.factor else Fraction(1)
+
+    @property
+    def offset(self) -> int:
+        return self.factor.offset if self.factor else 0
+
+    def query(self, rows: LinearQuery) -> LinearQuery:
+        """The query for the sum over these rows."""
+        factors = (self.factor, *rows.factors) if self.factor else rows.factors
+        return replace(rows, factors=factors, where=(*rows.where, *self.where))
 
 
 def _tests(parts: Sequence[Part]) -> list[CategoryColumn]:
     return list(dict.fromkeys(part for part in parts if isinstance(part, CategoryColumn)))
 
 
-def _limits(part: Part) -> tuple[int, int]:
-    """The least and the most that one row adds, in steps."""
-    return part.limits if isinstance(part, NumericColumn) else (0, 1)
-
-
-def _step(part: Part) -> Fraction:
-    return part.step if isinstance(part, NumericColumn) else Fraction(1)
-
-
-def _part_query(rows: LinearQuery, part: Part, offset: int) -> LinearQuery:
-    """The query for one part over these rows."""
+def _limits(part: Part) -> tuple[Fraction, Fraction]:
+    """The least and the most that one row adds to an uncentered sum."""
     if isinstance(part, NumericColumn):
-        return replace(rows, factors=(Factor(part, offset), *rows.factors))
-    if part is None:
-        return rows
-    return replace(rows, where=(*rows.where, InRanges(part, TRUE)))
+        return part.lower * part.step, part.upper * part.step
+    return Fraction(0), Fraction(1)

@@ -39,7 +39,7 @@ class Covariance(Statistic):
 
     Privacy: with h the distance from the middle of a column's bounds to a bound, adding or
     removing a row changes the count by 1, the sum of column i by at most h_i, the sum of
-    its squares by h_i^2/2 and that of products by h_i h_j, all rounded up to whole steps.
+    its squares by h_i^2/2, rounded up to a whole number, and that of products by h_i h_j.
     These answers share epsilon. If the noise is Gaussian, they are protected as one answer
     whose squared changes add up. Changing a row changes each sum by at most twice as much.
 
@@ -154,7 +154,7 @@ class Variance(Covariance):
     adding or removing it changes them by that in L1, and by at most that in L2; changing a row, by
     twice as much in L1. Of the three answers with Gaussian noise, with h the distance from the
     middle to a bound, adding or removing a row changes the count by 1, the sum by at most h, and
-    the sum of squares by at most h^2/2, all rounded up to whole steps; they are protected as one
+    the sum of squares by at most h^2/2, rounded up to a whole number; they are protected as one
     answer. Changing a row changes the sum by at most 2 h and the squares by at most h^2. If no row
     can be skipped, the number of rows is then public and has no privacy cost.
 

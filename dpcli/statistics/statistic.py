@@ -291,8 +291,3 @@ def numeric(request: Request) -> NumericColumn:
 def date_range(column: NumericColumn) -> int | None:
     """The days between the bounds of a column of dates; None for a column of numbers."""
     return column.upper - column.lower if column.kind == "date" else None
-
-
-def center(column: NumericColumn) -> int:
-    """The greatest whole step that is not above the middle of the bounds."""
-    return (column.lower + column.upper) // 2

@@ -113,8 +113,7 @@ def coefficients(request: Request, rows: Sequence[Row]) -> list[float]:
     """Intercept and slope of the last column on the first, with a ridge if there is one."""
     means, matrix = moments(request, rows)
     column = request.columns[0]
-    # The distance from the middle of the bounds, rounded down to a step, to the farther bound.
-    half = column.upper - (column.lower + column.upper) // 2
+    half = (column.upper - column.lower) / 2
     slope = matrix[0, 1] / (matrix[0, 0] + float(request.ridge or 0) * half**2)
     return [float(means[1] - slope * means[0]), float(slope)]
 

@@ -364,7 +364,7 @@ def _term(query: LinearQuery, row: Row) -> int:
     for factor in query.factors:
         found = row[factor.column]
         assert isinstance(found, int)
-        term *= found - factor.offset
+        term *= factor.times * found - factor.offset
     return term - query.offset
 
 

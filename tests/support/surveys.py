@@ -57,7 +57,7 @@ def _terms(query: Query, files: Mapping[str, Ints]) -> list[Array]:
     assert isinstance(query, LinearQuery)
     terms: Array = np.ones_like(next(iter(files.values())))
     for factor in query.factors:
-        terms = terms * (files[factor.column.name] - factor.offset)
+        terms = terms * (factor.times * files[factor.column.name] - factor.offset)
     return [terms - query.offset]
 
 

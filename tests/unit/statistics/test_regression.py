@@ -20,7 +20,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries import RidgeQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.linear_regression import LinearRegression, ridge_query
-from dpcli.statistics.statistic import NoisyAnswer, Request, center
+from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -125,12 +125,6 @@ def test_a_constant_column_gets_a_ridge_and_no_interval() -> None:
         assert estimate.value is not None
         assert abs(estimate.value) <= 4
         assert estimate.lower is estimate.upper is None
-
-
-def test_centers_are_whole_steps() -> None:
-    """The middle of odd bounds is rounded down, so that all moments are whole numbers."""
-    assert center(NumericColumn("x", "integer", bounds=(0, 3))) == 1
-    assert center(NumericColumn("x", "integer", bounds=(-3, 0))) == -2
 
 
 def test_coefficients_are_finite_if_noise_dominates() -> None:
