@@ -154,15 +154,38 @@ class Revenue(ScoreFunction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreQuery(Query):
-    """For each group, the score of every candidate; `k` of them are then chosen.
+class SelectionQuery(Query):
+    """For each group, how many rows each class has; candidates are chosen by these counts.
 
-    Rows are counted along the axes `classes`, the last one fastest. `score_function` computes
-    the scores of a group from these counts. Candidates are chosen one after another, each from
-    those that are left.
+    Rows are counted along the axes `classes`, the last one fastest.
     """
 
     classes: tuple[Axis, ...]
+
+    @cached_property
+    def grouping_axes(self) -> tuple[Axis, ...]:
+        """The axes of the groups, then those of the classes."""
+        return self.by + self.classes
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """How many candidates there are."""
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """How many choices follow one another; a unit can change each of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreQuery(SelectionQuery):
+    """For each group, the score of every candidate; `k` of them are then chosen.
+
+    `score_function` computes the scores of a group from the counts of its classes. Candidates are
+    chosen one after another, each from those that are left.
+    """
+
     score_function: ScoreFunction
     k: int = 1
 
@@ -170,15 +193,20 @@ class ScoreQuery(Query):
         if self.k < 1:
             raise ValueError("at least one candidate is chosen")
 
-    @cached_property
-    def grouping_axes(self) -> tuple[Axis, ...]:
-        """The axes of the groups, then those of the classes."""
-        return self.by + self.classes
+    @property
+    def candidates(self) -> int:
+        """Those of the score function."""
+        return self.score_function.candidates
+
+    @property
+    def rounds(self) -> int:
+        """One for each chosen candidate."""
+        return self.k
 
     @cached_property
     def cells_per_group(self) -> int:
         """One score for each candidate."""
-        return self.score_function.candidates
+        return self.candidates
 
     @cached_property
     def row_contribution(self) -> RowContribution:

@@ -31,7 +31,7 @@ from dpcli.numeric.arrays import (
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
 from dpcli.queries import Query, ReadabilityQuery, RidgeQuery
-from dpcli.scores import ScoreFunction, ScoreQuery
+from dpcli.scores import ScoreFunction, ScoreQuery, SelectionQuery
 
 SealedAnswer = Confidential[Cells] | Confidential[Groups]
 
@@ -140,7 +140,7 @@ def _groups(
 
     `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
     """
-    inner = query.classes if isinstance(query, ScoreQuery) else query.items
+    inner = query.classes if isinstance(query, SelectionQuery) else query.items
     cell, inside = _cells(inner, places, len(values))
     axes = [
         private[key] if key.is_private else pl.Series([*key.labels, None]).gather(places[key])

@@ -21,7 +21,7 @@ from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
 from dpcli.indicators import IndicatorQuery
 from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
-from dpcli.scores import ScoreQuery
+from dpcli.scores import SelectionQuery
 
 COUNTABLE_ROWS = 2**32
 """Rows that polars can count in a group. A file has at most as many rows as bytes."""
@@ -107,7 +107,7 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
         return tuple(_combined_powers(query, polynomial) for polynomial in query.polynomials)
     if isinstance(query, ReadabilityQuery):
         return tuple(_readability(query))
-    if isinstance(query, ScoreQuery):
+    if isinstance(query, SelectionQuery):
         rows = LinearQuery(items=query.grouping_axes, where=query.where, present=query.present)
         return (linear_combination(rows),)
     return (linear_combination(query),) if isinstance(query, LinearQuery) else ()

@@ -17,7 +17,8 @@ from dpcli.planning.disjoint import require_disjoint
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
-from dpcli.scores import ScoreQuery
+from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.scores import SelectionQuery
 
 STDIN = "-"
 
@@ -115,8 +116,11 @@ def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
 def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:
     query, rule = part.weighted.query, part.partition_selection
     details: dict[str, object] = {"unit": str(part.weighted.step), "cells": query.cells}
-    if isinstance(query, ScoreQuery):
-        details |= {"candidates": query.cells_per_group, "picks": query.k}
+    if isinstance(query, SelectionQuery):
+        details |= {"candidates": query.candidates, "picks": query.rounds}
+    if isinstance(query, QuantilesQuery):
+        details["quantiles"] = [str(quantile) for quantile in query.quantiles]
+        details["substeps"] = query.substeps
     if rule is not None:
         details["threshold"] = str(rule.threshold)
     return replace(

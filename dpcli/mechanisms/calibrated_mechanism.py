@@ -19,6 +19,7 @@ from dpcli.mechanisms.mechanism import (
     SelectionMechanism,
 )
 from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
+from dpcli.mechanisms.quantile_choices import choose_quantiles
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Ints, integer_array, np
@@ -30,8 +31,9 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Query
-from dpcli.scores import ScoreQuery
+from dpcli.scores import SelectionQuery
 
 Responses = tuple[Array, ...]
 """Responses of records: for each column of the response, an array of whole numbers."""
@@ -153,9 +155,11 @@ class CalibratedMechanism:
         mechanism, query = self.mechanism, self.query
         self._require_own(exact, permit)
         values = integer_array(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
-        if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
-            scores = values.reshape(-1, query.cells_per_group)
-            return Noisy(mechanism.choose(self.noise, scores, query.k))
+        if isinstance(mechanism, SelectionMechanism) and isinstance(query, SelectionQuery):
+            by_group = values.reshape(-1, query.cells_per_group)
+            if isinstance(query, QuantilesQuery):
+                return Noisy(choose_quantiles(self.noise, by_group, query))
+            return Noisy(mechanism.choose(self.noise, by_group, query.rounds))
         if not isinstance(mechanism, AdditiveMechanism):
             raise TypeError("only an additive mechanism answers with numbers")
         return Noisy(mechanism.add_noise(self.noise, values))

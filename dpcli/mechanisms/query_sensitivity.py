@@ -25,8 +25,9 @@ from dpcli.privacy.sensitivity import (
     sensitivity,
 )
 from dpcli.privacy.unit import PersonUnit
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
-from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
+from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
     {
@@ -35,6 +36,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         ReadabilityQuery,
         RidgeQuery,
         ScoreQuery,
+        QuantilesQuery,
         IndicatorQuery,
         BernsteinQuery,
     }
@@ -95,4 +97,4 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         divided = divided_sensitivity(query.cells_per_group, neighbors, unit, query.groups)
         return divided.scaled(query.largest)
     single = sensitivity(query.row_contribution, neighbors, unit, query.cells)
-    return single.repeated(query.k) if isinstance(query, ScoreQuery) else single
+    return single.repeated(query.rounds) if isinstance(query, SelectionQuery) else single

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import ceil, log, sqrt
+from math import ceil, log, log10, pi, prod, sin, sqrt
 
 from dpcli.noise.distribution import Noise, NoNoise, normal_quantile
-from dpcli.numeric.search import search_least
+from dpcli.numeric.search import bisect, search_least
 
 BLOCKS_PER_SCALE = 12
 """Blocks per scale into which one of two noises is cut: more give a tighter bound."""
@@ -89,3 +89,40 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
     # Values below all blocks are counted at the end of the lowest block.
     blocks.append((start - 1, 1.0 - before))
     return blocks
+
+
+LEAST_TAIL = 1e-5
+"""Down to this probability a series gives the width of a sum of Laplace noises."""
+
+TERMS = 3000
+"""The terms of that series: its error is below a tenth of `LEAST_TAIL`."""
+
+
+@lru_cache(maxsize=256)
+def laplace_sum_width(scales: tuple[float, ...], outside: float) -> float:
+    """About the t for which P[|sum| > t] is `outside`, for independent Laplace noises.
+
+    The characteristic function of the sum is the product of 1/(1 + b^2 u^2) over the scales b, and
+    P[|sum| <= t] an integral of it (Gil-Pelaez 1951), here by the trapezoidal rule. Its period is
+    so long that what lies beyond does not count. Smaller tails are extended as exponential ones.
+    """
+    if outside < LEAST_TAIL:
+        near, far = (laplace_sum_width(scales, tail) for tail in (10 * LEAST_TAIL, LEAST_TAIL))
+        return far + (far - near) * log10(LEAST_TAIL / outside)
+    # The density is log-concave, so P[|sum| > t] <= exp(1 - t/deviation).
+    most = 16 * sqrt(2 * sum(scale**2 for scale in scales))
+    step = 2 * pi / (2 * most + 60 * max(scales))
+    factors = [
+        1 / (term * prod(1 + (scale * term * step) ** 2 for scale in scales))
+        for term in range(1, TERMS)
+    ]
+
+    def beyond(width: float) -> float:
+        turn = width * step
+        series = sum(factor * sin(turn * term) for term, factor in enumerate(factors, 1))
+        return 1 - (turn + 2 * series) / pi
+
+    precision = most / MARGIN_PRECISION
+    return bisect(
+        lambda width: beyond(width) <= outside, 0.0, most, lambda low, high: high - low <= precision
+    )[1]

@@ -20,7 +20,8 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.scores import ScoreQuery
+from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.scores import SelectionQuery
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
@@ -100,12 +101,14 @@ def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
     }
     if planned_query.is_exact:
         return note("protection.exact", **facts)
-    if isinstance(query, ScoreQuery):
+    if isinstance(query, SelectionQuery):
         mechanism, most = (
             planned_query.mechanism.name.replace("_", "-"),
             exact_or_up(planned_query.linf),
         )
-        facts |= {"mechanism": mechanism, "candidates": query.cells_per_group, "most": most}
+        facts |= {"mechanism": mechanism, "candidates": query.candidates, "most": most}
+        if isinstance(query, QuantilesQuery):
+            return note("protection.quantiles", rounds=query.rounds, **facts)
         return note("protection.chosen", **facts)
     most = exact_or_up(planned_query.l1)
     if planned_query.noise.norm == "l2":

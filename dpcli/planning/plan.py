@@ -19,6 +19,7 @@ from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Entry, Response, Spec
@@ -114,9 +115,13 @@ class PlannedQuery:
         """The half-width of the interval around the answer, at this confidence.
 
         For choices, the most by which the utility of each chosen candidate falls short of the best.
+        For quantiles that are chosen by recursion, see `QuantilesQuery.error_width`.
         """
         query = self.weighted.query
-        if isinstance(query, ScoreQuery):
+        missed: Fraction | int
+        if isinstance(query, QuantilesQuery):
+            missed = self.noise.scale * query.error_width(confidence)
+        elif isinstance(query, ScoreQuery):
             missed = self.noise.shortfall(query.cells_per_group * query.k, confidence)
         else:
             missed = self.noise.half_width(confidence)

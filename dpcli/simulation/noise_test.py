@@ -13,7 +13,8 @@ from math import ceil, inf, log, sqrt
 
 from dpcli.numeric.arrays import Array, Floats, add_exact, np
 from dpcli.planning.plan import PlannedQuery
-from dpcli.scores import ScoreQuery
+from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.scores import ScoreQuery, SelectionQuery
 
 LOG_FALSE_ALARM = log(1e-9 / 4)
 """Logarithm of the probability of a false alarm in one of up to four tests of a query."""
@@ -87,7 +88,8 @@ class QueryTrial:
     """The errors of one query in all runs, compared with the noise that the plan states.
 
     The error of a selection is the difference between the best score and that of the chosen
-    candidate. There is no verdict if the same noise `selected` the groups.
+    candidate. There is no verdict if the same noise `selected` the groups, nor for quantiles that
+    are chosen by recursion: their predicted error assumes that values lie densely and evenly.
     """
 
     def __init__(self, part: PlannedQuery, confidence: Fraction, *, selected: bool) -> None:
@@ -98,8 +100,11 @@ class QueryTrial:
         self._largest_gaps: list[float] = []
 
     def add(self, noisy: Array, exact: Array) -> None:
-        """Add one run: noisy and exact numbers, or chosen candidates and all scores."""
+        """Add one run: noisy and exact numbers, or chosen candidates and scores or counts."""
         query = self._query
+        if isinstance(query, QuantilesQuery):
+            self.errors.add(_missed_rows(query, exact, noisy))
+            return
         if not isinstance(query, ScoreQuery):
             self.errors.add(add_exact(noisy, -exact))
             return
@@ -112,7 +117,7 @@ class QueryTrial:
         """The errors, the fraction within the prediction, and the fraction of best choices."""
         sizes, query = self.errors.sizes, self._query
         within = sizes <= float(self.predicted / self._unit)
-        chosen = isinstance(query, ScoreQuery)
+        chosen = isinstance(query, SelectionQuery)
         return {
             "role": self.part.weighted.role,
             "mechanism": self.part.mechanism_kind,
@@ -127,7 +132,7 @@ class QueryTrial:
     def verdict(self) -> NoiseVerdict | None:
         """Whether the noise is as the plan states; to be read after the last run."""
         sizes = self.errors.sizes
-        if self._selected or not len(sizes):
+        if self._selected or not len(sizes) or isinstance(self._query, QuantilesQuery):
             return None
         if self.part.is_exact:
             return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.AS_PREDICTED
@@ -154,6 +159,17 @@ def _gaps(scores: Array, chosen: Array) -> Array:
         gaps.append(left.max(axis=1) - left[groups, places])
         left[groups, places] = scores.min(axis=1) - 1
     return np.stack(gaps, axis=1)
+
+
+def _missed_rows(query: QuantilesQuery, exact: Array, noisy: Array) -> Array:
+    """The rows by which chosen candidates miss their quantiles more than the best ones do."""
+    counts = exact.reshape(-1, query.cells_per_group)
+    missed, groups = [], np.arange(len(counts))
+    for item, chosen in enumerate(noisy.reshape(len(counts), -1).T):
+        scores = query.rank_scores(counts, item)
+        gaps = scores.max(axis=1) - scores[groups, chosen]
+        missed.append(gaps.astype(np.float64) / query.quantiles[item].denominator)
+    return np.concatenate(missed)
 
 
 def fraction(part: int, whole: int) -> Fraction | None:

@@ -12,6 +12,7 @@ from dpcli.numeric.arrays import Array, Floats, add_exact, multiply_exact, np
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.releasing import NoisyStatistic, estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
@@ -161,12 +162,18 @@ class StatisticTrial:
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
         """The best candidates; of equally good ones the nearest to the chosen one."""
         best = []
-        for part, answer, scores in zip(self._planned.queries, noisy.answers, exact, strict=True):
-            by_group = scores.reshape(-1, part.weighted.query.cells_per_group)
-            count = by_group.shape[1]
-            distances = abs(np.arange(count) - answer.values[:, None])
-            is_worse = by_group < by_group.max(axis=1, keepdims=True)
-            best.append(np.where(is_worse, count, distances).argmin(axis=1))
+        for part, answer, sealed in zip(self._planned.queries, noisy.answers, exact, strict=True):
+            query = part.weighted.query
+            by_group = sealed.reshape(-1, query.cells_per_group)
+            if isinstance(query, QuantilesQuery):
+                items = enumerate(answer.values.reshape(len(by_group), -1).T)
+                found = [
+                    _nearest_best(query.rank_scores(by_group, item), chosen)
+                    for item, chosen in items
+                ]
+                best.append(np.stack(found, axis=1).ravel())
+            else:
+                best.append(_nearest_best(by_group, answer.values))
         return best
 
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
@@ -236,6 +243,15 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> SimulationResult:
         statistics=trials,
         stopped=stopped if plan.quality is not None else None,
     )
+
+
+def _nearest_best(scores: Array, chosen: Array) -> Array:
+    """In each row of scores, the place of the greatest that is nearest to the chosen one."""
+    count = scores.shape[1]
+    distances = abs(np.arange(count) - chosen[:, None])
+    is_worse = scores < scores.max(axis=1, keepdims=True)
+    places: Array = np.where(is_worse, count, distances).argmin(axis=1)
+    return places
 
 
 def _floats(steps: Array, step: Fraction) -> Floats:

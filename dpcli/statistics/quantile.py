@@ -7,12 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
+from math import prod
 from typing import ClassVar
 
 from dpcli.columns import Axis, NumericColumn
 from dpcli.numeric.arrays import integer_array, multiply_exact, np
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
+from dpcli.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
@@ -25,6 +27,9 @@ from dpcli.statistics.statistic import (
     date_range,
     numeric,
 )
+
+RECURSION = "each quantile is chosen among the rows between those chosen before, the middle first"
+"""How three or more quantiles are chosen, in a sentence."""
 
 CACHED = 4
 """The number of axes that are cached: statistics with the same candidates share one."""
@@ -84,8 +89,14 @@ class Quantile(Statistic):
     bound to bound (for dates in days), or all steps of the column if absent. A candidate is
     better if its rank misses the quantile by fewer rows. The expected error in `plan` is a
     number of rows: that many ranks may lie between the published value and the quantile.
-    Several quantiles share epsilon evenly, and `post: [consistent]` sorts those that noise
-    has swapped.
+
+    Of three or more quantiles, one near the middle is chosen first, from all rows. Then the
+    ones below it are chosen among the rows below the chosen value, those above it among the
+    rows above, and so on: three need two such rounds, nine four, and 99 seven. Each round
+    gets an equal part of epsilon, and results are in order. The expected error is that of
+    the worst of them, where values lie densely and evenly; equal values miss by no rank. Two
+    quantiles share epsilon evenly, and `post: [consistent]` sorts them if noise has swapped
+    them.
 
     Privacy: for the quantile p/d in lowest terms, the score of a candidate is minus the
     number of rows by which its rank misses it, in units of 1/d. Adding or removing a row
@@ -97,6 +108,16 @@ class Quantile(Statistic):
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: quantile, column: x, quantiles: [0.25, 0.9]", x=x)
     {'add-remove': [1.5, 1.8], 'change-one': [2, 2]}
+
+    Of three or more, a round is one choice in each of several parts without common rows, for
+    the quantile p/d of its part, and rows with equal values are divided at random between
+    parts (Kaplan, Schnapp and Stemmer 2022). A row lies in at most one part of a round, which
+    the rounds before decide. In units of 2 max(p, d - p), it changes the difference of two
+    scores by at most 1 if it is added or removed, and by 2 in all parts together if it is
+    changed. Rounds add up.
+
+    >>> l1("statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9]", x=x)
+    {'add-remove': [2], 'change-one': [4]}
 
     No interval is given: how far apart neighboring ranks are in value is itself private, and
     the choice reveals nothing about it. Two quantiles around the one of interest give
@@ -120,6 +141,17 @@ class Quantile(Statistic):
         """The scores of the candidates, for each quantile."""
         column, quantiles = numeric(request), self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
+        if len(quantiles) >= LEAST_FOR_RECURSION:
+            public = prod(len(key) for key in request.by if not key.is_private)
+            query = QuantilesQuery(
+                by=request.by,
+                where=request.where,
+                classes=(classes,),
+                candidate_classes=indices,
+                quantiles=quantiles,
+                substeps=substeps_for(len(classes), public),
+            )
+            return (WeightedQuery(f"ranks of {len(quantiles)} quantiles", query),)
         return tuple(
             WeightedQuery(
                 f"rank of {plain_text(quantile)}",
@@ -140,6 +172,11 @@ class Quantile(Statistic):
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
         return chosen_candidates(request, answers)
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """How several quantiles are chosen."""
+        several = len(self.quantiles(request)) >= LEAST_FOR_RECURSION
+        return (RECURSION,) if several else ()
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The quantiles."""

@@ -12,9 +12,13 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import InRanges
+from dpcli.mechanisms.quantile_choices import choose_quantiles
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, integer_array
+from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimate
@@ -283,9 +287,13 @@ def score_of(
     return lambda chosen: -rank_error(wanted, Fraction(chosen), values)
 
 
-def best_choices(query: ScoreQuery, cells: Sequence[int]) -> Array:
+def best_choices(query: Query, cells: Sequence[int]) -> Array:
     """The candidates with the greatest scores in each group, the best first."""
     found: list[int] = []
+    if isinstance(query, QuantilesQuery):
+        counts = integer_array(cells).reshape(-1, query.cells_per_group)
+        return choose_quantiles(NO_NOISE, counts, query)
+    assert isinstance(query, ScoreQuery)
     for at in range(0, len(cells), query.cells_per_group):
         places = sorted(range(query.cells_per_group), key=lambda place: -cells[at + place])
         found += places[: query.k]
@@ -301,7 +309,6 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
         exact = answers(queries, ROWS)
         noiseless = []
         for query, cells in zip(queries, exact, strict=True):
-            assert isinstance(query, ScoreQuery)
             noiseless.append(
                 NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)))
             )

@@ -20,8 +20,9 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import LinearQuery, Query
-from dpcli.scores import ScoreQuery
+from dpcli.scores import ScoreQuery, SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, groups
@@ -130,7 +131,7 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
                 max(sum(c**2 for c in change) for change in changes),
                 max(map(max, changes)),
             )
-            repeat = query.k if isinstance(query, ScoreQuery) else 1
+            repeat = query.rounds if isinstance(query, SelectionQuery) else 1
             claimed = (claim.l1 // repeat, claim.l2_squared // repeat, claim.linf)
             if isinstance(query, ScoreQuery):
                 assert reached[0] <= claimed[0], (request, query)
@@ -140,14 +141,20 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
 
 
 def changes_of(query: Query, one: Sequence[int], other: Sequence[int]) -> list[int]:
-    """The change of each cell; for scores, the change of differences within each group."""
+    """The change of each cell; for scores, the change of differences within each group.
+
+    For quantiles it is the number of rows that are added or removed in the group, of which
+    `tests/laws/test_quantile_recursion.py` shows that it bounds the change of the differences.
+    """
     changes_per_cell = [a - b for a, b in zip(one, other, strict=True)]
-    if not isinstance(query, ScoreQuery):
+    if not isinstance(query, SelectionQuery):
         return [abs(change) for change in changes_per_cell]
     groups = [
         changes_per_cell[at : at + query.cells_per_group]
         for at in range(0, len(changes_per_cell), query.cells_per_group)
     ]
+    if isinstance(query, QuantilesQuery):
+        return [sum(map(abs, group)) for group in groups]
     return [max(group) - min(group) for group in groups]
 
 
@@ -237,6 +244,11 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
 
 def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
     """An extreme noisy answer, or one of the possible choices."""
+    if isinstance(query, QuantilesQuery):
+        cuts = range((query.cells or 0) * len(query.quantiles))
+        return NoisyAnswer(
+            integer_array([cut % query.candidates for cut in cuts]), ExponentialChoice(Fraction(1))
+        )
     if isinstance(query, ScoreQuery):
         chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
         return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)))

@@ -39,8 +39,9 @@ from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
-from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
+from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -223,7 +224,7 @@ def _place(column: Column, header: Sequence[str]) -> int:
 
 def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
     """One query, person by person."""
-    if isinstance(query, ScoreQuery):
+    if isinstance(query, SelectionQuery):
         return _scores(query, people, unit)
     if isinstance(query, ReadabilityQuery):
         return _readability(query, people, unit)
@@ -255,7 +256,7 @@ def _readability(
     ]
 
 
-def _scores(query: ScoreQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+def _scores(query: SelectionQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
     """The utility of every candidate in every group, by its definition."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for rows in people:
@@ -269,10 +270,14 @@ def _scores(query: ScoreQuery, people: list[list[tuple[int, Row]]], unit: Unit) 
     return [score for group in every for score in _utilities(query, groups.get(group, []))]
 
 
-def _utilities(query: ScoreQuery, rows: list[Row]) -> list[int]:
-    """The utility of every candidate for some rows."""
+def _utilities(query: SelectionQuery, rows: list[Row]) -> list[int]:
+    """The utility of every candidate for some rows; for quantiles, the rows of every class."""
     key, *others = query.classes
     values = [cast("int", row[key.column]) for row in rows]
+    if isinstance(query, QuantilesQuery):
+        places = [place for found in values for place in _positions(key, found)]
+        return [places.count(place) for place in range(len(key))]
+    assert isinstance(query, ScoreQuery)
     match query.score_function:
         case Frequency():
             return [values.count(label) for label in range(len(key))]

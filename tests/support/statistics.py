@@ -146,11 +146,12 @@ def _points(column: NumericColumn) -> list[Points]:
 
 
 def _chosen(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
-    """Quantiles among all points or a few."""
+    """Two or three quantiles among all points or a few."""
     for points in _points(columns.number):
         asked = replace(request, candidates=points)
         if "quantiles" in statistic.fields.model_fields:
             yield replace(asked, quantiles=(Fraction(9, 10), Fraction(1, 4)))
+            yield replace(asked, quantiles=(Fraction(1, 2), Fraction(9, 10), Fraction(1, 4)))
         else:
             yield asked
 

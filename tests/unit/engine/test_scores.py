@@ -12,6 +12,7 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.privacy.unit import RowUnit
+from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Factor, LinearQuery, Query
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.statistics.quantile import classes_at_and_between, classes_from_each
@@ -37,6 +38,15 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
     kind = random.choice(("rank", "rank", "revenue", "accuracy"))
     if kind == "rank":
         key, places = classes_at_and_between(column, points)
+        if random.random() < 0.3:
+            quantiles = (Fraction(1, 2), Fraction(1, 100), Fraction(2, 3))
+            return QuantilesQuery(
+                by=by,
+                where=query.where,
+                classes=(key,),
+                candidate_classes=places,
+                quantiles=quantiles,
+            )
         quantile = Fraction(random.choice(("1/2", "1/4", "0.99", "0.000001", "2/3")))
         return replace(common, classes=(key,), score_function=Rank(places, quantile))
     key, places = classes_from_each(column, points)

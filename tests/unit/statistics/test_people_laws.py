@@ -16,7 +16,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery, Query
-from dpcli.scores import ScoreQuery
+from dpcli.scores import SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.statistic import Request, Statistic
@@ -109,7 +109,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
         for place, query in enumerate(queries):
             claim = query_sensitivity(query, privacy.relation)
             vectors = {tuple(person[place]) for person in people}
-            k = query.k if isinstance(query, ScoreQuery) else 1
+            k = query.rounds if isinstance(query, SelectionQuery) else 1
             others = (
                 vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * len(people[0][place])}
             )

@@ -1,0 +1,220 @@
+"""Several quantiles by recursion: the parts of the rows, and the choices in them.
+
+`QuantilesQuery` has the privacy argument. `dpcli.mechanisms.quantile_choices` makes the choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+
+from dpcli.noise.tails import laplace_sum_width
+from dpcli.numeric.arrays import Array, Ints, largest_magnitude, np, widened
+from dpcli.numeric.exact import short_up
+from dpcli.privacy.sensitivity import RowContribution
+from dpcli.scores import Points, Rank, SelectionQuery
+
+LEAST_FOR_RECURSION = 3
+"""From this number of quantiles on, recursion needs fewer rounds than there are quantiles."""
+
+MAX_SUBSTEPS = 1 << 16
+"""The most sub-steps of a class: two random bytes choose one of them."""
+
+USUAL_SUBSTEPS = 1 << 6
+"""Sub-steps that a class has even if there are many groups."""
+
+CUTS_OF_ALL_GROUPS, CUTS_OF_A_GROUP = 1 << 18, 1 << 22
+"""Limits of the numbers of cuts, for time and for memory."""
+
+
+def substeps_for(classes: int, groups: int) -> int:
+    """How many sub-steps each class has: a power of two, fewer if there are many classes."""
+    most = max(CUTS_OF_ALL_GROUPS // (classes * groups), USUAL_SUBSTEPS)
+    most = max(1, min(most, CUTS_OF_A_GROUP // classes, MAX_SUBSTEPS))
+    return 1 << (most.bit_length() - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PartQuantile:
+    """The quantile that one choice of the recursion is about, in its part of the rows.
+
+    The part lies between the quantiles at `low` and `high`, or at the end of the rows. Of the
+    part, the fraction `relative` of the rows shall lie below the quantile at `place`. Places count
+    the quantiles in increasing order.
+    """
+
+    low: int | None
+    high: int | None
+    place: int
+    relative: Fraction
+
+    @property
+    def largest_change(self) -> int:
+        """The most that adding a row changes the difference of two scores, in units of 1/d."""
+        part, whole = self.relative.numerator, self.relative.denominator
+        return 2 * max(part, whole - part)
+
+    def scores(self, below: Array) -> Array:
+        """Minus the distance of each cut from the quantile, in units of 1/d rows of the part.
+
+        `below` has the number of rows of the part below each cut; all rows for the last one.
+        """
+        part, whole = self.relative.numerator, self.relative.denominator
+        below = widened(below, whole * int(below[-1]))
+        scores: Array = -abs(whole * below - part * below[-1])
+        return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantilesQuery(SelectionQuery):
+    """For each group, how many rows each class has; several quantiles are then chosen.
+
+    A quantile near the middle is chosen from all rows of the group. Then those below it are chosen
+    from the rows below, those above it from the rows above, and so on (Kaplan, Schnapp and Stemmer
+    2022). A level of this recursion is one choice in each of several parts without common rows.
+
+    So that rows with equal values can be divided, every row gets a sub-step: uniform among
+    `substeps`, independent of everything, and the same in all levels. Rows are ordered by class,
+    then by sub-step. A choice is among cuts between two neighbors of this order. The candidate
+    that is published is a function of the chosen cuts.
+
+    Privacy: the score of a cut is minus the distance of p n from the d times as many rows of the
+    part below it, for a part of n rows and the relative quantile p/d. A row of the part that is
+    added or removed changes p n by p, and the rows below by one or not at all. So scores change by
+    at most max(p, d - p), and the difference of two by at most c = 2 max(p, d - p). A row that is
+    replaced within the part changes a difference by at most 2 d, which is at most 2 c. A choice
+    has the scale of the noise times c. So in units of c, a row that is added or removed changes a
+    difference by at most 1, and one that is replaced by 2.
+
+    Fix the sub-steps of all rows, and the cuts that were chosen in earlier levels. Then a row lies
+    in at most one part of a level, which its class, its sub-step and these cuts decide. So the
+    changes of all parts of a level sum to at most 1 for each row that is added or removed, and 2
+    for each that is replaced. The sum is what a mechanism is told about a group: choices from
+    different parts use independent randomness, so their losses add up, and so do the ranges of
+    their losses. Squares of sums are never below sums of squares. Levels follow one another, each
+    with the same bound whatever was chosen before, so they compose as adaptive answers do. The
+    bounds hold for any sub-steps, and these have the same distribution for neighbors; hence they
+    hold for the answer, in which sub-steps are random.
+    """
+
+    candidate_classes: Points
+    quantiles: tuple[Fraction, ...]
+    substeps: int = 1
+
+    def __post_init__(self) -> None:
+        if self.substeps not in (1 << power for power in range(17)):
+            raise ValueError("the number of sub-steps is a power of two, at most 2^16")
+        if not all(0 < quantile < 1 for quantile in self.quantiles):
+            raise ValueError("a quantile lies between 0 and 1")
+        if not self.quantiles or len(set(self.quantiles)) < len(self.quantiles):
+            raise ValueError("every quantile is chosen once")
+        if len(self.classes) != 1 or not len(self.candidate_classes):
+            raise ValueError("quantiles are chosen along one axis, among candidates")
+
+    @property
+    def candidates(self) -> int:
+        """How many values can be published."""
+        return len(self.candidate_classes)
+
+    @cached_property
+    def cells_per_group(self) -> int:
+        """One count for each class."""
+        return prod(map(len, self.classes))
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """How much one row can change the differences of scores of a level, in sum."""
+        return RowContribution(-1, 1)
+
+    @property
+    def rounds(self) -> int:
+        """One for each level."""
+        return len(self.levels)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[PartQuantile, ...], ...]:
+        """The choices of each level, from small quantiles to large ones."""
+        ordered = sorted(self.quantiles)
+        parts: list[tuple[int, int]] = [(0, len(ordered))]
+        levels = []
+        while parts:
+            level = [_middle(ordered, first, end) for first, end in parts]
+            levels.append(tuple(level))
+            parts = [
+                (first, end)
+                for (start, stop), chosen in zip(parts, level, strict=True)
+                for first, end in ((start, chosen.place), (chosen.place + 1, stop))
+                if first < end
+            ]
+        return tuple(levels)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The place of each quantile in increasing order."""
+        ordered = {quantile: place for place, quantile in enumerate(sorted(self.quantiles))}
+        return tuple(ordered[quantile] for quantile in self.quantiles)
+
+    def rank_scores(self, counts: Array, item: int) -> Array:
+        """Minus the number of rows by which each candidate misses a quantile of the group.
+
+        It has the shape (groups, candidates), in units of 1/d rows; counts, (groups, classes).
+        """
+        rank = Rank(self.candidate_classes, self.quantiles[item])
+        rows = largest_magnitude(counts) * counts.shape[1]
+        return rank.scores(widened(counts, rank.quantile.denominator * rows))
+
+    def published(self, cuts: Ints) -> Ints:
+        """The indices of the candidates that are published for chosen cuts.
+
+        A cut through the class of a candidate stands for this candidate. One between two
+        candidates stands for the one that fewer sub-steps separate from it.
+        """
+        classes, substeps = np.divmod(cuts, self.substeps)
+        known = np.asarray(self.candidate_classes)
+        last = len(known) - 1
+        before = np.searchsorted(known, classes, side="right") - 1
+        through = known[np.maximum(before, 0)] == classes
+        nearer = through | (2 * substeps <= self.substeps)
+        return np.clip(np.where(nearer, before, before + 1), 0, last)
+
+    def error_width(self, confidence: Fraction) -> Fraction:
+        """The rows by which a quantile is missed, at most with this confidence, at scale one.
+
+        It is that of the quantile with the greatest variance. Values are assumed to lie densely and
+        evenly around the chosen cuts. Then the error of a choice has a Laplace distribution with
+        the scale of c/d rows. It moves the targets of the two parts that end there, in proportion.
+        """
+        worst = max(self._error_weights(), key=lambda weights: sum(one**2 for one in weights))
+        return short_up(Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
+
+    def _error_weights(self) -> Iterator[tuple[float, ...]]:
+        """For each quantile, the scales of the independent errors that its error is the sum of."""
+        errors: dict[int | None, dict[int, float]] = {None: {}}
+        for chosen in (part for level in self.levels for part in level):
+            share = float(chosen.relative)
+            moved = {place: (1 - share) * one for place, one in errors[chosen.low].items()}
+            for place, one in errors[chosen.high].items():
+                moved[place] = moved.get(place, 0.0) + share * one
+            own = chosen.largest_change / chosen.relative.denominator
+            errors[chosen.place] = moved | {chosen.place: own}
+        for place in range(len(self.quantiles)):
+            yield tuple(sorted(errors[place].values()))
+
+
+def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:
+    """The quantile of a part that divides its rows most evenly; few enough are left on each side.
+
+    The part has the quantiles from `first` to before `end`. On each side, no more are left than
+    the remaining levels can choose: the number of levels is the least possible.
+    """
+    low, high = (first - 1 if first else None), (end if end < len(ordered) else None)
+    start = Fraction(0) if low is None else ordered[low]
+    stop = Fraction(1) if high is None else ordered[high]
+    most = (1 << ((end - first).bit_length() - 1)) - 1
+    places = range(max(first, end - 1 - most), min(end, first + most + 1))
+    relative = {place: (ordered[place] - start) / (stop - start) for place in places}
+    place = min(places, key=lambda place: abs(relative[place] - Fraction(1, 2)))
+    return PartQuantile(low, high, place, relative[place])
