@@ -165,11 +165,11 @@ def release(
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
         raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
-    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period)
+    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period, engine)
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 
-    def make(open_charge: OpenCharge) -> StoredRelease:
+    def make(plan: Plan, open_charge: OpenCharge) -> StoredRelease:
         render = partial(render_outputs, wanted=[LONG])
         return run_release(
             plan, request.data, open_charge, lambda one: render(release_report(one)), engine=engine
@@ -220,7 +220,7 @@ def randomize(
         else:
             require_writable([target], [*protected, *open_charge.ledger.files()], force=False)
 
-    def make(open_charge: OpenCharge) -> StoredRelease:
+    def make(plan: Plan, open_charge: OpenCharge) -> StoredRelease:
         return randomize_records(
             plan,
             request.data,

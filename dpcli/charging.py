@@ -10,12 +10,13 @@ import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
+from dpcli.choosing_bounds import choose_bounds
 from dpcli.errors import DpcliError, internal_error
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import OpenLedger
@@ -30,6 +31,7 @@ from dpcli.ledger.options import (
     new_release_id,
 )
 from dpcli.messages import note, quoted_list
+from dpcli.planning.bounds_text import chosen_texts
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 from dpcli.public_ledger import FileName, Ledger, opened_ledger
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpcli.engine.source import Input
+    from dpcli.releasing import Engine
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -124,7 +127,7 @@ class Notices:
 
 @dataclass(frozen=True, slots=True)
 class ChargeRequest:
-    """What is to be charged for: a plan, its data, and the account that pays.
+    """What is to be charged for: a plan, its data, what reads them, and the account that pays.
 
     The ledger is a file or an open one; without either it is the one next to the spec.
     """
@@ -134,6 +137,7 @@ class ChargeRequest:
     release_id: str
     ledger: Path | Ledger | None
     period: str | None
+    engine: Engine = "local"
 
     @classmethod
     def of(
@@ -143,6 +147,7 @@ class ChargeRequest:
         ledger: FileName | Ledger | None,
         release_id: str | None,
         period: str | datetime.date | None,
+        engine: Engine = "local",
     ) -> ChargeRequest:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
@@ -155,7 +160,7 @@ class ChargeRequest:
             named = os.environ.get(NAMED) or None if ledger is None else ledger
             ledger = None if named is None else Path(file_name("ledger", named))
         name = checked_id(release_id) or new_release_id()
-        return cls(plan, data, name, ledger, checked_day(day))
+        return cls(plan, data, name, ledger, checked_day(day), engine)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -198,7 +203,7 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
 
 def charge(
     request: ChargeRequest,
-    make: Callable[[OpenCharge], StoredRelease],
+    make: Callable[[Plan, OpenCharge], StoredRelease],
     notices: Notices,
     *,
     require: Callable[[OpenCharge], None] = lambda _: None,
@@ -207,17 +212,21 @@ def charge(
     """What is made of the data and charged for, or was before under the same id.
 
     What it leaves is checked by `require` before anything is read or spent, and published by
-    `publish` while the ledger is open. Raises BudgetError, LedgerError, and what these raise.
+    `publish` while the ledger is open. Bounds that the spec leaves open are chosen first. Raises
+    BudgetError, LedgerError, and what these raise.
     """
     plan = request.plan
     require_plan_fits(plan)
     with request.opened(notices) as ledger:
+        latest = ledger.latest()
+        if plan.chooses_bounds:
+            request = _with_bounds(request, ledger, notices, require)
+            plan = request.plan
         wanted = request.charge
         with OpenCharge(ledger, wanted) as open_charge:
             require(open_charge)
-            latest = ledger.latest()
             notices.warn(sharing_warnings(ledger.sharing(plan.spec.dataset, wanted.files)))
-            stored = make(open_charge)
+            stored = make(plan, open_charge)
         publish(stored)
     if wanted.created < latest:
         notices.warn([note("notice.clock", latest=latest)])
@@ -227,6 +236,24 @@ def charge(
     elif stored.receipt.first:
         notices.add("first", dataset=plan.spec.dataset, ledger=stored.receipt.ledger)
     return stored
+
+
+def _with_bounds(
+    request: ChargeRequest,
+    ledger: OpenLedger,
+    notices: Notices,
+    require: Callable[[OpenCharge], None],
+) -> ChargeRequest:
+    """The request with the bounds that noisy counts choose; as it was if it is stored already."""
+    charge = request.charge
+    with OpenCharge(ledger, charge) as open_charge:
+        require(open_charge)
+    if open_charge.stored is not None:
+        return request
+    plan = choose_bounds(request.plan, request.data, ledger, charge, request.engine)
+    for text in chosen_texts(plan):
+        notices.add("bounds", text=text, name=request.release_id)
+    return replace(request, plan=plan)
 
 
 def redacted(call: Callable[P, T]) -> Callable[P, T]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcli import __version__
+from dpcli.choosing_bounds import SUFFIX
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
@@ -35,6 +36,7 @@ from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec
+from dpcli.statistics.bounds_choice import ChosenBounds
 
 BOM = "\ufeff"
 
@@ -147,7 +149,7 @@ def report_proofs(paths: Sequence[Path]) -> list[Proof]:
     problems: list[Problem] = []
     for path in paths:
         try:
-            proofs.append(_proof(path))
+            proofs += _proofs(path)
         except LedgerError as failure:
             problems += failure.problems
     if problems:
@@ -155,8 +157,32 @@ def report_proofs(paths: Sequence[Path]) -> list[Proof]:
     return proofs
 
 
-def _proof(path: Path) -> Proof:
+def _proofs(path: Path) -> Iterator[Proof]:
+    """What a report proves: its release, after the entry that chose bounds if there is one."""
     report = _read(path)
+    proof = _proof(report)
+    with _require_report(path):
+        entries = {
+            (int(one["ledger"]["entry"]), str(one["ledger"]["head"])) for one in _choices(report)
+        }
+        stated = sum_losses([_loss(one) for one in _choices(report)])
+        if len(entries) > 1 or not all(HASH.fullmatch(head) for _, head in entries):
+            raise ValueError("bounds are chosen in one entry")
+    for entry, head in entries:
+        events: tuple[MechanismEvent, ...] = (
+            MechanismEvent("all of them", "recovered", RECOVERED, stated),
+        )
+        if proof.exact:
+            events = charged_events(make_plan(_spec_of(report)).bounds_only)
+        yield replace(
+            proof, entry=entry, head=head, release_id=proof.release_id + SUFFIX,
+            before=Loss(Fraction(0), Fraction(0)), events=events, first=None,
+        )  # fmt: skip
+    yield proof
+
+
+def _proof(report: PublishedReport) -> Proof:
+    path = report.path
     with _require_report(path):
         privacy, place, source = (report.facts[key] for key in ("privacy", "ledger", "spec"))
         created, text, digest = str(report.facts["created"]), source["text"], str(source["digest"])
@@ -171,7 +197,7 @@ def _proof(path: Path) -> Proof:
         is_named = all(pattern.fullmatch(value) for pattern, value in forms)
         if report.entry < 1 or not isinstance(text, str) or not is_named:
             raise ValueError("a report names its entry, and has a spec")
-    spec = _spec(text, digest, report)
+    spec = _spec_of(report)
     if not Loss(stated.epsilon * ROUNDING_PART, stated.delta * ROUNDING_PART).within(requested):
         raise report.changed_error("its losses do not add up to what it says was asked")
     terms = replace(terms_from_spec(spec), window=window)
@@ -192,21 +218,37 @@ def _loss(fact: ReportJson) -> Loss:
 
 
 def _statistics(report: PublishedReport) -> list[ReportJson]:
-    """The quality check and the statistics of a report, or its responses."""
+    """Choices of bounds, the quality check and the statistics of a report, or its responses."""
     facts, quality = report.facts, report.facts.get("quality")
     checks = [] if quality is None else [quality]
-    return [*checks, *(facts["statistics"] if "statistics" in facts else facts["responses"])]
+    answers = facts["statistics"] if "statistics" in facts else facts["responses"]
+    return [*_choices(report), *checks, *answers]
 
 
-def _spec(text: str, digest: str, report: PublishedReport) -> Spec:
+def _choices(report: PublishedReport) -> list[ReportJson]:
+    """The choices of bounds of a report."""
+    return list(report.facts.get("chosen_bounds", ()))
+
+
+def _chosen_bounds(report: PublishedReport) -> dict[str, ChosenBounds]:
+    """The bounds that a report states, by column."""
+    return {
+        str(one["column"]): ChosenBounds(Fraction(one["lower"]), Fraction(one["upper"]))
+        for one in _choices(report)
+    }
+
+
+def _spec_of(report: PublishedReport) -> Spec:
     """The spec of a report; raises LedgerError unless it has the digest that the report states.
 
     The tables that a local spec names must lie next to the report: the digest covers them.
     """
-    unreadable = ""
+    source, unreadable = report.facts["spec"], ""
+    text, digest = source["text"], str(source["digest"])
     for raw in (text, BOM + text):
         try:
-            spec = parse_spec(raw, str(report.path), report.path.parent)
+            chosen = _chosen_bounds(report)
+            spec = parse_spec(raw, str(report.path), report.path.parent, chosen)
         except SpecError as failure:
             unreadable = failure.problems[0].message
         else:

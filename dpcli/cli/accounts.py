@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 sqlite.notice = partial(notify, "waiting")
 
+QUIET = ("again", "bounds")
+"""Notices that `--quiet` leaves out."""
+
 
 @contextmanager
 def open_ledger(
@@ -122,14 +125,14 @@ def charge_and_publish(
         if open_charge.stored is None:
             require_files(files)
 
-    def make_with_progress(open_charge: OpenCharge) -> StoredRelease:
+    def make_with_progress(plan: Plan, open_charge: OpenCharge) -> StoredRelease:
         with shown_progress(quiet=quiet) as progress:
-            return make(request.plan, request.data, open_charge, render, progress=progress)
+            return make(plan, request.data, open_charge, render, progress=progress)
 
     def publish(stored: StoredRelease) -> None:
         outputs.publish(stored, again)
 
-    notices = Notices(lambda name, text: None if quiet and name == "again" else print_line(text))
+    notices = Notices(lambda name, text: None if quiet and name in QUIET else print_line(text))
     # Only a ledger knows which outputs may be there already, and which data are not needed.
     is_new = is_absent(request.path)
     outputs.require_valid(inputs, exist_ok=not is_new)

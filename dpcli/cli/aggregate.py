@@ -12,6 +12,7 @@ from dpcli.cli.console import notify, print_json
 from dpcli.cli.options import input_file, refuse_first, require_new_file
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.file_content import SEALED_ENDING
+from dpcli.errors import UsageError
 from dpcli.planning.planner import make_plan
 from dpcli.publishing import is_device, write_private
 from dpcli.releasing import seal_data
@@ -30,6 +31,8 @@ def aggregate(
     fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
     plan = make_plan(read_central_spec(spec))
+    if plan.chooses_bounds:
+        raise UsageError.about("chosen-bounds.partials")
     require_new_file(output, spec, *plan.spec.files, *map(input_file, data))
     with shown_progress(quiet=quiet) as progress:
         part = seal_data(plan, tuple(data), progress)

@@ -19,6 +19,8 @@ from dpcli.cli.text_tables import (
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.planning.bounds_text import choice_rules
+from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
@@ -34,7 +36,7 @@ from dpcli.planning.notes import (
     shuffle_condition,
     unit_warnings,
 )
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
@@ -89,6 +91,8 @@ def print_plan(
 
 def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
+        choice_rules,
+        chosen_bounds_errors,
         filter_notes,
         derived_notes,
         binning_notes,

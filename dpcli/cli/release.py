@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.charging import ChargeRequest
+from dpcli.choosing_bounds import require_readable_twice
 from dpcli.cli import options
 from dpcli.cli.accounts import charge_and_publish, existing_ledger, forecast_balance
 from dpcli.cli.console import notify, print_json, write_json
@@ -71,7 +72,8 @@ def release(
     simulated = read_simulation(simulation, plan) if simulation else None
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
-    request = ChargeRequest(plan, tuple(data), name, ledger, period)
+    reader: Engine = "partials" if partials else engine
+    request = ChargeRequest(plan, tuple(data), name, ledger, period, reader)
     if dry_run:
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
@@ -84,7 +86,7 @@ def release(
 
     # Each problem of a sealed part has its message, so that all of them appear together.
     is_local = engine == "local" and not partials
-    make = partial(run_release, engine="partials" if partials else engine)
+    make = partial(run_release, engine=reader)
     stored, warned = charge_and_publish(
         request, inputs, tables, make, rendered, quiet=quiet, is_local=is_local
     )
@@ -144,6 +146,8 @@ def _dry_run(
         return
     if engine == "local":
         require_files(request.files)
+    if plan.chooses_bounds:
+        require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path
     forecast = forecast_balance(plan, spec, ledger, request.period, request.files)
     forecast.raise_refusal()

@@ -99,8 +99,9 @@ def charge_for(
 
 
 def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
-    """The events of every answer of a plan, as the ledger records them.
+    """The events of every answer of a release, as the ledger records them.
 
+    Choices of bounds are charged for before, in an entry of their own: `Plan.bounds_only`.
     In the local model, these are the events of one record: each record is charged for its own.
     """
     if plan.is_local:
@@ -109,7 +110,7 @@ def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
             for response in plan.spec.responses
         )
     return tuple(
-        _event(planned, part) for planned in plan.all_statistics for part in planned.queries
+        _event(planned, part) for planned in plan.released_statistics for part in planned.queries
     )
 
 

@@ -164,7 +164,7 @@ class OpenCharge:
         full = self.__charge.reserved or self.__charge.events
         stored = self.__ledger.commit(self.__charge, render)
         if stored.receipt is None and self.__is_drawn:
-            known = {to_events_json(full)}
+            known = {to_events_json(full), to_events_json(self.__charge.events)}
             if self.__check is not None:
                 known.add(to_events_json(self.__check.events))
             if self.__ledger.recorded_events(stored.release_id) not in known:

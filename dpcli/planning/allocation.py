@@ -20,6 +20,7 @@ from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON
+from dpcli.specification.bounds_section import choice_entry
 from dpcli.specification.model import Entry, Spec
 
 UNUSED_PART = Fraction(1, 10**4)
@@ -27,7 +28,7 @@ UNUSED_PART = Fraction(1, 10**4)
 
 
 def allocate(spec: Spec) -> list[PlannedStatistic]:
-    """Plan every statistic of a spec, the quality check first.
+    """Plan every statistic of a spec, after choices of bounds and the quality check.
 
     Each statistic takes the mechanism that costs least by itself. In rho, that choice is not
     always the cheapest in sum, because a plain sum of epsilons can be less. So the plan in which
@@ -35,7 +36,8 @@ def allocate(spec: Spec) -> list[PlannedStatistic]:
 
     Raises SpecError if a statistic cannot be answered.
     """
-    planner, entries = StatisticPlanner(spec, disjoint_branches(spec)), spec.charged_entries
+    planner = StatisticPlanner(spec, disjoint_branches(spec))
+    entries = (*map(choice_entry, spec.choices), *spec.charged_entries)
     planned = _plan_all(entries, planner)
     free = [
         entry

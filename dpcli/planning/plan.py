@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
 from typing import TYPE_CHECKING
 
-from dpcli.columns import CategoryColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
@@ -22,7 +20,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
-from dpcli.specification.model import Entry, Response, Spec
+from dpcli.specification.model import Entry, Spec
 from dpcli.statistics.statistic import WeightedQuery, groups
 
 if TYPE_CHECKING:
@@ -187,14 +185,17 @@ class PlannedStatistic:
 class Plan:
     """Everything that a release will ask, answer and spend.
 
-    A `quality` check is answered first; the `statistics` follow only if it passes. In the local
-    model there are no statistics: every record gives the responses of the spec.
+    A `quality` check is answered first; the `statistics` follow only if it passes. Before both,
+    the histograms `bounds` are answered and charged for in an entry of their own: they choose the
+    bounds of columns. In the local model there are no statistics: every record gives the responses
+    of the spec.
     """
 
     spec: Spec
     statistics: tuple[PlannedStatistic, ...]
     bound: Bound
     quality: PlannedStatistic | None = None
+    bounds: tuple[PlannedStatistic, ...] = ()
 
     @property
     def is_local(self) -> bool:
@@ -208,17 +209,35 @@ class Plan:
 
     @property
     def all_statistics(self) -> tuple[PlannedStatistic, ...]:
-        """Everything that is charged: the quality check first, then the statistics."""
+        """Everything that is charged: choices of bounds first, then what is released."""
+        return (*self.bounds, *self.released_statistics)
+
+    @property
+    def released_statistics(self) -> tuple[PlannedStatistic, ...]:
+        """What is answered once bounds are known: the quality check, then the statistics."""
         return (*([self.quality] if self.quality else []), *self.statistics)
 
     @property
+    def chooses_bounds(self) -> bool:
+        """Whether bounds are still to be chosen."""
+        return any(choice.chosen is None for choice in self.spec.choices)
+
+    @property
     def quality_check_only(self) -> Plan:
-        """The plan that remains if the quality check fails."""
+        """The plan that remains if the quality check fails; bounds were chosen before it."""
         assert self.quality is not None
-        counts = guarantee_counts([self.quality], self.spec)
+        bound = self._bound_of([*self.bounds, self.quality])
+        return Plan(self.spec, (), bound, self.quality, self.bounds)
+
+    @property
+    def bounds_only(self) -> Plan:
+        """The plan of the histograms that choose bounds, as an entry of its own."""
+        return Plan(self.spec, self.bounds, self._bound_of(self.bounds))
+
+    def _bound_of(self, statistics: Sequence[PlannedStatistic]) -> Bound:
         privacy = self.spec.privacy
-        bound = privacy.composition.bound(counts, privacy.budget.delta)
-        return Plan(self.spec, (), bound, self.quality)
+        counts = guarantee_counts(statistics, self.spec)
+        return privacy.composition.bound(counts, privacy.budget.delta)
 
     @property
     def requested_loss(self) -> Loss:
@@ -240,8 +259,8 @@ class Plan:
 
     @property
     def queries(self) -> tuple[PlannedQuery, ...]:
-        """Every query: those of the quality check first, then in the order of the spec."""
-        return tuple(query for planned in self.all_statistics for query in planned.queries)
+        """Every query of what is released: those of the quality check come first."""
+        return tuple(query for planned in self.released_statistics for query in planned.queries)
 
     @property
     def engine_queries(self) -> tuple[Query, ...]:
@@ -263,19 +282,6 @@ class Plan:
 
         loss = self.requested_loss
         return None if loss.delta else amplify_by_shuffling(loss.epsilon, records, delta)
-
-
-def standard_error(response: Response, records: int) -> float | None:
-    """The standard error of estimates from this number of records; None if there is no estimate.
-
-    For frequencies it is the root mean square over all labels, if these are equally frequent. For
-    symmetric responses and unary encoding, it is the same for any frequencies.
-    """
-    randomizer, column = response.randomizer, response.column
-    if not randomizer.estimable:
-        return None
-    count = len(column.labels) if isinstance(column, CategoryColumn) else 1
-    return sqrt(sum(randomizer.variances([1 / count] * count)) / count / records)
 
 
 def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Guarantee, int]:

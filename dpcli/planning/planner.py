@@ -27,10 +27,9 @@ def make_plan(spec: Spec) -> Plan:
     except MissingDependencyError as missing:
         rule, package = privacy.composition.name, str(missing)
         raise SpecError.about("package-missing", rule=rule, package=package) from None
-    if spec.quality is None:
-        return Plan(spec, tuple(allocated), bound)
-    quality, *statistics = allocated
-    return Plan(spec, tuple(statistics), bound, quality)
+    choices, statistics = allocated[: len(spec.choices)], allocated[len(spec.choices) :]
+    quality = None if spec.quality is None else statistics.pop(0)
+    return Plan(spec, tuple(statistics), bound, quality, tuple(choices))
 
 
 def require_plan_fits(plan: Plan) -> None:

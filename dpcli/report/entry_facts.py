@@ -10,9 +10,10 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.filters import joint_texts
 from dpcli.numeric.exact import decimal_text
 from dpcli.numeric.number_text import plain_decimal
+from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.notes import counted_units, left_out_note
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
 from dpcli.report.captions import caption_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber

@@ -21,6 +21,7 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
+from dpcli.report.bounds_facts import bounds_facts
 from dpcli.report.captions import spec_facts
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import layout_facts, quality_facts, response_facts, statistic_facts
@@ -54,6 +55,7 @@ def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Re
     plan = release.plan
     tables = wide_layout(plan)
     contents: Facts = {
+        **bounds_facts(plan),
         "quality": quality_facts(plan, release.quality),
         "statistics": [
             statistic_facts(published.planned, plan.spec)
@@ -236,6 +238,7 @@ def plan_json(
         }
     else:
         contents = {
+            **bounds_facts(plan),
             "quality": quality_facts(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),

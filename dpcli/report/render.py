@@ -29,6 +29,7 @@ from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_tex
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
+from dpcli.report.bounds_facts import BINS_COLUMNS
 from dpcli.report.captions import number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.document import Report, loss_of
@@ -132,6 +133,7 @@ def environment(form: str) -> Environment:
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     templates.globals |= {"note": note, "stewards": STEWARDS, "quality_columns": QUALITY_COLUMNS}
+    templates.globals |= {"bins_columns": BINS_COLUMNS}
     return templates
 
 

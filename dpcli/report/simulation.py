@@ -14,6 +14,7 @@ from dpcli import __version__
 from dpcli.errors import Problem, UsageError, describe_system_error, make_problem
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, plain_decimal, rounded_text
+from dpcli.planning.bounds_text import simulated_bounds
 from dpcli.planning.notes import count_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
@@ -80,7 +81,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
     plan, entries = findings.plan, findings.statistics
     answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
     numbers = [[item.observed for item in entry.published] for entry in entries]
-    explained = list(_notes(findings))
+    explained = [*_notes(findings), *simulated_bounds(findings.plan)]
     facts: Facts = {
         "simulation": True,
         "release": False,

@@ -140,7 +140,7 @@ def _require_values_in_bounds(
     if column.bounds is None:
         return
     least, most = (bound * column.step for bound in column.bounds)
-    low, high = (section.text("bounds", end) for end in (0, 1))
+    low, high = map(column.text, column.bounds)
     for text in texts:
         if not least <= section.values.values[text] <= most:
             raise section.report("out-of-bounds.value", "values", text, low=low, high=high)

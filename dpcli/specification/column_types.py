@@ -34,6 +34,7 @@ from dpcli.spec_values import (
     Texts,
     invalid_value,
 )
+from dpcli.specification.bounds_section import ChosenBoundsModel, outermost_bounds
 from dpcli.specification.captions import Title, UnitText
 from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
 from dpcli.specification.grid import bounds_in_steps, require_whole_steps
@@ -68,6 +69,7 @@ WholeStep = Annotated[Fraction, ParsedText(partial(_parse_step, whole=True), NUM
 Step = Annotated[Fraction, ParsedText(partial(_parse_step, whole=False), NUMBER_SCHEMA)]
 MissingNumber = Annotated[Fraction | None, ParsedText(_parse_number_or_drop, TEXT_SCHEMA)]
 MissingDay = Annotated[Fraction | None, ParsedText(_parse_day_or_drop, TEXT_SCHEMA)]
+BoundsField = Annotated[NumberPair | ChosenBoundsModel, ByForm]
 MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
@@ -101,7 +103,9 @@ class NumericColumnModel(ColumnModel):
         fields: Any = self
         step, kind = getattr(fields, "step", Fraction(1)), cast("NumericKind", self.kind)
         limits, (low, high) = None, (section.text("bounds", side) for side in (0, 1))
-        if fields.bounds is not None:
+        if isinstance(fields.bounds, ChosenBoundsModel):
+            limits, (low, high) = outermost_bounds(section, fields.bounds, step)
+        elif fields.bounds is not None:
             lower, upper = map(Fraction, fields.bounds)
             if lower >= upper:
                 code = "bounds-order.equal" if lower == upper else "bounds-order"
@@ -123,7 +127,7 @@ class IntegerColumnModel(NumberFormModel, NumericColumnModel):
 
     kind = "integer"
     type: Literal["integer"]
-    bounds: NumberPair | None = None
+    bounds: BoundsField | None = None
     step: WholeStep = Fraction(1)
     missing: MissingNumber = None
 
@@ -133,7 +137,7 @@ class NumberColumnModel(NumberFormModel, NumericColumnModel):
 
     kind = "number"
     type: Literal["number"]
-    bounds: NumberPair | None = None
+    bounds: BoundsField | None = None
     step: Step
     missing: MissingNumber = None
 

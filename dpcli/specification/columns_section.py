@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
+from dpcli.specification.bounds_section import read_choice
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
 from dpcli.specification.code_lists import with_code_list
@@ -23,6 +24,7 @@ from dpcli.specification.model import Caption, SpecFile, ValuedColumn
 from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
+from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds
 from dpcli.statistics.sampling import SampleDesign
 
 MAX_COLUMNS = 10_000
@@ -52,6 +54,8 @@ class SpecContext:
     each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
     been read. `files` are those in `folder` that the spec names. `captions` are
     those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
+    `choices` say how the bounds of columns are chosen; of these columns, `chosen` has the bounds as
+    far as they are known, and `bounded` the names of those that a statistic uses.
     """
 
     findings: Findings
@@ -70,6 +74,9 @@ class SpecContext:
     decimal: str = "."
     captions: dict[str, Caption] = field(default_factory=dict)
     blank_answers: set[str] = field(default_factory=set)
+    choices: dict[str, BoundsChoice] = field(default_factory=dict)
+    chosen: Mapping[str, ChosenBounds] = field(default_factory=dict)
+    bounded: set[str] = field(default_factory=set)
 
     @property
     def relation(self) -> Relation:
@@ -86,18 +93,25 @@ class SpecContext:
             scalar.span.report(code, word=scalar.text, choices=self.columns)
         raise AlreadyReportedError
 
-    def column(self, scalar: ScalarNode) -> Column:
-        """The declared column of that name."""
+    def column(self, scalar: ScalarNode, *, values: bool = False) -> Column:
+        """The declared column of that name.
+
+        Columns whose bounds are chosen are for statistics, which read their `values` alone.
+        """
         column = self.columns[self.declared_name(scalar)]
         if column is None:
             raise AlreadyReportedError
+        if column.name in self.choices:
+            self.bounded.add(column.name)
+            if not values:
+                raise scalar.span.report("bounds-chosen", column=column.name)
         return column
 
     def groupable_column(
-        self, scalar: ScalarNode, subject: str
+        self, scalar: ScalarNode, subject: str, *, values: bool = False
     ) -> ValuedColumn | PrivatePartitionColumn:
         """The column of that name if rows may be grouped by it."""
-        column = self.column(scalar)
+        column = self.column(scalar, values=values)
         if isinstance(column, IdColumn):
             raise scalar.span.report("id-column", column=scalar.text)
         if isinstance(column, NumericColumn) and column.bounds is None:
@@ -105,21 +119,29 @@ class SpecContext:
             raise span.report_and_suppress(code, column=column.name, subject=subject)
         return column
 
-    def valued_column(self, scalar: ScalarNode, subject: str) -> ValuedColumn:
+    def valued_column(
+        self, scalar: ScalarNode, subject: str, *, values: bool = False
+    ) -> ValuedColumn:
         """The column of that name if a statistic may read its values."""
-        column = self.groupable_column(scalar, subject)
+        column = self.groupable_column(scalar, subject, values=values)
         if isinstance(column, PrivatePartitionColumn):
             span = self.spans[column.name]
             raise span.report("values-required", column=column.name, subject=subject)
         return column
 
     def column_of_kind(
-        self, scalar: ScalarNode, subject: str, kinds: Sequence[str], needed_by: str
+        self,
+        scalar: ScalarNode,
+        subject: str,
+        kinds: Sequence[str],
+        needed_by: str,
+        *,
+        values: bool = False,
     ) -> Column:
         """The column of that name if it is of one of the `kinds` that `needed_by` needs."""
-        column = self.column(scalar)
+        column = self.column(scalar, values=values)
         if not (isinstance(column, IdColumn) and "id" in kinds):
-            column = self.valued_column(scalar, subject)
+            column = self.valued_column(scalar, subject, values=values)
         if column.kind not in kinds:
             is_category = isinstance(column, CategoryColumn)
             code = "wrong-column-type.labels" if is_category else "wrong-column-type"
@@ -185,4 +207,4 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     caption = stated_caption(section.values)
     if caption != Caption():
         context.captions[key.text] = caption
-    return with_form(column, section, context.decimal)
+    return read_choice(with_form(column, section, context.decimal), section, context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -26,27 +27,27 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
+from dpcli.specification.bounds_section import require_choices_used
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
 from dpcli.specification.columns_section import SpecContext, declare_columns
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
+from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
 from dpcli.specification.derive_section import declare_derived
-from dpcli.specification.model import Declarations, Spec
+from dpcli.specification.model import Spec
 from dpcli.specification.privacy_section import read_privacy, read_quality
-from dpcli.specification.sample_section import MAX_POPULATION, read_sample
+from dpcli.specification.sample_section import read_sample
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
+from dpcli.statistics.bounds_choice import ChosenBounds
 from dpcli.statistics.quality import QUALITY_COUNTS
 
 VERSION = "1"
 
 LOCAL = "local"
 """The model in which each record is randomized by itself."""
-
-MAX_ANSWER_LENGTH = 2_000
-"""Characters of one answer under `declarations:`: a paragraph, not a document."""
 
 MAX_LETTERS = 40
 PLURAL = re.compile(rf"(?=.{{1,{MAX_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*")
@@ -69,20 +70,10 @@ def _parse_rows_are(text: str) -> str:
     raise invalid_value("bad-name.rows", most=MAX_LETTERS)
 
 
-def _parse_answer(text: str) -> str:
-    if 1 <= len(text.strip()) <= MAX_ANSWER_LENGTH:
-        return text.strip()
-    raise invalid_value("bad-declaration", count=len(text.strip()), most=MAX_ANSWER_LENGTH)
-
-
 def _proposed_confidence(text: str) -> str:
     return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
 
 
-Population = Annotated[
-    int, ExactNumber("bad-declaration.population", least=1, most=MAX_POPULATION, whole=True)
-]
-AnswerText = Annotated[str, ParsedText(_parse_answer, {"type": ["string", "number", "boolean"]})]
 Confidence = Annotated[
     Fraction,
     ExactNumber(
@@ -92,25 +83,6 @@ Confidence = Annotated[
         proposed=_proposed_confidence,
     ),
 ]
-
-
-class DeclarationsModel(SectionModel):
-    """What only people can answer. The report and the registry record quote it."""
-
-    population: Population | None = None
-    privacy_unit: AnswerText | None = None
-    bounds: AnswerText | None = None
-    other_releases: AnswerText | None = None
-    access: AnswerText | None = None
-    collection: AnswerText | None = None
-    fairness: AnswerText | None = None
-    timing: AnswerText | None = None
-    curator: AnswerText | None = None
-    contact: AnswerText | None = None
-    description: AnswerText | None = None
-    intended_use: AnswerText | None = None
-    region: AnswerText | None = None
-    license: AnswerText | None = None
 
 
 class SpecModel(SectionModel):
@@ -163,15 +135,6 @@ def _read_responses(heading: Section[Any], context: SpecContext) -> Any:
     return read_responses(heading, context)
 
 
-def _read_declarations(heading: Section[Any]) -> Declarations:
-    values, node = heading.values.declarations, heading.node.mapping("declarations")
-    if values is None or node is None:
-        return Declarations()
-    # The report lists the answers in the order of the spec.
-    answers = [(key, getattr(values, key)) for key in node.pairs if key != "population"]
-    return Declarations(values.population, tuple(answers))
-
-
 def _read_rows_name(heading: Section[Any], unit: Unit | None) -> str:
     name = getattr(heading.values, "rows_are", None) or "rows"
     # A person can have several rows, so a count of rows must not be called a count of people.
@@ -184,17 +147,25 @@ DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """Endings of the names of data files, which are not opened as specs."""
 
 
-def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
+def parse_spec(
+    text: bytes | str,
+    source: str,
+    folder: Path | None = None,
+    chosen: Mapping[str, ChosenBounds] | None = None,
+) -> Spec:
     """The spec in a text, of either model.
 
-    `source` names the text in messages. Files that the text names are read from `folder`.
+    `source` names the text in messages. Files that the text names are read from `folder`. Columns
+    whose bounds are `chosen` have them; before that, they have their outermost bounds.
     Raises `SpecError` with all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_tree(raw, source)
-    context = SpecContext(findings, folder or Path())
+    context = SpecContext(findings, folder or Path(), chosen=chosen or {})
     with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, context)
+        if not findings:
+            require_choices_used(context)
         if not findings:
             digest = hashlib.sha256(raw)
             for file in context.files:
@@ -243,7 +214,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         confidence=values.confidence,
         text="",
         digest="",
-        declarations=_read_declarations(heading),
+        declarations=read_declarations(heading),
         dialect=dialect(),
         quality=quality(),
         sample=sample(),
@@ -252,6 +223,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         responses=responses,
         public=public,
         named_files=tuple(context.files),
+        choices=tuple(context.choices.values()),
         caption=stated_caption(values),
         column_captions=context.captions,
         numbers=getattr(values, "numbers", None) or "",

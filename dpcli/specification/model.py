@@ -19,6 +19,7 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Request, Statistic
@@ -162,7 +163,8 @@ class Spec:
     `public` are collected without change. `rows_are` is the plural of what a row is, and `sample`
     how rows were drawn. With `must_exist`, no release creates a ledger or opens an account. The
     default ledger is in the `folder` of the spec. `numbers` is how
-    the number 1234.5 is written for people; empty if it is not stated.
+    the number 1234.5 is written for people; empty if it is not stated. The `choices` are of the
+    columns whose bounds are chosen from noisy counts.
     """
 
     dataset: str
@@ -184,6 +186,7 @@ class Spec:
     caption: Caption = Caption()
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
+    choices: tuple[BoundsChoice, ...] = ()
     folder: Path = field(default=Path(), compare=False)
 
     @property
@@ -204,7 +207,7 @@ class Spec:
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:
-        """Every entry that spends budget: the quality check first, then the statistics."""
+        """Every entry that spends budget after bounds are chosen: the quality check comes first."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
     @property

@@ -21,7 +21,14 @@ from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.conditions import read_position, read_positions
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import ValuedColumn
-from dpcli.specification.tree import MappingNode, ScalarNode, attempt, read_all, scalars_of
+from dpcli.specification.tree import (
+    MappingNode,
+    ScalarNode,
+    SequenceNode,
+    attempt,
+    read_all,
+    scalars_of,
+)
 from dpcli.specification.validation import Section
 from dpcli.statistics.statistic import Request, Statistic
 
@@ -97,7 +104,7 @@ class RequestReader:
         if self._statistic.selects_labels and isinstance(column, PrivatePartitionColumn):
             return column
         return self._context.column_of_kind(
-            scalar, self._section.subject, role.kinds, self._section.what
+            scalar, self._section.subject, role.kinds, self._section.what, values=True
         )
 
     def _between(self, node: MappingNode) -> Axis:
@@ -160,6 +167,8 @@ class RequestReader:
     def _bins(self, column: ValuedColumn) -> Axis:
         section, scalar = self._section, self._section.node.scalar("column")
         assert scalar is not None
+        # Bins begin and end at the bounds, which are not known yet.
+        self._context.column(scalar)
         axis = read_axis(column, section.node.get("bins"), scalar, "missing-bins.histogram")
         if any(key.column is column for key in self._by()):
             raise section.report("duplicate-key-column.histogram", "column", column=column.name)
@@ -168,7 +177,10 @@ class RequestReader:
     def _candidates(self, column: Column, place: str) -> Points:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
-        points = read_candidates(self._section.node.get("candidates"), column)
+        listed = self._section.node.get("candidates")
+        if isinstance(listed, SequenceNode) and column.name in self._context.choices:
+            raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
+        points = read_candidates(listed, column)
         private = any(group_key.is_private for group_key in self._by())
         most = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > most:
@@ -208,6 +220,14 @@ class RequestReader:
             linear = (moment for moment in sums if isinstance(moment, LinearQuery))
             if any(moment.row_contribution.max_abs >= MAX_PRODUCT for moment in linear):
                 raise section.report("grid-too-fine.product")
+
+    def refuse_chosen_bounds(self, request: Request) -> None:
+        """Refuses an entry whose loss would follow from bounds that are not known yet."""
+        queries = self._statistic.queries(request, self._context.relation)
+        names = (column.name for weighted in queries for column in weighted.query.columns)
+        chosen = next((name for name in names if name in self._context.choices), None)
+        if chosen is not None:
+            raise self._section.report_key("bounds-chosen.error", "error", column=chosen)
 
     def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
         """The request with the declared bound, and that with the other if possible.

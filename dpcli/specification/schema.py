@@ -53,6 +53,7 @@ PLACES = {
     "BinnedKeyModel": "key",
     "CandidateStepModel": "candidates",
     "ComparedColumnModel": "limit",
+    "ChosenBoundsModel": "bounds",
 }
 """The places of some models in reference pages; for others, the place is the model's name."""
 

@@ -153,6 +153,8 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
+    if settings().budget_request.error is not None:
+        reader.refuse_chosen_bounds(request())
     if statistic.publishes_dates(request()):
         refuse_for_dates(section, steps())
     bounded, alternative = reader.with_bounds(request())

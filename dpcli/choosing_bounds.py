@@ -1,0 +1,115 @@
+"""Choosing bounds: the first phase of a release that leaves them to counts.
+
+The histograms are answered and charged for in an entry of their own, whose name is the id of the
+release with `+bounds`. The entry stores the noisy counts and the chosen bounds. They are public
+from then on: the second phase is an ordinary release with these bounds.
+
+Privacy: both phases are charged, so their losses add up by the composition of the account, which
+allows that the second phase depends on the answers of the first. Before anything is read, the
+account must have enough for both. After a crash between them the same release id finds the stored
+counts: nothing is answered or charged twice. A data file may change in between; each phase is then
+about the file that it read, and is charged for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import Input
+from dpcli.errors import UsageError
+from dpcli.ledger.charge import STDIN, Charge, StoredRelease, charged_events
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.open_charge import OpenCharge
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.releasing import Engine, NoisyStatistic, add_noise, aggregate_data
+from dpcli.specification.chosen_bounds import (
+    from_json,
+    narrowest_and_widest,
+    to_json,
+    with_chosen_bounds,
+)
+from dpcli.statistics.bounds_choice import ChosenBounds
+
+SUFFIX = "+bounds"
+"""What the name of the entry adds to the release id, which cannot have a plus itself."""
+
+BOUNDS = "bounds.json"
+"""The output of a choice of bounds: its noisy counts and the bounds."""
+
+
+def choose_bounds(
+    plan: Plan,
+    data: tuple[Input, ...],
+    ledger: OpenLedger,
+    charge: Charge,
+    engine: Engine = "local",
+    progress: Progress | None = None,
+) -> Plan:
+    """The plan with the bounds that noisy counts of the data choose, or have chosen before.
+
+    `charge` is that of the release itself. Raises BudgetError, DataError, LedgerError, or
+    UsageError for data that can be read only once.
+    """
+    require_readable_twice(data, engine)
+    only = plan.bounds_only
+    events = charged_events(only)
+    name, reserved = charge.release_id + SUFFIX, (*events, *charge.events)
+    with OpenCharge(
+        ledger, replace(charge, release_id=name, events=events, reserved=reserved)
+    ) as open_charge:
+        stored = open_charge.stored
+        if stored is None:
+            # A plan that fails for some bounds must fail before the data choose among them.
+            for bounded in narrowest_and_widest(plan.spec):
+                make_plan(bounded)
+            ledger.check_budget(replace(charge, events=reserved))
+            stored = _answer(only, data, open_charge, engine, progress)
+    (entry,) = ledger.entries("release_id = ?", name)
+    chosen = {
+        column: replace(bounds, entry=entry.number, head=entry.head)
+        for column, bounds in from_json(stored.outputs[BOUNDS]).items()
+    }
+    return make_plan(with_chosen_bounds(plan.spec, chosen))
+
+
+def require_readable_twice(data: Sequence[Input], engine: Engine) -> None:
+    """Raise UsageError for standard input, pipes and sealed parts: each phase reads the data."""
+    if engine == "partials":
+        raise UsageError.about("chosen-bounds.partials")
+    names = [name for name in data if isinstance(name, str)]
+    if STDIN in names or (engine == "local" and any(map(_is_pipe, names))):
+        raise UsageError.about("chosen-bounds")
+
+
+def _is_pipe(name: str) -> bool:
+    """Whether the name is that of something other than a file, which to open may block."""
+    with suppress(OSError, ValueError):
+        return Path(name).exists() and not Path(name).is_file()
+    return False
+
+
+def _answer(
+    only: Plan,
+    data: tuple[Input, ...],
+    open_charge: OpenCharge,
+    engine: Engine,
+    progress: Progress | None,
+) -> StoredRelease:
+    """Answer the histograms, choose, charge for them, and store what was chosen."""
+    exact = aggregate_data(only, data, progress, engine)
+    noisy = add_noise(only, exact, open_charge.draw_noise())
+    chosen = bounds_from(only, noisy)
+    return open_charge.commit(lambda _: {BOUNDS: to_json(chosen)})
+
+
+def bounds_from(only: Plan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
+    """What the noisy counts choose, by column: post-processing."""
+    return {
+        choice.column.name: choice.choose(one.answers[0])
+        for choice, one in zip(only.spec.choices, noisy, strict=True)
+    }

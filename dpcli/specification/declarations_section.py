@@ -1,0 +1,54 @@
+"""Reads the section `declarations`: what only people can answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from dpcli.spec_values import ExactNumber, ParsedText, SectionModel, invalid_value
+from dpcli.specification.model import Declarations
+from dpcli.specification.sample_section import MAX_POPULATION
+from dpcli.specification.validation import Section
+
+MAX_ANSWER_LENGTH = 2_000
+"""Characters of one answer under `declarations:`: a paragraph, not a document."""
+
+
+def _parse_answer(text: str) -> str:
+    if 1 <= len(text.strip()) <= MAX_ANSWER_LENGTH:
+        return text.strip()
+    raise invalid_value("bad-declaration", count=len(text.strip()), most=MAX_ANSWER_LENGTH)
+
+
+Population = Annotated[
+    int, ExactNumber("bad-declaration.population", least=1, most=MAX_POPULATION, whole=True)
+]
+AnswerText = Annotated[str, ParsedText(_parse_answer, {"type": ["string", "number", "boolean"]})]
+
+
+class DeclarationsModel(SectionModel):
+    """What only people can answer. The report and the registry record quote it."""
+
+    population: Population | None = None
+    privacy_unit: AnswerText | None = None
+    bounds: AnswerText | None = None
+    other_releases: AnswerText | None = None
+    access: AnswerText | None = None
+    collection: AnswerText | None = None
+    fairness: AnswerText | None = None
+    timing: AnswerText | None = None
+    curator: AnswerText | None = None
+    contact: AnswerText | None = None
+    description: AnswerText | None = None
+    intended_use: AnswerText | None = None
+    region: AnswerText | None = None
+    license: AnswerText | None = None
+
+
+def read_declarations(heading: Section[Any]) -> Declarations:
+    """The declared population and answers, in the order of the spec."""
+    values, node = heading.values.declarations, heading.node.mapping("declarations")
+    if values is None or node is None:
+        return Declarations()
+    # The report lists the answers in the order of the spec.
+    answers = [(key, getattr(values, key)) for key in node.pairs if key != "population"]
+    return Declarations(values.population, tuple(answers))

@@ -1,0 +1,130 @@
+"""Private bounds: a noisy histogram, and the bounds that it chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpcli.columns import NumericColumn
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries import LinearQuery
+from dpcli.statistics.bounds_ladder import Ladder
+from dpcli.statistics.bounds_rule import BoundsRule
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+
+
+class BoundsHistogram(Statistic):
+    """The number of rows in each bin of a ladder, from which bounds are chosen.
+
+    Privacy: a row lies in one bin, so this is a histogram: adding or removing a row changes one
+    count by one, 1 in L1, and changing a row moves it from one bin to another, 2 in L1. A person
+    moves as many rows as the limits allow; each bin counts as a group. The choice of bounds is
+    post-processing of the noisy counts. The bounds are public after it, and statistics that use
+    them add up with it, whatever was chosen (adaptive composition: Dwork, Rothblum and Vadhan
+    2010).
+    """
+
+    name = "bounds"
+    steps = ()
+    has_raw = False
+    measure = "counts"
+    item = "bin"
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The rows in each bin."""
+        assert request.bins is not None
+        return (WeightedQuery("count", LinearQuery(items=(request.bins,))),)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The labels of the bins."""
+        assert request.bins is not None
+        return request.bins.labels
+
+
+BOUNDS_HISTOGRAM = BoundsHistogram()
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenBounds:
+    """The bounds of a column as they were chosen: public numbers.
+
+    `lower` and `upper` are in the unit of the column. `counts` are the noisy counts of the bins
+    from the lowest on. Unless it was `decided`, the counts were too small, and the bounds are the
+    outermost ones. `entry` and `head` identify the entry of the ledger that was charged.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    counts: tuple[int, ...] = ()
+    decided: bool = True
+    entry: int = 0
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsChoice:
+    """How the bounds of a column are chosen, and what was chosen if that is known.
+
+    The column of the `ladder` has the outermost bounds.
+    """
+
+    ladder: Ladder
+    cover: Fraction
+    epsilon: Fraction
+    chosen: ChosenBounds | None = None
+
+    @property
+    def column(self) -> NumericColumn:
+        """The column with its outermost bounds."""
+        return self.ladder.column
+
+    @property
+    def request(self) -> Request:
+        """What is asked of the data; its name is not one that a spec can give."""
+        name = f"bounds of {self.column.name}"
+        return Request(name, column=self.column, bins=self.ladder.axis)
+
+    def choose(self, answer: NoisyAnswer) -> ChosenBounds:
+        """The bounds that the noisy counts of the bins choose: post-processing."""
+        counts: list[int] = answer.values.tolist()
+        ladder, column = self.ladder, self.column
+        split = len(ladder.below)
+        rule = BoundsRule.of(answer.noise, len(counts), ladder.kind.decay, self.cover)
+        places = rule.choose(counts[:split][::-1], counts[split:])
+        low, high = column.limits
+        if places is not None:
+            below, above = places
+            # A side without an accepted bin ends at zero, where the other side begins.
+            if ladder.below:
+                low = 0 if below is None else ladder.below[below]
+            if ladder.above:
+                high = 0 if above is None else ladder.above[above]
+        steps = (low * column.step, high * column.step)
+        return ChosenBounds(*steps, tuple(counts), decided=places is not None)
+
+    def bounded(self, chosen: ChosenBounds | None) -> NumericColumn:
+        """The column within chosen bounds, which also clamp a constant for missing cells."""
+        if chosen is None:
+            return self.column
+        bounds = chosen.lower / self.column.step, chosen.upper / self.column.step
+        if any(bound.denominator != 1 for bound in bounds):
+            raise ValueError("chosen bounds are whole numbers of steps")
+        low, high = (bound.numerator for bound in bounds)
+        missing = self.column.missing
+        clamped = None if missing is None else min(max(missing, low), high)
+        return replace(self.column, bounds=(low, high), missing=clamped)
+
+    def at_rung(self, place: int) -> ChosenBounds:
+        """The bounds at this place of the ladder on both sides, to show what they would mean."""
+        low, high = self.column.limits
+        below, above = self.ladder.below, self.ladder.above
+        low = below[min(place, len(below) - 1)] if below else low
+        high = above[min(place, len(above) - 1)] if above else high
+        return ChosenBounds(low * self.column.step, high * self.column.step)
+
+
+def shown_places(choices: Sequence[BoundsChoice]) -> tuple[int, ...]:
+    """Three places of the ladders for which a plan shows errors: near, middle and outermost."""
+    most = max(max(len(choice.ladder.above), len(choice.ladder.below)) for choice in choices) - 1
+    return tuple(dict.fromkeys((most // 3, 2 * most // 3, most)))

@@ -1,0 +1,150 @@
+"""The rule that chooses bounds from noisy counts: a pure function of them.
+
+Privacy: the counts are noisy before the rule sees them, so that the choice is post-processing
+(Dwork and Roth 2014, proposition 2.1). It reads nothing else that depends on a record.
+
+The idea is that of the approximate bounds of Google's libraries (Wilson, Zhang, Lam, Desfontaines,
+Simmons-Marengo and Gipson 2020): take the outermost bin that rises above the noise. A bin is clear
+if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM; neighboring bins
+can be clear together. From the outermost clear bin on, a bin needs the more rows the further it
+lies beyond the last accepted one, because a bound that is too wide costs noise in proportion to the
+distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log, log1p
+
+from dpcli.noise.distribution import Noise
+from dpcli.noise.tails import one_sided_width
+
+FALSE_ALARM = 1e-3
+"""The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
+
+CLEAR = 5
+"""In scales of the noise: what counts must exceed to show how they decline."""
+
+LIKELY = (Fraction(2, 5), Fraction(5))
+"""In scales: expected counts that are worth a rung, and that noise can hide."""
+
+
+WINDOW = 4
+"""The most neighboring counts whose sum can be clear, if none of them is."""
+
+
+def sum_width(scale: Fraction, terms: int, outside: float) -> int:
+    """A number that the sum of independent Laplace noises exceeds with at most this probability.
+
+    By the bound of Chernoff (1952): P[S > k] is at most (1 - t^2)^-terms exp(-t k / scale), for
+    each t in (0, 1).
+    """
+    trials = (place / 50 for place in range(1, 50))
+    least = min((-log(outside) - terms * log1p(-t * t)) / t for t in trials)
+    return ceil(float(scale) * least)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsRule:
+    """The rule for the bins of one column.
+
+    `scale` is that of the noise in each of the bins, and `decay` that of `LadderKind`. A count, or
+    the sum of neighboring ones, is clear if it exceeds the threshold for their number. Of the
+    accepted counts, at least `cover` lies within the bounds.
+    """
+
+    scale: Fraction
+    thresholds: tuple[int, ...]
+    decay: Fraction
+    cover: Fraction = Fraction(1)
+
+    @classmethod
+    def of(cls, noise: Noise, bins: int, decay: Fraction, cover: Fraction) -> BoundsRule:
+        """The rule for a number of bins with this noise."""
+        outside = FALSE_ALARM / bins / WINDOW
+        more = (sum_width(noise.scale, terms, outside) for terms in range(2, WINDOW + 1))
+        return cls(noise.scale, (one_sided_width(noise, outside), *more), decay, cover)
+
+    @property
+    def threshold(self) -> int:
+        """What one count must exceed to be clear by itself."""
+        return self.thresholds[0]
+
+    def choose(
+        self, below: Sequence[int], above: Sequence[int]
+    ) -> tuple[int | None, int | None] | None:
+        """The place of the chosen rung on each side of zero; None without a clear bin.
+
+        Noisy counts are given from zero outward. A side has the place None if no bin of it is
+        accepted: its bound is then the end of the other side's innermost bin.
+
+        >>> rule = BoundsRule(Fraction(10), (90, 120), Fraction(23, 10))
+        >>> rule.choose([], [400, 500, 30, 4, -8, 22]), rule.choose([-3], [12, -7])
+        ((None, 2), None)
+        """
+        places = [self._outermost(counts) for counts in (below, above)]
+        if places == [None, None]:
+            return None
+        kept = [
+            [max(count, 0) for count in counts[: place + 1]] if place is not None else []
+            for counts, place in zip((below, above), places, strict=True)
+        ]
+        sides = sum(bool(counts) for counts in (below, above))
+        spare = (1 - self.cover) * sum(map(sum, kept)) / sides
+        lower, upper = (self._covering(counts, spare) for counts in kept)
+        return lower, upper
+
+    def _outermost(self, counts: Sequence[int]) -> int | None:
+        """The outermost place that is accepted; None if nothing is clear."""
+        place = max(self._clear(counts), default=None)
+        if place is None:
+            return None
+        while True:
+            beyond = range(place + 1, len(counts))
+            rising = [at for at in beyond if self._rises(counts, at, place)]
+            if not rising:
+                break
+            place = rising[-1]
+        return place + self._declines_into_noise(counts, place)
+
+    def _clear(self, counts: Sequence[int]) -> Iterator[int]:
+        """The place of each clear count, and of the outermost one in each clear sum of others."""
+        for terms, threshold in enumerate(self.thresholds, 1):
+            for end in range(terms, len(counts) + 1):
+                window = counts[end - terms : end]
+                clear_alone = max(window) > self.threshold
+                if sum(window) > threshold and clear_alone == (terms == 1):
+                    inside = range(end - terms, end)
+                    rising = (place for place in inside if self._rises(counts, place, place - 1))
+                    yield max(rising, default=end - 1)
+
+    def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
+        """Whether a count beyond the last accepted place is more than noise is likely to be."""
+        return counts[at] > min(self.decay * self.scale * (at - last), Fraction(self.threshold))
+
+    def _declines_into_noise(self, counts: Sequence[int], last: int) -> bool:
+        """Whether the next bin is likely to hold rows, although noise hides how many.
+
+        Its count is expected from the ratio of its two predecessors, which declines further if it
+        declined before. The noisy count must not speak against it.
+        """
+        if last < 2 or last + 1 == len(counts):
+            return False
+        before, one, two = counts[last - 2 : last + 1]
+        if min(one, two) <= CLEAR * self.scale or 2 * counts[last + 1] <= self.scale:
+            return False
+        ratio, earlier = Fraction(two, one), one / max(Fraction(before), self.scale)
+        expected = two * ratio * min(ratio / earlier, Fraction(1))
+        least, most = LIKELY
+        return least * self.scale < expected < most * self.scale
+
+    @staticmethod
+    def _covering(counts: Sequence[int], spare: Fraction) -> int | None:
+        """The innermost place beyond which at most `spare` rows lie; None without counts."""
+        place, left = len(counts) - 1, spare
+        while spare and place > 0 and counts[place] <= left:
+            left -= counts[place]
+            place -= 1
+        return place if counts else None

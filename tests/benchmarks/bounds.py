@@ -1,0 +1,131 @@
+"""Sums within chosen bounds against the best bounds: `python -m tests.benchmarks.bounds [RUNS]`.
+
+Twenty shapes of data, with 1,000 to a million rows, and outermost bounds that are 1, 10 and 100
+times too wide. A tenth of epsilon 1 chooses the bounds, the rest is for the sum. The error is the
+root of the mean square over the noise of the counts and of the sum, with the bias from clamping. It
+is divided by the error of the best bounds in hindsight: any numbers, on a ladder or not, and all of
+epsilon for the sum. It prints a table and asserts nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcli.columns import NumericColumn
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
+from dpcli.statistics.statistic import NoisyAnswer
+
+Floats = NDArray[np.float64]
+Generator = np.random.Generator
+
+CHOICE, SUM = Fraction(1, 10), Fraction(9, 10)
+SIZES, FACTORS = (1_000, 10_000, 100_000, 1_000_000), (1, 10, 100)
+STEP = Fraction(1, 100)
+
+SHAPES: dict[str, Callable[[Generator, int], Floats]] = {
+    "lognormal 0.5": lambda g, n: g.lognormal(3, 0.5, n),
+    "lognormal 1": lambda g, n: g.lognormal(3, 1, n),
+    "lognormal 1.5": lambda g, n: g.lognormal(3, 1.5, n),
+    "lognormal 2": lambda g, n: g.lognormal(3, 2, n),
+    "exponential": lambda g, n: g.exponential(50, n),
+    "gamma": lambda g, n: g.gamma(2, 20, n),
+    "pareto 3": lambda g, n: 10 + 10 * g.pareto(3, n),
+    "pareto 2": lambda g, n: 10 + 10 * g.pareto(2, n),
+    "pareto 1.2": lambda g, n: 10 + 10 * g.pareto(1.2, n),
+    "uniform": lambda g, n: g.uniform(0, 100, n),
+    "uniform, 60 to 100": lambda g, n: g.uniform(60, 100, n),
+    "ages": lambda g, n: np.clip(g.normal(40, 20, n), 0, 105).round(),
+    "incomes": lambda g, n: np.where(
+        g.random(n) < 0.97, g.lognormal(10.3, 0.6, n), 150_000 * (1 + g.pareto(1.8, n))
+    ),
+    "zero-inflated": lambda g, n: np.where(g.random(n) < 0.8, 0, g.lognormal(4, 1, n)),
+    "1% are far": lambda g, n: np.where(
+        g.random(n) < 0.99, g.uniform(0, 10, n), g.uniform(0, 1000, n)
+    ),
+    "visits": lambda g, n: g.poisson(3, n).astype(float),
+    "normal": lambda g, n: g.normal(0, 10, n),
+    "normal, shifted": lambda g, n: g.normal(20, 30, n),
+    "laplace": lambda g, n: g.laplace(0, 10, n),
+    "two modes": lambda g, n: np.where(g.random(n) < 0.5, g.normal(30, 5, n), g.normal(500, 50, n)),
+}
+
+
+def rung_above(number: float) -> float:
+    """The least of 1, 2, 5, 10, and so on that is not below a number."""
+    power = 10.0 ** np.floor(np.log10(max(number, 0.01)))
+    return float(next(first * power for first in (1, 2, 5, 10) if first * power >= number))
+
+
+def squared_errors(sides: list[Floats], bounds: NDArray[np.float64], epsilon: Fraction) -> Floats:
+    """The squared error of a sum for each pair of bounds below and above zero.
+
+    What clamping takes from both sides is added up: that it may cancel by chance does not count.
+    """
+    bias = np.zeros(len(bounds))
+    for side, values in enumerate(sides):
+        totals = np.concatenate([[0.0], np.cumsum(values)])
+        within = np.searchsorted(values, bounds[:, side], side="right")
+        bias += totals[-1] - totals[within] - bounds[:, side] * (len(values) - within)
+    return np.asarray(bias**2 + 2 * (bounds.max(axis=1) / float(epsilon)) ** 2)
+
+
+def ratio(values: Floats, kind: LadderKind, factor: int, generator: Generator, runs: int) -> float:
+    """How much larger the error of the sum is than with the best bounds."""
+    # Both sides, as distances from zero in order.
+    sides = [np.sort(-values[values < 0]), np.sort(values[values >= 0])]
+    most = [rung_above(side[-1]) * factor if len(side) else 0.0 for side in sides]
+    widest = max(most)
+    low = -int(widest / STEP) if len(sides[0]) else 0
+    column = NumericColumn("x", "number", STEP, (low, int(widest / STEP)))
+    choice = BoundsChoice(Ladder(column, kind), Fraction(1), CHOICE)
+    steps = np.clip(np.rint(values / float(STEP)), *column.limits)
+    places = np.searchsorted(choice.ladder.axis.starts, steps, side="right") - 1
+    counts, noise = (
+        np.bincount(places, minlength=len(choice.ladder.axis)),
+        DiscreteLaplace(1 / CHOICE),
+    )
+    stay = np.exp(-float(CHOICE))
+    chosen = np.empty((runs, 2))
+    for run in range(runs):
+        drawn = generator.geometric(1 - stay, (2, len(counts)))
+        bounds = choice.choose(NoisyAnswer(counts + drawn[0] - drawn[1], noise))
+        chosen[run] = -float(bounds.lower), float(bounds.upper)
+    # The best bound is the same on both sides: the noise of a sum follows from the larger one.
+    far = np.sort(np.abs(values))
+    single = np.concatenate(
+        [far[-5000:], np.geomspace(max(far[-1], 1) / 1e5, max(far[-1], 1), 500)]
+    )
+    best = squared_errors(sides, np.stack([single, single], axis=1), CHOICE + SUM).min()
+    return float(np.sqrt(squared_errors(sides, chosen, SUM).mean() / best))
+
+
+def main() -> None:
+    """A line for each shape and ladder: the ratio for each number of rows, and the summary."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    for kind in LADDERS[:2]:
+        generator = np.random.default_rng(1)
+        print(f"{kind.name}: error of a sum over that with the best bounds in hindsight")
+        print(f"{'shape':20}" + "".join(f"{size:>22,}" for size in SIZES))
+        print(" " * 20 + "".join(f"{factor:>7}x" for factor in FACTORS) * len(SIZES))
+        ratios = []
+        for name, shape in SHAPES.items():
+            line = []
+            for size in SIZES:
+                values = shape(generator, size)
+                line += [ratio(values, kind, factor, generator, runs) for factor in FACTORS]
+            ratios += line
+            print(f"{name:20}" + "".join(f"{one:8.2f}" for one in line), flush=True)
+        levels = np.quantile(ratios, [0.5, 0.75, 0.9, 0.95, 1])
+        words = zip(("median", "75%", "90%", "95%", "worst"), levels, strict=True)
+        print(", ".join(f"{word} {level:.2f}" for word, level in words), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Private bounds: ladders, the sensitivity of their counts, and the rule that chooses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+
+from dpcli.columns import NumericColumn
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.numeric.arrays import integer_array
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice
+from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds_rule import FALSE_ALARM, WINDOW, BoundsRule
+from dpcli.statistics.statistic import NoisyAnswer
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+
+BOUNDS = [(0, 1), (0, 37), (-25, 12), (3, 60), (-60, -3), (-8, 0), (0, 1000)]
+STEPS = [Fraction(1), Fraction(1, 100), Fraction(1, 4), Fraction(5)]
+KINDS = pytest.mark.parametrize("kind", LADDERS, ids=lambda kind: kind.name)
+
+
+def column(bounds: tuple[int, int], step: Fraction = Fraction(1)) -> NumericColumn:
+    """A column with these outermost bounds, in steps."""
+    return NumericColumn("x", "number", step, bounds)
+
+
+def choice(
+    bounds: tuple[int, int], kind: LadderKind = LADDERS[0], cover: Fraction = Fraction(1)
+) -> BoundsChoice:
+    """A choice of bounds within these."""
+    return BoundsChoice(Ladder(column(bounds), kind), cover, Fraction(1, 10))
+
+
+@KINDS
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_every_value_is_in_one_bin_whose_end_is_its_nearest_rung(
+    kind: LadderKind, bounds: tuple[int, int], step: Fraction
+) -> None:
+    """Bins follow each other, and the outer end of each is the least rung that contains it."""
+    ladder = Ladder(column(bounds, step), kind)
+    low, high = bounds
+    bins = ladder.bins
+    rungs = sorted({*ladder.above, *ladder.below})
+
+    assert [value for first, last in bins for value in range(first, last + 1)] == list(
+        range(low, high + 1)
+    )
+    for first, last in bins:
+        outer = first if first < 0 else last
+        assert outer in rungs
+        assert not any(abs(rung) < abs(outer) for rung in rungs if rung * outer > 0
+                       and abs(rung) >= max(abs(first), abs(last)))  # fmt: skip
+    for rung in rungs:
+        number = abs(rung * step)
+        while kind.base != 2 and number >= kind.base:
+            number /= kind.base
+        while kind.base != 2 and number < 1:
+            number *= kind.base
+        power_of_two = (
+            number.numerator & (number.numerator - 1)
+            == 0
+            == (number.denominator & (number.denominator - 1))
+        )
+        assert rung in bounds or (power_of_two if kind.base == 2 else number in kind.firsts)
+
+
+UNITS: list[Unit] = [RowUnit(), PersonUnit("id", 1, 2, 2), PersonUnit("id", 2, 2, 3)]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_no_neighbor_changes_the_counts_by_more_than_the_sensitivity(
+    unit: Unit, neighbors: Neighbors
+) -> None:
+    """Over all neighbors of small files, the greatest change in L1 is the stated sensitivity."""
+    (weighted,) = BOUNDS_HISTOGRAM.queries(
+        choice((0, 10)).request, relation := Relation(unit, neighbors)
+    )
+    limit = 1 if isinstance(unit, RowUnit) else unit.max_rows
+    # All that one unit can be: values in any bin, one missing, or fewer rows.
+    cells = [*product(["1", "2", "4", "9", ""], repeat=limit)]
+    others = [[], ["b,9\n"]]
+
+    def counts(rows: list[str]) -> list[int]:
+        (answer,) = evaluate([weighted.query], ("id,x\n" + "".join(rows)).encode(), unit)
+        return cells_of(answer)
+
+    changes = []
+    for rows in others:
+        units = [[f"a,{value}\n" for value in values] for values in cells]
+        before = [counts(rows)] if neighbors is Neighbors.ADD_REMOVE else [
+            counts(rows + one) for one in units
+        ]  # fmt: skip
+        after = [counts(rows + one) for one in units]
+        changes += [
+            sum(abs(a - b) for a, b in zip(one, two, strict=True))
+            for one in before
+            for two in after
+        ]
+
+    assert max(changes) == query_sensitivity(weighted.query, relation).l1
+
+
+@pytest.mark.parametrize("scale", [Fraction(2), Fraction(10), Fraction(100, 7)], ids=str)
+@pytest.mark.parametrize("bins", [2, 28, 60])
+def test_noise_alone_seldom_chooses(scale: Fraction, bins: int) -> None:
+    """Over all bins and windows of bins, noise exceeds a threshold at most that often."""
+    noise = DiscreteLaplace(scale)
+    rule = BoundsRule.of(noise, bins, Fraction(2), Fraction(1))
+    reach = int(60 * scale)
+    one = np.exp(-abs(np.arange(-reach, reach + 1)) / float(scale))
+    one, exceeded = one / one.sum(), []
+    distribution = np.ones(1)
+    for threshold in rule.thresholds:
+        # The exact distribution of the sum of one more noise, but for far tails.
+        distribution = np.convolve(distribution, one)
+        middle = len(distribution) // 2
+        exceeded.append(bins * distribution[middle + threshold + 1 :].sum())
+
+    assert sum(exceeded) <= FALSE_ALARM
+    assert exceeded[0] > FALSE_ALARM / WINDOW / 4
+
+
+def test_neighboring_counts_are_clear_together() -> None:
+    """Four counts that noise could give one by one are too many together."""
+    assert chosen([0, 0, 70, 70, 70, 70, 0, 0, 0, 0], (0, 1000)) == (0, 50)
+    assert chosen([0, 0, 70, 70, 70, 70, 12, 0, 0, 0], (0, 1000)) == (0, 50)
+    assert chosen([0, 0, 70, 70, 70, 70, 30, 0, 0, 0], (0, 1000)) == (0, 100)
+    answer = NoisyAnswer(integer_array([0, 0, 70, 70] + [0] * 6), DiscreteLaplace(Fraction(10)))
+    assert not choice((0, 1000)).choose(answer).decided
+
+
+def chosen(counts: list[int], bounds: tuple[int, int], scale: int = 10) -> tuple[int, int]:
+    """The bounds that these counts choose."""
+    found = choice(bounds).choose(
+        NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(scale)))
+    )
+    return int(found.lower), int(found.upper)
+
+
+def test_far_bins_of_noise_do_not_widen_the_bounds() -> None:
+    """A count that would be accepted next to the others is not accepted far beyond them."""
+    # The rungs are 1, 2, 5, 10, 20, 50, 100, 200, 500 and 1,000.
+    near = [300, 900, 400, 30, 0, 0, 0, 0, 0, 0]
+    far = [300, 900, 400, 0, 0, 0, 0, 30, 0, 0]
+    assert chosen(near, (0, 1000)) == (0, 10)
+    assert chosen(far, (0, 1000)) == (0, 5)
+    assert chosen([300, 900, 400, 0, 0, 0, 0, 0, 0, 200], (0, 1000)) == (0, 1000)
+
+
+def test_a_tail_that_declines_into_the_noise_adds_a_rung() -> None:
+    """After 4,000, 800 and 160 rows about 32 are likely, so that a lower count is enough."""
+    assert chosen([4000, 800, 160, 12, 0, 0, 0, 0, 0, 0], (0, 1000)) == (0, 10)
+    assert chosen([4000, 800, 160, 5, 0, 0, 0, 0, 0, 0], (0, 1000)) == (0, 5)
+    assert chosen([4000, 4000, 100, 12, 0, 0, 0, 0, 0, 0], (0, 1000)) == (0, 5)
+    assert chosen([4000, 800, 700, 12, 0, 0, 0, 0, 0, 0], (0, 1000)) == (0, 5)
+
+
+def test_few_rows_leave_the_outermost_bounds() -> None:
+    """Without a clear bin nothing is decided."""
+    quiet = [20, -3, 31, 8, -14, 2, 0, 5, -6, 1]
+    answer = NoisyAnswer(integer_array(quiet), DiscreteLaplace(Fraction(10)))
+    found = choice((0, 1000)).choose(answer)
+
+    assert not found.decided
+    assert [found.lower, found.upper] == [0, 1000]
+    assert found.counts == tuple(quiet)
+
+
+@pytest.mark.parametrize(
+    ("counts", "bounds", "expected"),
+    [
+        # The bins are [-10,-6], [-5,-3], -2, -1, [0,1], 2, [3,5], [6,10].
+        ([0, 0, 0, 0, 900, 900, 0, 0], (-10, 10), (0, 2)),
+        ([0, 900, 900, 0, 0, 0, 0, 0], (-10, 10), (-5, 0)),
+        ([0, 900, 0, 0, 0, 900, 0, 0], (-10, 10), (-5, 2)),
+        # [-10,-6], [-5,-3], -2, -1, and zero is in the last of them.
+        ([0, 900, 0, 0], (-10, 0), (-5, 0)),
+        # [7,10], [11,20], [21,50] and [51,60].
+        ([900, 900, 0, 0], (7, 60), (7, 20)),
+    ],
+)  # fmt: skip
+def test_sides_are_chosen_by_themselves(
+    counts: list[int], bounds: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    """A side without an accepted bin ends at zero, and a side without rungs stays."""
+    assert len(choice(bounds).ladder.axis) == len(counts)
+    assert chosen(counts, bounds) == expected
+
+
+def test_cover_leaves_out_the_largest_values() -> None:
+    """The bounds are the narrowest ones that contain the share of the accepted counts."""
+    counts, noise = [500, 400, 90, 10, 0, 0, 0, 0, 0, 0], DiscreteLaplace(Fraction(1))
+    uppers = [
+        choice((0, 1000), cover=Fraction(cover))
+        .choose(NoisyAnswer(integer_array(counts), noise))
+        .upper
+        for cover in ("1", "0.99", "0.9", "0.5")
+    ]
+    assert uppers == [10, 5, 2, 1]
+
+
+def test_any_noisy_counts_give_bounds_in_order() -> None:
+    """Whatever the noise is, the bounds are rungs in order, and clamp a constant."""
+    random = Random(7)
+    for _ in range(2_000):
+        bounds = random.choice(BOUNDS)
+        kind = random.choice(LADDERS)
+        one = choice(bounds, kind, Fraction(random.randint(1, 10), 10))
+        counts = [random.randint(-30, 30) * random.choice([1, 1, 100]) for _ in one.ladder.bins]
+        answer = NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(random.randint(1, 9))))
+        found = one.choose(answer)
+        bounded = one.bounded(found)
+
+        assert bounds[0] <= found.lower < found.upper <= bounds[1]
+        assert {found.lower, found.upper} <= {*one.ladder.above, *one.ladder.below, 0, *bounds}
+        assert bounded.limits == (int(found.lower), int(found.upper))
