@@ -296,4 +296,4 @@ def _answer(
     if groups is not None:
         exact = cast("_Groups", exact).in_groups(groups)
     values = planned_query.calibrated.answer(cast("_Cells", exact), permit).value
-    return NoisyAnswer(values, planned_query.noise, groups)
+    return NoisyAnswer(values, planned_query.noise, groups, planned_query.weighted.query)

@@ -64,8 +64,13 @@ class DiscreteLaplace(Noise):
         return 0.5 / sinh(half) ** 2 if half < 300 else 0.0
 
     def fourth_cumulant(self, times: float) -> float:
-        """12 scale^4."""
-        return 12 * (times * float(self.scale)) ** 4
+        """times^4 (3 v^2 + v) for the variance v of the noise.
+
+        It is the difference of two geometric numbers with q = exp(-1 / scale), each with the
+        fourth cumulant q (1 + 4 q + q^2) / (1 - q)^4 and the variance q / (1 - q)^2.
+        """
+        variance = self.discrete_variance
+        return times**4 * (3 * variance**2 + variance)
 
     def width(self, outside: float) -> int:
         """From P[|X| > k] = 2 q^(k+1) / (1 + q)."""

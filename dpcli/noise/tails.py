@@ -20,14 +20,14 @@ MARGIN_PRECISION = 10**6
 """The search for a margin stops within one part in this number of the scale."""
 
 
-def blended_half_width(noise: Noise, own: float, variance: float, confidence: Fraction) -> float:
+def blended_half_width(fourth_cumulant: float, variance: float, confidence: Fraction) -> float:
     """About the z for which P[|blend| <= z] is `confidence`, in steps.
 
-    The blend is a weighted sum of many independent noises with this `variance`. One of them, a
-    `noise` with weight `own`, dominates its excess kurtosis (Cornish and Fisher 1938).
+    The blend is a weighted sum of independent noises with this variance and fourth cumulant, from
+    which the excess kurtosis follows (Cornish and Fisher 1938).
     """
     normal = normal_quantile(float(1 - confidence))
-    excess = noise.fourth_cumulant(own) / variance**2
+    excess = fourth_cumulant / variance**2
     return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
 
 

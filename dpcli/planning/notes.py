@@ -249,7 +249,10 @@ def post_processing_notes(plan: Plan) -> list[str]:
     ]
     for planned in plan.statistics:
         entry = planned.entry
-        steps = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
+        queries = [query.weighted for query in planned.queries]
+        noises = [query.noise for query in planned.queries]
+        steps = list(entry.statistic.design_notes(entry.request, queries, noises))
+        steps += [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
         notes += [f"{entry.request.name}: {step}" for step in steps]
     return notes

@@ -168,9 +168,13 @@ class PlannedStatistic:
         return sum((guarantee.rho for guarantee in self.guarantees), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
-        """The half-width of a single answer; None if the error depends on the answers."""
-        known = len(self.queries) == 1 and self.entry.statistic.error_is_known
-        return self.queries[0].error(confidence) if known else None
+        """The half-width of a number from a single answer; None if it depends on the answers."""
+        statistic, request = self.entry.statistic, self.entry.request
+        if len(self.queries) > 1 or not statistic.error_is_known:
+            return None
+        (single,) = self.queries
+        summed = statistic.error_of_sums(request, single.weighted.query, single.noise, confidence)
+        return single.error(confidence) if summed is None else summed
 
     @property
     def cells(self) -> int | None:

@@ -81,7 +81,8 @@ class StatisticPlanner:
         """The logarithm of the expected error, up to a constant."""
         errors = [float(query.error(self.spec.confidence)) for query in planned.queries]
         entry = planned.entry
-        error = entry.statistic.expected_error(entry.request, errors)
+        queries = [query.weighted for query in planned.queries]
+        error = entry.statistic.expected_error(entry.request, queries, errors)
         return log(error) if error else 0.0
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
@@ -132,7 +133,8 @@ class StatisticPlanner:
             return self.plan_with(entry, mechanism, self.target(size, entry))
 
         def reaches(size: Fraction) -> bool:
-            return planned(size).queries[0].error(self.spec.confidence) <= error
+            expected = planned(size).error(self.spec.confidence)
+            return expected is not None and expected <= error
 
         low = high = Fraction(1)
         if planned(low).error(self.spec.confidence) is None:
@@ -154,13 +156,13 @@ class StatisticPlanner:
         """The queries of an entry, calibrated together: each uses its weight of the target."""
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
-        privacy = self.spec.privacy
-        statistic = entry.statistic
-        queries = (
-            statistic.queries(entry.request, privacy.relation)
-            if mechanism.needs_delta
-            else statistic.queries_for_pure_noise(entry.request, privacy.relation)
-        )
+        privacy, statistic = self.spec.privacy, entry.statistic
+        if mechanism.needs_delta:
+            queries = statistic.queries(entry.request, privacy.relation)
+        elif target.rho is not None:
+            queries = statistic.queries_for_pure_noise_in_rho(entry.request, privacy.relation)
+        else:
+            queries = statistic.queries_for_pure_noise(entry.request, privacy.relation)
         weights = [weighted.weight for weighted in queries]
         if entry.selects_partitions:
             # Partition selection uses the first query alone: a count.

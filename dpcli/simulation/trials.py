@@ -178,7 +178,10 @@ class StatisticTrial:
 
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
         """Estimates from answers without noise, before any step of `post`."""
-        answers = [NoisyAnswer(cells, NO_NOISE) for cells in values]
+        answers = [
+            NoisyAnswer(cells, NO_NOISE, query=part.weighted.query)
+            for cells, part in zip(values, self._planned.queries, strict=True)
+        ]
         return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
 
 

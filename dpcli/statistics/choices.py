@@ -28,8 +28,9 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.quantile import chosen_candidates, classes_from_each
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
 """The score functions that `utility` names in a spec."""

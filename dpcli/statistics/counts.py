@@ -17,8 +17,9 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step
 
 

@@ -18,7 +18,8 @@ from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import CenteredMoments, Moments
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
+from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 METHODS = ("moments", "output")
 """Noise is added to the moments, or to the coefficients (output perturbation)."""

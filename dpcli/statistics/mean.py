@@ -16,10 +16,11 @@ from dpcli.spec_fields import AveragedColumnName, WeightColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.moments import TYPICAL_MEAN
+from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.proportion import PROPORTION
 from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, date_range, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
     least_denominator,
@@ -117,11 +118,13 @@ class Mean(WeightedStatistic):
         step = column.step**degree * weight_step(request)
         return (WeightedQuery("distances from both bounds", distances, step=step),)
 
-    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+    def expected_error(
+        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
+    ) -> float:
         """That of a mean halfway between the middle and a bound, times the number of rows."""
         column = request.column
         if not isinstance(column, NumericColumn):
-            return super().expected_error(request, errors)
+            return super().expected_error(request, queries, errors)
         half = float((column.upper - column.lower) * column.step) / 2
         if len(errors) == 1:
             distances = (1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN)

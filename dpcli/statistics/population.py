@@ -20,8 +20,9 @@ from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
+from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.sampling import SampleDesign
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery, date_range, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """The parts of epsilon for the squares that show the variance of a mean, and of a sum.

@@ -19,14 +19,8 @@ from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import (
-    NoisyAnswer,
-    Request,
-    Statistic,
-    WeightedQuery,
-    date_range,
-    numeric,
-)
+from dpcli.statistics.numeric_columns import date_range, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 RECURSION = "each quantile is chosen among the rows between those chosen before, the middle first"
 """How three or more quantiles are chosen, in a sentence."""

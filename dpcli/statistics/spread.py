@@ -18,7 +18,8 @@ from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
+from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 Pair = tuple[int, int]
 """The indices of two columns of a request; the same index twice for a variance."""
@@ -184,7 +185,9 @@ class Variance(Covariance):
             return queries
         return (WeightedQuery("distances from both bounds", sums, step=column.step**2),)
 
-    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+    def expected_error(
+        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
+    ) -> float:
         """That of the variance of typical values, times the number of rows."""
         column = numeric(request)
         half = float((column.upper - column.lower) * column.step) / 2

@@ -102,12 +102,14 @@ class NoisyAnswer:
     """The noisy answer to one query and its noise.
 
     `values` has the shape (cells,) and holds whole numbers, as int64 or Python integers. `groups`
-    are the selected groups in order, if the query has private groups.
+    are the selected groups in order, if the query has private groups. The `query` is there if the
+    statistic has several designs.
     """
 
     values: Array
     noise: Noise
     groups: tuple[Group, ...] | None = None
+    query: Query | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", integer_array(self.values))
@@ -182,14 +184,22 @@ class Statistic(ABC):
         """The queries for noise whose loss depends on L1, if others than `queries` are better."""
         return self.queries(request, relation)
 
+    def queries_for_pure_noise_in_rho(
+        self, request: Request, relation: Relation
+    ) -> tuple[WeightedQuery, ...]:
+        """The queries for the same noise where weights divide rho, not epsilon."""
+        return self.queries_for_pure_noise(request, relation)
+
     def designs(
         self, request: Request, relation: Relation
     ) -> tuple[tuple[WeightedQuery, ...], ...]:
         """All sets of queries that may answer `request`, each for some mechanisms."""
-        queries = self.queries(request, relation)
-        return tuple(dict.fromkeys((queries, self.queries_for_pure_noise(request, relation))))
+        ways = (self.queries, self.queries_for_pure_noise, self.queries_for_pure_noise_in_rho)
+        return tuple(dict.fromkeys(queries(request, relation) for queries in ways))
 
-    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+    def expected_error(
+        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
+    ) -> float:
         """The error of a published number, up to a factor, from those of its queries.
 
         Plans compare mechanisms by it; the factor is the same for all of them.
@@ -254,6 +264,18 @@ class Statistic(ABC):
         """Sentences on how the published numbers are computed from the noisy answers."""
         return (self.derivation,) if self.derivation else ()
 
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """Sentences on the chosen design, if the statistic has several."""
+        return ()
+
+    def error_of_sums(
+        self, request: Request, query: Query, noise: Noise, confidence: Fraction
+    ) -> Fraction | None:
+        """The half-width of the largest published sum of a single answer; None without sums."""
+        return None
+
     def warnings(self, request: Request) -> tuple[str, ...]:
         """Sentences that a reader of the numbers must know."""
         return (f"{request.name}: {self.warning}",) if self.warning else ()
@@ -276,18 +298,3 @@ class Statistic(ABC):
 def groups(request: Request) -> int:
     """The number of groups of a request without private groups."""
     return prod(len(key) for key in request.by)
-
-
-def numeric(request: Request) -> NumericColumn:
-    """The numeric column of a request, which the spec has checked.
-
-    Raises TypeError if the column is not numeric.
-    """
-    if not isinstance(request.column, NumericColumn):
-        raise TypeError("this statistic needs a numeric column")
-    return request.column
-
-
-def date_range(column: NumericColumn) -> int | None:
-    """The days between the bounds of a column of dates; None for a column of numbers."""
-    return column.upper - column.lower if column.kind == "date" else None

@@ -232,7 +232,8 @@ def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> N
     for request, design in designs:
         queries = [weighted.query for weighted in design]
         noiseless = [
-            NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)
+            NoisyAnswer(integer_array(cells), NOISELESS, query=query)
+            for query, cells in zip(queries, answers(queries, ROWS), strict=True)
         ]
         estimates = statistic.estimate(request, noiseless, Fraction(19, 20))
         definition = PLAIN[statistic.name]

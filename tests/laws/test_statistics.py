@@ -252,4 +252,4 @@ def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
     if isinstance(query, ScoreQuery):
         chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
         return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)))
-    return NoisyAnswer(integer_array([extreme] * (query.cells or 0)), noise)
+    return NoisyAnswer(integer_array([extreme] * (query.cells or 0)), noise, query=query)

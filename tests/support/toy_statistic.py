@@ -12,7 +12,8 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries import LinearQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
-from dpcli.statistics.statistic import Request, Statistic, WeightedQuery, numeric
+from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
 
 HINT = "values are high"
 

@@ -102,9 +102,12 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
-    answers = [NoisyAnswer(integer_array(values), nothing) for values in exact]
+    queries = [part.weighted.query for part in planned.queries]
+    pairs = [(integer_array(values), query) for values, query in zip(exact, queries, strict=True)]
+    answers = [NoisyAnswer(values, nothing, query=query) for values, query in pairs]
     estimates = statistic.estimate(request, answers, sure)
-    loud = [NoisyAnswer(integer_array(values), DiscreteLaplace(Fraction(1))) for values in exact]
+    noise = DiscreteLaplace(Fraction(1))
+    loud = [NoisyAnswer(values, noise, query=query) for values, query in pairs]
     return apply_steps(
         entry.post, estimates, lambda e: statistic.make_consistent(request, loud, e, sure)
     )

@@ -1,0 +1,219 @@
+"""Which tables to measure, and their shares, for the most accurate counts.
+
+Only public sizes decide. A table is a set of columns, given as places among the sizes. Tables
+that are not measured are sums of the cells of others. The expected error is that after all
+measured tables agree by generalized least squares, summed over the cells of the wanted tables:
+
+    sum over effects A of cost(A) / precision(A),
+    cost(A) = prod (size - 1, axes of A) sum (1 / cells(T - A), wanted T with A),
+    precision(A) = sum (precision of a cell of S / cells(S - A), measured S with A).
+
+Effects are explained in `dpcli.statistics.effects`. The precision of a cell, the inverse of its
+variance, grows with the square of a share of epsilon, and with a share of rho.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, combinations
+from math import comb, inf, prod
+
+from dpcli.numeric.arrays import Floats, np
+
+Table = tuple[int, ...]
+"""The columns of a table: places among the sizes, in increasing order."""
+
+Design = tuple[tuple[Table, Fraction], ...]
+"""The measured tables with their shares, which sum to one."""
+
+EPSILON, RHO = 2, 1
+"""How the precision of a cell grows with the share of its table: this power of the share."""
+
+LEAST_GAIN = 0.98
+"""Other tables than the wanted ones are measured if the squared error is at most this much."""
+
+MAX_CELLS = 100_000
+"""The measured tables have at most so many cells, or as many as the wanted tables."""
+
+MAX_TERMS = 1_000_000
+"""Effects times tables up to which shares are computed: beyond, plans would take too long."""
+
+ROUNDS = 60
+"""Steps towards the best shares. Each makes the expected error smaller."""
+
+LEAST_VARIANCE = 1e-100
+"""The variance that stands for zero, because its inverse is needed."""
+
+SHARE_UNITS = 1000
+"""The largest share has so many units, and each share a whole number of them."""
+
+
+def wanted_tables(columns: int, ways: int) -> list[Table]:
+    """One table for each combination of columns."""
+    return list(combinations(range(columns), ways))
+
+
+@lru_cache(maxsize=256)
+def separate_design(sizes: tuple[int, ...], ways: int, power: int) -> Design:
+    """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`."""
+    _, tables, shares = _separate(sizes, ways, power)
+    return _with_shares(tables, shares)
+
+
+@lru_cache(maxsize=256)
+def epsilon_design(sizes: tuple[int, ...], ways: int, groups: int) -> Design:
+    """The tables to measure with shares of epsilon, in each of some groups.
+
+    Candidates are the wanted tables, one joint table, and what lies between: the columns are
+    divided into blocks of about equally many cells, and the tables of each `ways` blocks measured.
+    Any `ways` columns lie in such a table.
+    """
+    least, tables, shares = _separate(sizes, ways, EPSILON)
+    most_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
+    chosen, least = (tables, shares), least * LEAST_GAIN
+    for count in range(ways, len(sizes)):
+        candidate = _tables_of_blocks(_blocks(sizes, count), ways)
+        if groups * _cells_of(sizes, candidate) > most_cells:
+            continue
+        if not _is_small(sizes, ways, candidate):
+            continue
+        error, shares = _best_shares(sizes, ways, candidate, EPSILON)
+        # Floats of equally good designs differ in their last digits: the first is taken.
+        if error < least * (1 - 1e-9):
+            chosen, least = (candidate, shares), error
+    return _with_shares(*chosen)
+
+
+def expected_square(
+    sizes: tuple[int, ...], ways: int, measured: Sequence[tuple[Table, float]]
+) -> float:
+    """The expected squared error, from the measured tables and the variances of their cells.
+
+    If the tables are too many, it is that before they agree.
+    """
+    tables = [table for table, _ in measured]
+    if not _is_small(sizes, ways, tables):
+        return sum(_cells_of(sizes, [table]) * variance for table, variance in measured)
+    effects = _Effects.of(sizes, ways)
+    precisions = np.array([1 / max(variance, LEAST_VARIANCE) for _, variance in measured])
+    return effects.error(effects.parts(tables), precisions)
+
+
+class _Effects:
+    """The effects in the wanted tables, with the cost of each."""
+
+    def __init__(self, sizes: tuple[int, ...], ways: int) -> None:
+        self.sizes = sizes
+        every = chain.from_iterable(
+            combinations(range(len(sizes)), count) for count in range(ways + 1)
+        )
+        costs = {effect: self._cost(effect, ways) for effect in every}
+        # An axis with one label has no effect.
+        self.effects = [effect for effect, cost in costs.items() if cost]
+        self.costs = np.array([costs[effect] for effect in self.effects])
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of(sizes: tuple[int, ...], ways: int) -> _Effects:
+        """The effects, computed once."""
+        return _Effects(sizes, ways)
+
+    def _cost(self, effect: Table, ways: int) -> float:
+        own = [self.sizes[place] for place in effect]
+        others = (1 / size for place, size in enumerate(self.sizes) if place not in effect)
+        sums = _symmetric_sums(others, ways - len(effect))
+        return prod(size - 1.0 for size in own) * sums[-1]
+
+    def parts(self, tables: Iterable[Table]) -> Floats:
+        """For each effect and table, one over the cells along the other axes; zero if not in it."""
+        columns = []
+        for table in tables:
+            cells, inside = prod(self.sizes[place] for place in table), set(table)
+            columns.append([
+                prod(self.sizes[place] for place in effect) / cells if inside.issuperset(effect)
+                else 0.0
+                for effect in self.effects
+            ])  # fmt: skip
+        return np.array(columns).T
+
+    def error(self, parts: Floats, precisions: Floats) -> float:
+        """The expected squared error; infinite if a wanted table does not follow."""
+        joint = (parts * precisions).sum(axis=1)
+        return float((self.costs / joint).sum()) if joint.all() else inf
+
+
+def _separate(
+    sizes: tuple[int, ...], ways: int, power: int
+) -> tuple[float, list[Table], list[float]]:
+    """The expected squared error of the wanted tables, these tables, and their best shares.
+
+    If the tables are too many, shares are equal. With m tables, all precisions are then those of
+    the costs over m^power, and the error is m^power sum prod (size - 1, axes of A).
+    """
+    tables = wanted_tables(len(sizes), ways)
+    if _is_small(sizes, ways, tables):
+        error, shares = _best_shares(sizes, ways, tables, power)
+        return error, tables, shares
+    sums = _symmetric_sums([size - 1.0 for size in sizes], ways)
+    return len(tables) ** power * sum(sums), tables, [1 / len(tables)] * len(tables)
+
+
+def _is_small(sizes: Sequence[int], ways: int, tables: Sequence[Table]) -> bool:
+    effects = sum(comb(len(sizes), count) for count in range(ways + 1))
+    return effects * len(tables) <= MAX_TERMS
+
+
+def _symmetric_sums(numbers: Iterable[float], most: int) -> list[float]:
+    """For each count up to `most`, the sum of the products of so many of the numbers."""
+    sums = [1.0] + [0.0] * most
+    for number in numbers:
+        for count in range(most, 0, -1):
+            sums[count] += sums[count - 1] * number
+    return sums
+
+
+def _best_shares(
+    sizes: tuple[int, ...], ways: int, tables: Sequence[Table], power: int
+) -> tuple[float, list[float]]:
+    """Shares with the least expected error found, and that error.
+
+    With p the power and a(A, S) the `parts`, each round takes the shares w(S) for which
+    sum C(S)/w(S)^p is least, C(S) = sum cost(A) a(A, S) w(S)^2p / precision(A)^2. That sum is an
+    upper bound of the error, which is reached at the shares before (Cauchy and Schwarz). So no
+    round makes the error larger, and equal shares, which come first, are never better.
+    """
+    effects, shares = _Effects.of(sizes, ways), np.full(len(tables), 1 / len(tables))
+    parts = effects.parts(tables)
+    for _ in range(ROUNDS if len(tables) > 1 else 0):
+        precisions = shares**power
+        joint = (parts * precisions).sum(axis=1)
+        factors = (parts * (effects.costs / joint**2)[:, None]).sum(axis=0)
+        shares = (factors * precisions**2) ** (1 / (power + 1))
+        shares /= shares.sum()
+    return effects.error(parts, shares**power), list(shares)
+
+
+def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Design:
+    """The tables with shares as exact fractions, which are equal if they are nearly equal."""
+    most = max(shares)
+    units = [max(1, round(SHARE_UNITS * share / most)) for share in shares]
+    return tuple(zip(tables, (Fraction(unit, sum(units)) for unit in units), strict=True))
+
+
+def _blocks(sizes: Sequence[int], count: int) -> list[Table]:
+    """The columns in blocks: the next largest column joins the block with the fewest cells."""
+    blocks: list[list[int]] = [[] for _ in range(count)]
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+        min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(place)
+    return [tuple(block) for block in blocks if block]
+
+
+def _tables_of_blocks(blocks: Sequence[Table], ways: int) -> list[Table]:
+    chosen: Iterator[Iterable[Table]] = combinations(blocks, min(ways, len(blocks)))
+    return sorted(tuple(sorted(chain.from_iterable(some))) for some in chosen)
+
+
+def _cells_of(sizes: Sequence[int], tables: Iterable[Table]) -> int:
+    return sum(prod(sizes[place] for place in table) for table in tables)

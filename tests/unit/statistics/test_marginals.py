@@ -1,0 +1,325 @@
+"""Marginal tables: which tables are measured, their errors, and the intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb, prod, sqrt
+
+import numpy as np
+import pytest
+
+from dpcli.numeric.arrays import Array, Ints, integer_array
+from dpcli.numeric.number_text import rounded_text
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.queries import Query
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.table_designs import (
+    EPSILON,
+    MAX_CELLS,
+    RHO,
+    Design,
+    epsilon_design,
+    expected_square,
+    separate_design,
+    wanted_tables,
+)
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+from tests.support.streams import Stream
+from tests.support.surveys import CONFIDENCE, planned_statistic
+
+RUNS = 1000
+
+SHAPES = [
+    ((3, 5, 2, 3), 2),
+    ((2, 2, 2, 2), 1),
+    ((10, 10, 10), 2),
+    ((100, 100, 3), 2),
+    ((2, 3, 5, 7, 11), 2),
+    ((4, 4, 4), 3),
+    ((3, 4, 10), 1),
+    ((1, 6, 2), 2),
+    ((2,) * 8, 2),
+    ((20,) * 5, 1),
+    ((2, 3, 5, 7), 3),
+]
+"""Numbers of labels, and how many columns each wanted table has."""
+
+SIMULATED = [((3, 5, 2, 3), 2), ((3, 4, 10), 1), ((2, 3, 5, 7, 11), 2), ((2, 10, 5), 2)]
+"""One joint table, blocks of both kinds, and wanted tables with unequal shares."""
+
+LAPLACE, GAUSSIAN = "epsilon: 0.2", "mechanism: gaussian, epsilon: 0.2, delta: 1e-6"
+
+
+def planned(sizes: Sequence[int], ways: int, loss: str, **changes: str) -> PlannedStatistic:
+    """The plan of all tables of so many of these columns."""
+    texts = {"unit": "row", "neighbors": "add-remove", "rule": "sequential", **changes}
+    columns = "".join(
+        f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}}}\n"
+        for place, size in enumerate(sizes)
+    )
+    names = ", ".join(f"c{place}" for place in range(len(sizes)))
+    return planned_statistic(
+        f"dpcli: 1\ndataset: d\ncolumns:\n  id: {{type: id}}\n{columns}"
+        f"privacy: {{unit: {texts['unit']}, neighbors: {texts['neighbors']}, "
+        f"composition: {texts['rule']}, budget: {{epsilon: 9, delta: 1e-3}}}}\n"
+        "statistics:\n"
+        f"  - {{name: t, statistic: marginals, columns: [{names}], ways: {ways}, {loss}}}\n"
+    )
+
+
+def noise_alone(plan: PlannedStatistic, runs: int) -> list[NoisyAnswer]:
+    """The noisy answers about an empty file: runs take the place of groups."""
+    return [
+        NoisyAnswer(
+            integer_array(np.array(part.noise.sample(runs * (part.weighted.query.cells or 0)))),
+            part.noise,
+            query=part.weighted.query,
+        )
+        for part in plan.queries
+    ]
+
+
+def consistent(plan: PlannedStatistic, answers: Sequence[NoisyAnswer]) -> Estimates:
+    """The numbers after agreement."""
+    entry = plan.entry
+    estimates = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    return entry.statistic.make_consistent(entry.request, answers, estimates, CONFIDENCE)
+
+
+def expected_error(plan: PlannedStatistic) -> float:
+    """The root mean square of the errors that the closed form states."""
+    queries = [part.weighted for part in plan.queries]
+    errors = [sqrt(part.noise.discrete_variance) for part in plan.queries]
+    return plan.entry.statistic.expected_error(plan.entry.request, queries, errors)
+
+
+def coverage(estimates: Estimates) -> float:
+    """How many intervals contain zero, which is the exact count."""
+    return float(((estimates.lower <= 0) & (estimates.upper >= 0)).mean())
+
+
+@pytest.mark.parametrize("loss", [LAPLACE, GAUSSIAN])
+@pytest.mark.parametrize(("sizes", "ways"), SIMULATED)
+def test_errors_are_those_of_the_closed_form_and_intervals_hold(
+    sizes: tuple[int, ...], ways: int, loss: str, stream: Stream
+) -> None:
+    """Over many releases, the error is the expected one, and 95 % of intervals are right."""
+    plan = planned(sizes, ways, loss)
+    answers = noise_alone(plan, RUNS)
+    agreed = consistent(plan, answers)
+    values = agreed.value.astype(float) * float(agreed.step)
+    assert sqrt((values**2).mean()) == pytest.approx(expected_error(plan), rel=0.02)
+    assert 0.93 <= coverage(agreed) <= 0.97
+
+    raw = plan.entry.statistic.estimate(plan.entry.request, answers, CONFIDENCE)
+    assert 0.93 <= coverage(raw) <= 0.97
+
+
+def test_intervals_of_few_noises_hold_where_noise_is_small(stream: Stream) -> None:
+    """Where the noise is about one step, no table has intervals that hold less than stated."""
+    plan = planned((3, 5, 2, 3), 2, "epsilon: 2")
+    agreed = consistent(plan, noise_alone(plan, RUNS))
+    assert coverage(agreed) >= 0.945
+
+
+@pytest.mark.parametrize("power", [EPSILON, RHO])
+@pytest.mark.parametrize(("sizes", "ways"), SHAPES)
+def test_no_design_is_expected_to_be_worse_than_equal_tables(
+    sizes: tuple[int, ...], ways: int, power: int
+) -> None:
+    """The chosen tables and shares have at most the error of the wanted tables alone."""
+    wanted = wanted_tables(len(sizes), ways)
+    equal = [(table, Fraction(1, len(wanted))) for table in wanted]
+    design = separate_design(sizes, ways, power)
+    if power == EPSILON:
+        design = epsilon_design(sizes, ways, 1)
+    assert sum(share for _, share in design) == 1
+    assert square(sizes, ways, design, power) <= square(sizes, ways, equal, power) * (1 + 1e-9)
+
+
+def square(
+    sizes: tuple[int, ...],
+    ways: int,
+    design: Sequence[tuple[tuple[int, ...], Fraction]],
+    power: int,
+) -> float:
+    """The expected squared error for cells of variance one over a power of the share."""
+    measured = [(table, float(share) ** -power) for table, share in design]
+    return expected_square(sizes, ways, measured)
+
+
+@pytest.mark.parametrize(("sizes", "ways"), SHAPES)
+def test_equal_tables_have_a_simple_expected_error(sizes: tuple[int, ...], ways: int) -> None:
+    """It is the number of tables times the sum over effects of the product of (size - 1)."""
+    wanted = wanted_tables(len(sizes), ways)
+    effects = [effect for count in range(ways + 1) for effect in combinations(sizes, count)]
+    simple = len(wanted) * sum(prod(size - 1 for size in effect) for effect in effects)
+    measured = [(table, float(len(wanted))) for table in wanted]
+    assert expected_square(sizes, ways, measured) == pytest.approx(simple)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ways", "measured"),
+    [
+        ((3, 5, 2, 3), 2, {(0, 1, 2, 3)}),
+        ((2, 2), 1, {(0, 1)}),
+        ((2, 2, 2, 2), 1, {(0, 2), (1, 3)}),
+        ((3, 4, 10), 1, {(0, 1), (2,)}),
+        ((10, 10, 10), 2, {(0, 1), (0, 2), (1, 2)}),
+        ((20, 20), 2, {(0, 1)}),
+    ],
+)
+def test_columns_with_few_labels_are_measured_together(
+    sizes: tuple[int, ...], ways: int, measured: set[tuple[int, ...]]
+) -> None:
+    """Small tables are sums of a larger one, large ones are measured by themselves."""
+    assert {table for table, _ in epsilon_design(sizes, ways, 1)} == measured
+
+
+def cells(sizes: Sequence[int], design: Design) -> int:
+    """The cells of all measured tables."""
+    return sum(prod(sizes[place] for place in table) for table, _ in design)
+
+
+@pytest.mark.parametrize("groups", [1, 50, 10_000])
+@pytest.mark.parametrize(
+    ("sizes", "ways"), [((2,) * 20, 2), ((50,) * 5, 2), ((6,) * 9, 3), ((3,) * 12, 4)]
+)
+def test_no_huge_table_is_measured(sizes: tuple[int, ...], ways: int, groups: int) -> None:
+    """All measured tables have at most 100,000 cells, or as many as the wanted ones."""
+    wanted = groups * cells(sizes, separate_design(sizes, ways, EPSILON))
+    assert groups * cells(sizes, epsilon_design(sizes, ways, groups)) <= max(MAX_CELLS, wanted)
+
+
+def test_very_many_tables_have_equal_shares() -> None:
+    """Where shares would take long to compute, the wanted tables share epsilon evenly."""
+    design = separate_design((2,) * 14, 7, EPSILON)
+    assert len(design) == comb(14, 7)
+    assert {share for _, share in design} == {Fraction(1, comb(14, 7))}
+
+
+def test_tables_without_noise_are_exact() -> None:
+    """From exact counts, agreement returns the exact tables, by whatever tables are measured."""
+    for (sizes, ways), loss in product(SIMULATED, (LAPLACE, GAUSSIAN)):
+        plan = planned(sizes, ways, loss)
+        joint: Ints = np.random.default_rng(5).integers(0, 50, sizes)
+        answers = [
+            NoisyAnswer(table(joint, part.weighted.query), part.noise, query=part.weighted.query)
+            for part in plan.queries
+        ]
+        wanted = [
+            joint.sum(axis=tuple(set(range(len(sizes))) - set(kept))).ravel()
+            for kept in wanted_tables(len(sizes), ways)
+        ]
+        agreed = consistent(plan, answers)
+        assert (agreed.value == np.concatenate(wanted) * int(1 / agreed.step)).all()
+
+
+def table(joint: Ints, query: Query) -> Array:
+    """The cells of a table, whose columns are called by their places in the joint table."""
+    kept = {int(axis.column.name[1:]) for axis in query.items}
+    return integer_array(joint.sum(axis=tuple(set(range(joint.ndim)) - kept)).ravel())
+
+
+def test_totals_of_different_tables_agree(stream: Stream) -> None:
+    """Every table has the same number of rows after agreement."""
+    for loss in (LAPLACE, GAUSSIAN):
+        plan = planned((2, 10, 5), 2, loss)
+        agreed = consistent(plan, noise_alone(plan, 1))
+        ends = np.cumsum([20, 10, 50])
+        totals = {int(part.sum()) for part in np.split(agreed.value, ends[:-1])}
+        assert len(totals) == 1
+
+
+LIMITED = "{column: id, max_rows: 3, max_groups: 2}"
+
+
+def test_people_with_limits_on_cells_are_counted_in_the_published_tables() -> None:
+    """A finer table would lose rows of people who have some in several of its cells."""
+    free = planned((3, 5, 2, 3), 2, LAPLACE, unit="{column: id, max_rows: 3}")
+    limited = planned((3, 5, 2, 3), 2, LAPLACE, unit=LIMITED)
+    assert (len(free.queries), len(limited.queries)) == (1, 6)
+
+
+def test_laplace_noise_in_rho_measures_the_published_tables() -> None:
+    """Where shares divide rho, more tables cost less, so none are joined."""
+    plan = planned((3, 5, 2, 3), 2, "mechanism: laplace, rho: 0.1", rule="zcdp")
+    assert len(plan.queries) == 6
+    assert plan.rho <= Fraction(1, 10)
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+@pytest.mark.parametrize("unit", ["row", "{column: id, max_rows: 2}", LIMITED])
+@pytest.mark.parametrize("sizes", [(2, 3, 5), (2, 5, 9)])
+def test_all_answers_together_reveal_at_most_epsilon(
+    sizes: tuple[int, ...], unit: str, neighbors: str
+) -> None:
+    """Over pairs of neighbors, the sum of change over scale of all tables reaches epsilon."""
+    plan = planned(sizes, 2, LAPLACE, unit=unit, neighbors=neighbors)
+    queries = [part.weighted.query for part in plan.queries]
+    ends = [[0, size - 1] for size in sizes]
+    rows = [",".join(f"v{label}" for label in labels) for labels in product(*ends)]
+    most_rows = 1 if unit == "row" else 2
+    some = [[], *([row] for row in rows), *(list(pair) for pair in combinations(rows, 2))]
+    files = [one for one in some if len(one) <= most_rows]
+    if unit == "row" and neighbors == "change-one":
+        files = [one for one in files if one]
+    answers = [exact(queries, rows, sizes, plan) for rows in files]
+    against = answers if neighbors == "change-one" else answers[:1]
+    losses = {
+        sum(
+            Fraction(int(abs(mine - other).sum())) / part.noise.scale
+            for mine, other, part in zip(one, two, plan.queries, strict=True)
+        )
+        for one, two in product(answers, against)
+    }
+    assert max(losses) <= plan.target.epsilon
+    if unit != LIMITED:
+        assert max(losses) == plan.target.epsilon
+
+
+def exact(
+    queries: Sequence[Query], rows: Sequence[str], sizes: Sequence[int], plan: PlannedStatistic
+) -> list[Array]:
+    """The exact answers about one person with these rows, by the oracle."""
+    header = ",".join(f"c{place}" for place in range(len(sizes)))
+    data = "".join(f"{line}\n" for line in [f"id,{header}", *(f"me,{row}" for row in rows)])
+    unit = plan.queries[0].calibrated.relation.unit
+    return [np.array(cells_of(cells)) for cells in evaluate(queries, data.encode(), unit)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "loss", "words"),
+    [
+        ((3, 5, 2, 3), LAPLACE, "one table of all 4 columns is measured"),
+        ((2, 3, 5, 7, 11), LAPLACE, "3 tables of more columns are measured"),
+        ((10, 10, 10), LAPLACE, "with an equal part of the loss"),
+        ((2, 3, 5), GAUSSIAN, "with a part of the loss that depends on the numbers of cells"),
+    ],
+)
+def test_plans_describe_the_design_and_its_error(
+    sizes: tuple[int, ...], loss: str, words: str
+) -> None:
+    """Two sentences say which tables are measured, and a third what error to expect."""
+    plan = planned(sizes, 2, loss)
+    weighted = [part.weighted for part in plan.queries]
+    noises = [part.noise for part in plan.queries]
+    design, error = plan.entry.statistic.design_notes(plan.entry.request, weighted, noises)
+    assert words in design
+    assert design.count(". ") == 1
+    assert f"is {rounded_text(Fraction(expected_error(plan)), 3)} if" in error
+
+
+def test_the_error_of_a_joint_table_is_that_of_its_sums(stream: Stream) -> None:
+    """The half-width that a plan states holds in the table whose cells sum the most others."""
+    plan = planned((3, 5, 2, 3), 2, "epsilon: 0.2")
+    stated = plan.error(CONFIDENCE)
+    assert stated is not None
+    agreed = consistent(plan, noise_alone(plan, RUNS))
+    smallest = agreed.value.reshape(RUNS, -1)[:, -6:]
+    assert 0.93 <= (abs(smallest) <= int(stated)).mean() <= 0.97
+    assert stated > plan.queries[0].error(CONFIDENCE)
