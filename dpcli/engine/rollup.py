@@ -5,7 +5,7 @@ Every number is an exact integer: a machine word where no sum can overflow, else
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import cast
@@ -15,6 +15,7 @@ import polars as pl
 
 from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import Axis
+from dpcli.effects import EffectQuery, effect_scale, scaled_effect
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.ridge import ridge_coefficients
 from dpcli.engine.sums import linear_combinations, plain_sums
@@ -90,6 +91,8 @@ def _seal(
     cells = _sum_cells(query.grouping_axes, places, values)
     if isinstance(query, ScoreQuery):
         cells = _scores(query.score_function, cells.reshape(prod(len(key) for key in query.by), -1))
+    if isinstance(query, EffectQuery):
+        cells = _effects(query.sizes, cells)
     return Confidential(cells, query, unit)
 
 
@@ -133,6 +136,13 @@ def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
     return score_function.scores(widened(counts, most * largest_magnitude(counts))).ravel()
 
 
+def _effects(sizes: tuple[int, ...], counts: Array) -> Cells:
+    """The scaled effects in tables of these sizes, group by group."""
+    # Along each axis, numbers become at most two times its size as large.
+    most = largest_magnitude(counts) * effect_scale(sizes) << len(sizes)
+    return scaled_effect(widened(counts, most).reshape(-1, *sizes)).ravel()
+
+
 def _groups(
     query: Query, places: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
 ) -> Groups:
@@ -152,9 +162,12 @@ def _groups(
     names = lines.select(keys).unique(maintain_order=True)
     first = pl.any_horizontal(pl.col(keys) != pl.col(keys).shift()).fill_null(value=True)
     group = lines.select(first.cast(pl.Int64).cum_sum() - 1).to_series().to_numpy()
-    order, scores = lines["line"].to_numpy(), None
+    order = lines["line"].to_numpy()
+    scores: Callable[[Array], Array] | None = None
     if isinstance(query, ScoreQuery):
         scores = partial(_scores, query.score_function)
+    elif isinstance(query, EffectQuery):
+        scores = partial(_effects, query.sizes)
     numbers = values.shape[1]
     width = prod(len(key) for key in inner) * numbers
     return Groups(

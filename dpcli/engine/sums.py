@@ -17,6 +17,7 @@ import polars as pl
 
 from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import Column
+from dpcli.effects import EffectQuery
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
 from dpcli.indicators import IndicatorQuery
@@ -107,7 +108,7 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
         return tuple(_combined_powers(query, polynomial) for polynomial in query.polynomials)
     if isinstance(query, ReadabilityQuery):
         return tuple(_readability(query))
-    if isinstance(query, SelectionQuery):
+    if isinstance(query, SelectionQuery | EffectQuery):
         rows = LinearQuery(items=query.grouping_axes, where=query.where, present=query.present)
         return (linear_combination(rows),)
     return (linear_combination(query),) if isinstance(query, LinearQuery) else ()

@@ -14,8 +14,10 @@ from dpcli.bernstein import BernsteinQuery
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.derivations import DERIVATIONS
+from dpcli.effects import EffectQuery
 from dpcli.filters import FILTERS
 from dpcli.indicators import IndicatorQuery, PassesAmongFirst
+from dpcli.privacy.effect_sensitivity import effect_sensitivity
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import (
     Sensitivity,
@@ -39,6 +41,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         QuantilesQuery,
         IndicatorQuery,
         BernsteinQuery,
+        EffectQuery,
     }
 )
 """Every kind of query."""
@@ -90,6 +93,8 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
             unit = unit.for_totals
         elif not query.axes:
             unit = unit.for_ungrouped
+    if isinstance(query, EffectQuery):
+        return effect_sensitivity(query.sizes, neighbors, unit, query.groups)
     if isinstance(query, IndicatorQuery):
         tests, most = len(query.tests), query.most
         return indicator_sensitivity(tests, most, neighbors, unit, query.groups)

@@ -21,6 +21,7 @@ from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Entry, Spec
+from dpcli.statistics.agreement import summed_width
 from dpcli.statistics.statistic import WeightedQuery, groups
 
 if TYPE_CHECKING:
@@ -169,12 +170,13 @@ class PlannedStatistic:
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a number from a single answer; None if it depends on the answers."""
-        statistic, request = self.entry.statistic, self.entry.request
-        if len(self.queries) > 1 or not statistic.error_is_known:
+        if len(self.queries) > 1 or not self.entry.statistic.error_is_known:
             return None
         (single,) = self.queries
-        summed = statistic.error_of_sums(request, single.weighted.query, single.noise, confidence)
-        return single.error(confidence) if summed is None else summed
+        count = single.weighted.summed
+        if count == 1:
+            return single.error(confidence)
+        return summed_width(single.noise, count, confidence) * single.weighted.step
 
     @property
     def cells(self) -> int | None:

@@ -29,7 +29,7 @@ class Groups:
 
     `place`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
     the group with index `place`. A group has `width` cells. `scores` turns a table of cells, with a
-    row for each group, into scores, if the query is about scores.
+    row for each group, into scores or effects, if the query is about those.
     """
 
     names: tuple[Group, ...]

@@ -11,28 +11,27 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from dpcli.effects import EffectQuery
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery, Query
 from dpcli.spec_fields import FieldFault, TableColumns, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
-from dpcli.statistics.effects import (
-    Axes,
-    MeasuredTable,
-    agreed_counts,
-    cells,
-    summed_counts,
-    summed_width,
-)
+from dpcli.statistics.agreement import Axes, agreed_counts, cells, summed_counts
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.marginal_queries import (
+    measured_effects,
+    measured_tables,
+    read_measured,
+    sizes_of,
+)
 from dpcli.statistics.statistic import NUMERIC_STEPS, NoisyAnswer, Request, Statistic, WeightedQuery
 from dpcli.statistics.table_designs import (
     EPSILON,
     RHO,
-    Design,
+    Table,
     epsilon_design,
     expected_square,
     separate_design,
@@ -51,9 +50,12 @@ class Marginals(Statistic):
     Hay, Rastogi, Miklau and McGregor 2010). With Laplace noise, one table of all columns can be
     measured with all of epsilon, of which the published tables are sums; or the columns are
     divided into blocks, and a table is measured for every `ways` blocks; or each published
-    table is measured. The plan takes what has the least expected error, which depends on the
-    numbers of labels alone, with the best shares of epsilon or rho; and never a table of too
-    many cells. `dpcli plan` says what it took.
+    table is measured. With Gaussian noise, the effects of the columns can be measured: the
+    number of rows, how the counts of each column deviate from equal ones, how those of two
+    columns deviate from what the single ones say, and so on (Xiao, He, Zhang and Kifer 2023).
+    The plan takes what has the least expected error, which depends on the numbers of labels
+    alone, with the best shares of epsilon or rho; and never a table of too many cells. `dpcli
+    plan` says what it took.
 
     Measured tables that share columns contain the same totals, with different noise. The step
     `consistent`, which is the default of `post`, makes all totals agree: each becomes the mean
@@ -65,7 +67,9 @@ class Marginals(Statistic):
     Privacy: each measured table is a `histogram` of the same rows: a row that is added or
     removed changes one cell of each table by 1, and a row that is changed, two cells. The
     tables share epsilon, and if the noise is Gaussian, they are protected as one answer. Sums
-    of noisy counts reveal nothing more. A person changes as many rows as the limits allow; the
+    of noisy counts reveal nothing more. The effect of columns with n labels is measured as
+    whole numbers, to which a row adds products of n - 1 and -1: their squares sum to the
+    product of all n(n - 1). A person changes as many rows as the limits allow; the
     cells of a table count as groups. Rows count if all columns are present, so all tables are
     about the same rows. The exception is `max_groups` or `max_rows_per_group`, which can leave
     out different rows in each table: then the published tables are measured, their exact totals
@@ -93,8 +97,13 @@ class Marginals(Statistic):
         yield from check_at_most(request.ways, "ways", most, "of the columns each table has")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """One table for each combination of columns, with the best shares of rho."""
-        return _measure(request, separate_design(_sizes(request), request.ways, RHO))
+        """The effects of the columns, or one table for each combination of them.
+
+        The shares of rho are those with the least expected error.
+        """
+        return measured_effects(request, relation) or self.queries_for_pure_noise_in_rho(
+            request, relation
+        )
 
     def queries_for_pure_noise(
         self, request: Request, relation: Relation
@@ -104,36 +113,31 @@ class Marginals(Statistic):
         If the rows of a person are limited by cells, each wanted table is measured by itself: a
         finer table would lose rows of people who have some in several of its cells.
         """
-        sizes, unit = _sizes(request), relation.unit
+        sizes, unit = sizes_of(request), relation.unit
         if isinstance(unit, PersonUnit) and unit.limits_groups:
-            return _measure(request, separate_design(sizes, request.ways, EPSILON))
+            return measured_tables(request, separate_design(sizes, request.ways, EPSILON))
         groups = prod(len(axis) for axis in request.by if not axis.is_private)
-        return _measure(request, epsilon_design(sizes, request.ways, groups))
+        return measured_tables(request, epsilon_design(sizes, request.ways, groups))
 
     def queries_for_pure_noise_in_rho(
         self, request: Request, relation: Relation
     ) -> tuple[WeightedQuery, ...]:
-        """The same as for Gaussian noise: precision grows with a share of rho."""
-        return self.queries(request, relation)
+        """One table for each combination of columns."""
+        return measured_tables(request, separate_design(sizes_of(request), request.ways, RHO))
 
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
     ) -> float:
         """The root mean square of the errors of all cells after agreement."""
         places = {axis: place for place, axis in enumerate(request.margins)}
-        measured = [
-            (tuple(places[axis] for axis in weighted.query.items), error**2)
-            for weighted, error in zip(queries, errors, strict=True)
-        ]
-        square = expected_square(_sizes(request), request.ways, measured)
+        tables: list[tuple[Table, float]] = []
+        effects: list[tuple[Table, float]] = []
+        for weighted, error in zip(queries, errors, strict=True):
+            measured = effects if isinstance(weighted.query, EffectQuery) else tables
+            table = tuple(places[axis] for axis in weighted.query.items)
+            measured.append((table, error**2))
+        square = expected_square(sizes_of(request), request.ways, tables, effects)
         return sqrt(square / self.item_count(request))
-
-    def error_of_sums(
-        self, request: Request, query: Query, noise: Noise, confidence: Fraction
-    ) -> Fraction | None:
-        """That of the published table whose cells are sums of the most measured cells."""
-        count = max(cells(query.items, axes) for axes in _tables(request))
-        return Fraction(summed_width(noise, count, confidence))
 
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
@@ -144,11 +148,14 @@ class Marginals(Statistic):
             return ()
         facts = {"columns": columns, "measured": len(queries), "wanted": wanted}
         key = "equal"
-        if any(len(weighted.query.items) > request.ways for weighted in queries):
+        if any(isinstance(weighted.query, EffectQuery) for weighted in queries):
+            key = "effects"
+        elif any(len(weighted.query.items) > request.ways for weighted in queries):
             key = "unions" if len(queries) > 1 else "joint"
         elif len({weighted.weight for weighted in queries}) > 1:
             key = "unequal"
-        errors = [sqrt(noise.discrete_variance) for noise in noises]
+        pairs = zip(queries, noises, strict=True)
+        errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
         error = Fraction(self.expected_error(request, queries, errors))
         expected = note("designs.error", error=rounded_text(error, 3))
         return note(f"designs.{key}", **facts), expected
@@ -157,7 +164,7 @@ class Marginals(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy counts, in the order of groups, then tables."""
-        return summed_counts(_tables(request), _measured_tables(answers), confidence)
+        return summed_counts(_tables(request), read_measured(answers), confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The columns and labels of each cell."""
@@ -183,38 +190,8 @@ class Marginals(Statistic):
             return estimates
         if len(answers) == 1:
             return self.estimate(request, answers, confidence)
-        return agreed_counts(_tables(request), _measured_tables(answers), confidence)
+        return agreed_counts(_tables(request), read_measured(answers), confidence)
 
 
 def _tables(request: Request) -> list[Axes]:
     return list(combinations(request.margins, request.ways))
-
-
-def _sizes(request: Request) -> tuple[int, ...]:
-    return tuple(map(len, request.margins))
-
-
-def _measure(request: Request, design: Design) -> tuple[WeightedQuery, ...]:
-    present = tuple(axis.column for axis in request.margins)
-    queries = []
-    for places, share in design:
-        table = tuple(request.margins[place] for place in places)
-        query = LinearQuery(by=request.by, items=table, where=request.where, present=present)
-        names = ", ".join(axis.column.name for axis in table)
-        queries.append(WeightedQuery(f"table of {names}", query, share))
-    return tuple(queries)
-
-
-def _measured_tables(answers: Sequence[NoisyAnswer]) -> list[MeasuredTable]:
-    """The noisy counts of each measured table.
-
-    Raises TypeError for an answer without its query: only that says what the table is.
-    """
-    tables = []
-    for answer in answers:
-        if answer.query is None:
-            raise TypeError("an answer of several tables has its query")
-        axes = answer.query.items
-        counts = answer.values.astype(object).reshape(-1, *map(len, axes))
-        tables.append(MeasuredTable(axes, counts, answer.noise))
-    return tables

@@ -88,13 +88,15 @@ class WeightedQuery:
     """One query of a statistic, with its part of the epsilon and delta of the entry.
 
     The weights of the queries of a statistic sum to one. `step` is the value of one step of
-    the answer's grid. `role` names the query among those of the statistic.
+    the answer's grid. `role` names the query among those of the statistic. A published number
+    sums at most `summed` cells of a single answer.
     """
 
     role: str
     query: Query
     weight: Fraction = Fraction(1)
     step: Fraction = Fraction(1)
+    summed: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,10 +202,7 @@ class Statistic(ABC):
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
     ) -> float:
-        """The error of a published number, up to a factor, from those of its queries.
-
-        Plans compare mechanisms by it; the factor is the same for all of them.
-        """
+        """The error of a published number from those of its queries, up to a common factor."""
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
     def estimate(
@@ -269,12 +268,6 @@ class Statistic(ABC):
     ) -> tuple[str, ...]:
         """Sentences on the chosen design, if the statistic has several."""
         return ()
-
-    def error_of_sums(
-        self, request: Request, query: Query, noise: Noise, confidence: Fraction
-    ) -> Fraction | None:
-        """The half-width of the largest published sum of a single answer; None without sums."""
-        return None
 
     def warnings(self, request: Request) -> tuple[str, ...]:
         """Sentences that a reader of the numbers must know."""

@@ -1,4 +1,4 @@
-"""Which tables to measure, and their shares, for the most accurate counts.
+"""The tables or effects to measure, and their shares of the loss.
 
 Only public sizes decide. A table is a set of columns, given as places among the sizes. Tables
 that are not measured are sums of the cells of others. The expected error is that after all
@@ -8,17 +8,17 @@ measured tables agree by generalized least squares, summed over the cells of the
     cost(A) = prod (size - 1, axes of A) sum (1 / cells(T - A), wanted T with A),
     precision(A) = sum (precision of a cell of S / cells(S - A), measured S with A).
 
-Effects are explained in `dpcli.statistics.effects`. The precision of a cell, the inverse of its
+Effects are explained in `dpcli.statistics.agreement`. The precision of a cell, the inverse of its
 variance, grows with the square of a share of epsilon, and with a share of rho.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations
-from math import comb, inf, prod
+from math import comb, inf, prod, sqrt
 
 from dpcli.numeric.arrays import Floats, np
 
@@ -42,6 +42,9 @@ MAX_TERMS = 1_000_000
 
 ROUNDS = 60
 """Steps towards the best shares. Each makes the expected error smaller."""
+
+MAX_EFFECTS = 128
+"""Effects are measured if they are at most so many: each is a query."""
 
 LEAST_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
@@ -86,19 +89,47 @@ def epsilon_design(sizes: tuple[int, ...], ways: int, groups: int) -> Design:
     return _with_shares(*chosen)
 
 
+def effects_design(
+    sizes: tuple[int, ...], ways: int, table_square: float, square_of: Callable[[Table], float]
+) -> Design | None:
+    """The effects to measure, with shares of rho; None if the wanted tables are as good.
+
+    `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
+    effect, k(A). The precision of an effect is its share over k(A), so the least error
+    sum cost(A) k(A)/share(A) is the square of sum sqrt(cost(A) k(A)), for shares in proportion to
+    these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squared
+    errors (Xiao, He, Zhang and Kifer 2023).
+    """
+    if sum(comb(len(sizes), count) for count in range(ways + 1)) > MAX_EFFECTS:
+        return None
+    effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
+    pairs = zip(effects.effects, effects.costs, strict=True)
+    terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
+    if sum(terms) ** 2 >= LEAST_GAIN * table_square * separate:
+        return None
+    return _with_shares(effects.effects, terms)
+
+
 def expected_square(
-    sizes: tuple[int, ...], ways: int, measured: Sequence[tuple[Table, float]]
+    sizes: tuple[int, ...],
+    ways: int,
+    measured: Sequence[tuple[Table, float]],
+    measured_effects: Sequence[tuple[Table, float]] = (),
 ) -> float:
     """The expected squared error, from the measured tables and the variances of their cells.
 
-    If the tables are too many, it is that before they agree.
+    If the tables are too many, it is that before they agree. A measured effect has the variance
+    of its noisy numbers.
     """
     tables = [table for table, _ in measured]
     if not _is_small(sizes, ways, tables):
         return sum(_cells_of(sizes, [table]) * variance for table, variance in measured)
     effects = _Effects.of(sizes, ways)
     precisions = np.array([1 / max(variance, LEAST_VARIANCE) for _, variance in measured])
-    return effects.error(effects.parts(tables), precisions)
+    single = np.zeros(len(effects.effects))
+    for effect, variance in measured_effects:
+        single[effects.effects.index(effect)] = 1 / max(variance, LEAST_VARIANCE)
+    return effects.error(effects.parts(tables), precisions, single)
 
 
 class _Effects:
@@ -136,11 +167,14 @@ class _Effects:
                 else 0.0
                 for effect in self.effects
             ])  # fmt: skip
-        return np.array(columns).T
+        return np.array(columns).reshape(-1, len(self.effects)).T
 
-    def error(self, parts: Floats, precisions: Floats) -> float:
-        """The expected squared error; infinite if a wanted table does not follow."""
-        joint = (parts * precisions).sum(axis=1)
+    def error(self, parts: Floats, precisions: Floats, single: Floats | float = 0.0) -> float:
+        """The expected squared error, with the precisions of tables and of `single` effects.
+
+        It is infinite if a wanted table does not follow.
+        """
+        joint = (parts * precisions).sum(axis=1) + single
         return float((self.costs / joint).sum()) if joint.all() else inf
 
 
@@ -192,13 +226,15 @@ def _best_shares(
         factors = (parts * (effects.costs / joint**2)[:, None]).sum(axis=0)
         shares = (factors * precisions**2) ** (1 / (power + 1))
         shares /= shares.sum()
+    # A table that adds nothing is measured all the same, because it is published.
+    shares = np.maximum(shares, 1 / SHARE_UNITS**2)
     return effects.error(parts, shares**power), list(shares)
 
 
 def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Design:
-    """The tables with shares as exact fractions, which are equal if they are nearly equal."""
+    """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
     most = max(shares)
-    units = [max(1, round(SHARE_UNITS * share / most)) for share in shares]
+    units = [max(1, round(SHARE_UNITS * share / most)) if share else 0 for share in shares]
     return tuple(zip(tables, (Fraction(unit, sum(units)) for unit in units), strict=True))
 
 

@@ -63,7 +63,7 @@ def line(title: str, plan: Plan, runs: int) -> str:
     planned = plan.statistics[0]
     request, parts = planned.entry.request, planned.queries
     measured = [part.weighted for part in parts]
-    deviations = [sqrt(part.noise.discrete_variance) for part in parts]
+    deviations = [sqrt(part.noise.discrete_variance) * float(part.weighted.step) for part in parts]
     expected = planned.entry.statistic.expected_error(request, measured, deviations)
     sizes, tables = (
         tuple(map(len, request.margins)),
@@ -71,7 +71,10 @@ def line(title: str, plan: Plan, runs: int) -> str:
     )
     # The variance of a cell if all of the loss were for one table, and each gets an equal part.
     power = 1 if planned.mechanism.needs_delta else 2
-    whole = min(float(p.noise.variance) * float(p.weighted.weight) ** power for p in parts)
+    whole = min(
+        float(one.noise.variance / one.sensitivity.l2_squared) * float(one.weighted.weight) ** power
+        for one in parts
+    )
     equal = [(table, whole * len(tables) ** power) for table in tables]
     cells = sum(prod(sizes[place] for place in table) for table in tables)
     before = sqrt(expected_square(sizes, request.ways, equal) / cells)

@@ -36,6 +36,7 @@ from dpcli.columns import (
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
+from dpcli.effects import EffectQuery
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
@@ -340,6 +341,8 @@ def _adds(
             yield (cell[0], 0), 0
             for row in passed:
                 yield from (((cell[0], place), part) for place, part in _parts(query, row))
+        elif isinstance(query, EffectQuery):
+            yield from (((cell[0], place), part) for place, part in _effect(query, cell[1], passed))
         elif isinstance(query, DistinctQuery):
             yield cell, {row[query.column] for row in passed}
         elif isinstance(query, LinearQuery):
@@ -361,6 +364,14 @@ def _parts(query: IndicatorQuery | BernsteinQuery, row: Row) -> Iterator[tuple[i
     degree = query.degree
     for place in range(degree + 1):
         yield place, weight * comb(degree, place) * above**place * below ** (degree - place)
+
+
+def _effect(query: EffectQuery, cell: int, rows: list[Row]) -> Iterator[tuple[int, int]]:
+    """What rows in one cell add to every cell of their group."""
+    every = list(product(*(range(len(axis)) for axis in query.items)))
+    for place, other in enumerate(every):
+        pairs = zip(every[cell], other, query.items, strict=True)
+        yield place, len(rows) * prod(len(axis) * (a == b) - 1 for a, b, axis in pairs)
 
 
 def _term(query: LinearQuery, row: Row) -> int:

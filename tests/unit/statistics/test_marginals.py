@@ -10,6 +10,7 @@ from math import comb, prod, sqrt
 import numpy as np
 import pytest
 
+from dpcli.effects import EffectQuery
 from dpcli.numeric.arrays import Array, Ints, integer_array
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import PlannedStatistic
@@ -21,6 +22,7 @@ from dpcli.statistics.table_designs import (
     MAX_CELLS,
     RHO,
     Design,
+    effects_design,
     epsilon_design,
     expected_square,
     separate_design,
@@ -93,7 +95,9 @@ def consistent(plan: PlannedStatistic, answers: Sequence[NoisyAnswer]) -> Estima
 def expected_error(plan: PlannedStatistic) -> float:
     """The root mean square of the errors that the closed form states."""
     queries = [part.weighted for part in plan.queries]
-    errors = [sqrt(part.noise.discrete_variance) for part in plan.queries]
+    errors = [
+        sqrt(part.noise.discrete_variance) * float(part.weighted.step) for part in plan.queries
+    ]
     return plan.entry.statistic.expected_error(plan.entry.request, queries, errors)
 
 
@@ -139,6 +143,30 @@ def test_no_design_is_expected_to_be_worse_than_equal_tables(
         design = epsilon_design(sizes, ways, 1)
     assert sum(share for _, share in design) == 1
     assert square(sizes, ways, design, power) <= square(sizes, ways, equal, power) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("sizes", "ways"), [((2, 2, 2), 2), ((2, 3, 4), 1), ((2, 3, 5, 4), 2)])
+def test_no_tables_of_any_columns_are_better_than_effects(
+    sizes: tuple[int, ...], ways: int
+) -> None:
+    """The error of the best shares of rho for effects is below that of many shares for tables."""
+    design = effects_design(sizes, ways, 1.0, lambda effect: _added(sizes, effect))
+    assert design is not None
+    effects = [(effect, _added(sizes, effect) / float(share)) for effect, share in design]
+    least = expected_square(sizes, ways, [], effects)
+    places = range(len(sizes))
+    tables = [table for count in places for table in combinations(places, count + 1)]
+    random = np.random.default_rng(7)
+    tried = [random.dirichlet(np.full(len(tables), size)) for size in (0.1, 0.3, 1) * 300]
+    every = [list(zip(tables, 1 / np.maximum(shares, 1e-9), strict=True)) for shares in tried]
+    assert min(expected_square(sizes, ways, measured) for measured in every) > least
+    best = separate_design(sizes, ways, RHO)
+    assert least < square(sizes, ways, best, RHO)
+
+
+def _added(sizes: Sequence[int], effect: Sequence[int]) -> float:
+    """The square of the L2 sensitivity of an effect, if a row is added."""
+    return prod(1 - 1 / sizes[place] for place in effect)
 
 
 def square(
@@ -220,9 +248,16 @@ def test_tables_without_noise_are_exact() -> None:
 
 
 def table(joint: Ints, query: Query) -> Array:
-    """The cells of a table, whose columns are called by their places in the joint table."""
+    """The cells of a table, whose columns are called by their places in the joint table.
+
+    Those of an effect are, along each axis, its size times each number minus their sum.
+    """
     kept = {int(axis.column.name[1:]) for axis in query.items}
-    return integer_array(joint.sum(axis=tuple(set(range(joint.ndim)) - kept)).ravel())
+    counts: Ints = joint.sum(axis=tuple(set(range(joint.ndim)) - kept))
+    if isinstance(query, EffectQuery):
+        for axis, size in enumerate(counts.shape):
+            counts = size * counts - counts.sum(axis=axis, keepdims=True)
+    return integer_array(counts.ravel())
 
 
 def test_totals_of_different_tables_agree(stream: Stream) -> None:
@@ -240,9 +275,19 @@ LIMITED = "{column: id, max_rows: 3, max_groups: 2}"
 
 def test_people_with_limits_on_cells_are_counted_in_the_published_tables() -> None:
     """A finer table would lose rows of people who have some in several of its cells."""
-    free = planned((3, 5, 2, 3), 2, LAPLACE, unit="{column: id, max_rows: 3}")
-    limited = planned((3, 5, 2, 3), 2, LAPLACE, unit=LIMITED)
-    assert (len(free.queries), len(limited.queries)) == (1, 6)
+    for loss, effects in ((LAPLACE, 1), (GAUSSIAN, 11)):
+        free = planned((3, 5, 2, 3), 2, loss, unit="{column: id, max_rows: 3}")
+        limited = planned((3, 5, 2, 3), 2, loss, unit=LIMITED)
+        assert (len(free.queries), len(limited.queries)) == (effects, 6)
+
+
+def test_exchanged_rows_keep_the_published_tables_where_effects_cost_more() -> None:
+    """A row that is exchanged changes effects of two labels twice as much as one that is added."""
+    added, exchanged = (
+        planned((2, 2, 2), 2, GAUSSIAN, neighbors=neighbors)
+        for neighbors in ("add-remove", "change-one")
+    )
+    assert (len(added.queries), len(exchanged.queries)) == (7, 3)
 
 
 def test_laplace_noise_in_rho_measures_the_published_tables() -> None:
@@ -298,7 +343,8 @@ def exact(
         ((3, 5, 2, 3), LAPLACE, "one table of all 4 columns is measured"),
         ((2, 3, 5, 7, 11), LAPLACE, "3 tables of more columns are measured"),
         ((10, 10, 10), LAPLACE, "with an equal part of the loss"),
-        ((2, 3, 5), GAUSSIAN, "with a part of the loss that depends on the numbers of cells"),
+        ((2, 3, 5), GAUSSIAN, "how counts deviate from it by each column"),
+        ((2, 10, 50), GAUSSIAN, "with a part of the loss that depends on the numbers of cells"),
     ],
 )
 def test_plans_describe_the_design_and_its_error(

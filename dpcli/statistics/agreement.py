@@ -7,6 +7,9 @@ the sum of all. A table of the axes T is the sum of the scaled effects of all A 
 number of its cells. If the cells of a table have independent noise of one variance, its effects
 are uncorrelated. So the best linear unbiased estimate of an effect is the mean over the measured
 tables that contain it, weighted by the inverse of its variance in each (Gauss and Markov).
+
+An effect may also be measured by itself. The scaled effect of its exact numbers is their count
+times the same numbers, so that of its noisy numbers is an estimate; all that it loses is noise.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from itertools import combinations
 from math import ceil, lcm, prod
 
 from dpcli.columns import Axis
+from dpcli.effects import scaled_effect
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
@@ -61,25 +65,61 @@ class MeasuredTable:
         totals: Array = self.counts.sum(axis=others)
         return totals
 
-    def scaled_effect(self, axes: Axes) -> Array:
-        """The scaled effect of some of the axes."""
-        effect = self.totals(axes)
-        for place, axis in enumerate(axes, start=1):
-            effect = len(axis) * effect - effect.sum(axis=place, keepdims=True)
-        return effect
+    def twice_scaled_effect(self, axes: Axes) -> Array:
+        """The scaled effect of some of the axes, times its scale."""
+        return cells(axes) * scaled_effect(self.totals(axes))
+
+    def fourth_cumulant(self, axes: Axes, part: float) -> float:
+        """That of the total over all other axes, with this weight; zero without the axes."""
+        if not self.covers(axes):
+            return 0.0
+        return cells(self.axes, axes) * self.noise.fourth_cumulant(part)
 
     def covers(self, axes: Axes) -> bool:
         """Whether it has all of these axes."""
         return set(self.axes).issuperset(axes)
 
 
+@dataclass(frozen=True, eq=False)
+class MeasuredEffect:
+    """The noisy scaled effect of some axes, in each group; `numbers` has the shape of the table."""
+
+    axes: Axes
+    numbers: Array
+    noise: Noise
+
+    def precision(self, axes: Axes) -> float:
+        """The inverse of the variance of a noisy number, unscaled; zero for other axes."""
+        if axes != self.axes:
+            return 0.0
+        return cells(axes) ** 2 / (self.noise.discrete_variance or NEAR_ZERO)
+
+    def twice_scaled_effect(self, axes: Axes) -> Array:
+        """The scaled effect of the axes, times its scale."""
+        assert axes == self.axes
+        return scaled_effect(self.numbers)
+
+    def fourth_cumulant(self, axes: Axes, part: float) -> float:
+        """Zero: the noise of effects is Gaussian."""
+        return 0.0
+
+
+Measured = MeasuredTable | MeasuredEffect
+
+
 def summed_counts(
-    wanted: Sequence[Axes], measured: Sequence[MeasuredTable], confidence: Fraction
+    wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
 ) -> Estimates:
-    """Each wanted table as the sum of the measured one in which its noise is least."""
+    """Each wanted table as the sum of the measured one in which its noise is least.
+
+    If effects are measured, the tables are the sums of these, and agree.
+    """
+    tables = [one for one in measured if isinstance(one, MeasuredTable)]
+    if len(tables) < len(measured):
+        return agreed_counts(wanted, measured, confidence)
     values, widths = [], []
     for axes in wanted:
-        sources = (table for table in measured if table.covers(axes))
+        sources = (table for table in tables if table.covers(axes))
         source = min(sources, key=lambda table: table.variance * cells(table.axes, axes))
         values.append(source.totals(axes))
         widths.append(summed_width(source.noise, cells(source.axes, axes), confidence))
@@ -97,14 +137,14 @@ def summed_width(noise: Noise, count: int, confidence: Fraction) -> int:
 
 
 def agreed_counts(
-    wanted: Sequence[Axes], measured: Sequence[MeasuredTable], confidence: Fraction
+    wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
 ) -> Estimates:
     """The wanted tables, whose totals agree, by generalized least squares."""
     agreement = _Agreement(wanted, measured)
     # All numbers and half-widths, which are rounded up to printed decimals, are steps of this.
-    common = lcm(10**PLACES, *map(cells, wanted))
+    common = lcm(10**PLACES, *(cells(axes) ** 2 for axes in wanted))
     step = Fraction(1, common * WEIGHT_UNITS)
-    values = [agreement.table(axes) * (common // cells(axes)) for axes in wanted]
+    values = [agreement.table(axes) * (common // cells(axes) ** 2) for axes in wanted]
     widths = [agreement.half_width(axes, confidence) for axes in wanted]
     steps = [int(width / step) for width in widths]
     estimates = _around(values, np.repeat(integer_array(steps), list(map(cells, wanted))))
@@ -122,26 +162,26 @@ def _around(tables: Sequence[Array], widths: Array) -> Estimates:
 class _Agreement:
     """The weighted mean of each effect over the measured tables that contain it."""
 
-    def __init__(self, wanted: Sequence[Axes], measured: Sequence[MeasuredTable]) -> None:
+    def __init__(self, wanted: Sequence[Axes], measured: Sequence[Measured]) -> None:
         self._measured = measured
         self._weights: dict[Axes, list[int]] = {}
         self._precisions: dict[Axes, float] = {}
         self._effects: dict[Axes, Array] = {}
         for axes in dict.fromkeys(inner for table in wanted for inner in subsets(table)):
-            own = [table.precision(axes) for table in measured]
+            own = [one.precision(axes) for one in measured]
             self._precisions[axes] = sum(own)
             units = _units([part / self._precisions[axes] for part in own])
             self._weights[axes] = units
             pairs = zip(units, measured, strict=True)
-            weighted = [unit * table.scaled_effect(axes) for unit, table in pairs if unit]
+            weighted = [unit * one.twice_scaled_effect(axes) for unit, one in pairs if unit]
             self._effects[axes] = np.sum(weighted, axis=0)
 
     def table(self, axes: Axes) -> Array:
-        """The agreed counts, times their number and `WEIGHT_UNITS`."""
+        """The agreed counts, times the square of their number and `WEIGHT_UNITS`."""
         total: Array = np.zeros((1, *map(len, axes)), dtype=object)
         for inner in subsets(axes):
             shape = [len(axis) if axis in inner else 1 for axis in axes]
-            total = total + self._effects[inner].reshape(-1, *shape)
+            total = total + cells(axes, inner) * self._effects[inner].reshape(-1, *shape)
         return total
 
     def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
@@ -155,12 +195,10 @@ class _Agreement:
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
         fourth = 0.0
-        for place, table in enumerate(self._measured):
-            if table.covers(axes):
-                # The cells of this table that the cell sums have most of its excess kurtosis.
-                units = sum(part * self._weights[inner][place] for inner, part in parts.items())
-                own = table.noise.fourth_cumulant(units / WEIGHT_UNITS)
-                fourth += cells(table.axes, axes) * own
+        for place, one in enumerate(self._measured):
+            # The cells of a table that the cell sums have most of its excess kurtosis.
+            units = sum(part * self._weights[inner][place] for inner, part in parts.items())
+            fourth += one.fourth_cumulant(axes, units / WEIGHT_UNITS)
         width = blended_half_width(fourth, variance, confidence)
         return Fraction(ceil(width * 10**PLACES), 10**PLACES)
 
@@ -178,6 +216,7 @@ def cells(axes: Axes, without: Axes = ()) -> int:
 
 
 def subsets(axes: Axes) -> Iterator[Axes]:
-    """Every subset of the axes."""
-    for count in range(len(axes) + 1):
-        yield from combinations(axes, count)
+    """Every subset of the axes with several labels: others have no effect."""
+    several = [axis for axis in axes if len(axis) > 1]
+    for count in range(len(several) + 1):
+        yield from combinations(several, count)
