@@ -38,6 +38,7 @@ from dpcli.planning.notes import (
 )
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule
+from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
 from dpcli.report.captions import caption_facts, caption_lines
@@ -99,6 +100,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         bounding_notes,
         composition_notes,
         selection_notes,
+        selection_comparisons,
         population_notes,
         bounding_comparisons,
         post_processing_notes,

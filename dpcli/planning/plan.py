@@ -110,8 +110,8 @@ class PlannedQuery:
         """The name of its noise or of the mechanism that chooses; `exact` if there is no noise."""
         return "exact" if self.is_exact else self.noise.name
 
-    def error(self, confidence: Fraction) -> Fraction:
-        """The half-width of the interval around the answer, at this confidence.
+    def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
+        """The half-width of the interval around an answer, or around a sum of several.
 
         For choices, the most by which the utility of each chosen candidate falls short of the best.
         For quantiles that are chosen by recursion, see `QuantilesQuery.error_width`.
@@ -123,7 +123,7 @@ class PlannedQuery:
         elif isinstance(query, ScoreQuery):
             missed = self.noise.shortfall(query.cells_per_group * query.k, confidence)
         else:
-            missed = self.noise.half_width(confidence)
+            missed = summed_width(self.noise, summed, confidence)
         return missed * self.weighted.step
 
 
@@ -170,13 +170,9 @@ class PlannedStatistic:
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a number from a single answer; None if it depends on the answers."""
-        if len(self.queries) > 1 or not self.entry.statistic.error_is_known:
-            return None
-        (single,) = self.queries
-        count = single.weighted.summed
-        if count == 1:
-            return single.error(confidence)
-        return summed_width(single.noise, count, confidence) * single.weighted.step
+        first = self.queries[0]
+        known = len(self.queries) == 1 and self.entry.statistic.error_is_known
+        return first.error(confidence, first.weighted.summed) if known else None
 
     @property
     def cells(self) -> int | None:

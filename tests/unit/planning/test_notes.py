@@ -20,6 +20,7 @@ from dpcli.planning.quality_check import (
     required_minimums,
 )
 from dpcli.planning.risks import risks
+from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import Loss
 from dpcli.reference import texts
 from dpcli.specification.load import parse_spec
@@ -136,7 +137,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     for about in (
         notes.limitations, notes.bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
-        notes.exact_notes, notes.unit_warnings, check_rule,
+        notes.exact_notes, notes.unit_warnings, check_rule, selection_comparisons,
     ):  # fmt: skip
         yield from about(plan)
     yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
@@ -195,3 +196,27 @@ def test_a_row_as_unit_is_doubted_where_ids_are_declared(
     text = completed(f"privacy: {privacy}\ncolumns: {columns}")
     warnings = notes.unit_warnings(make_plan(parse_spec(text, "spec.yaml")))
     assert ["`who`" in warning for warning in warnings] == [True] * warned
+
+
+def test_plans_say_where_gaussian_noise_shows_groups_of_fewer_people() -> None:
+    """The threshold that is stated is that of the same entry with Gaussian noise."""
+    entry = "statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-6"
+
+    def plan(groups: int, mechanism: str = "laplace") -> Plan:
+        unit = f"{{column: who, max_rows: {groups}, max_rows_per_group: 1}}"
+        privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 1, delta: 1e-6}}}}"
+        columns = "{who: {type: id}, town: {type: category}}"
+        statistics = f"[{{name: n, {entry}, mechanism: {mechanism}}}]"
+        text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: {statistics}")
+        return make_plan(parse_spec(text, "spec.yaml"))
+
+    assert selection_comparisons(plan(1)) == []
+    assert selection_comparisons(plan(10, "gaussian")) == []
+    used, other = (
+        plan(10, mechanism).queries[0].partition_selection for mechanism in ("laplace", "gaussian")
+    )
+    assert used is not None
+    assert other is not None
+    (sentence,) = selection_comparisons(plan(10))
+    assert sentence.endswith(f"reaches {other.threshold}, not {used.threshold}")
+    assert other.threshold < 0.8 * used.threshold
