@@ -28,6 +28,7 @@ from dpcli.charging import (
 )
 from dpcli.errors import LedgerError, SpecError
 from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import Plan
@@ -114,7 +115,8 @@ def load_spec(path: FileName) -> Spec:
     >>> load_spec("specs/town.yaml").dataset
     'town-2021'
     """
-    return read_spec_file(Path(file_name("path", path)))
+    file = Path(file_name("path", path))
+    return read_spec_file(file, LedgerBounds(None, file))
 
 
 def plan(spec: Spec) -> Plan:

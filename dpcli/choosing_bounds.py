@@ -22,6 +22,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STDIN, Charge, StoredRelease, charged_events
+from dpcli.ledger.kept_bounds import BOUNDS, SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.plan import Plan
@@ -34,12 +35,6 @@ from dpcli.specification.chosen_bounds import (
     with_chosen_bounds,
 )
 from dpcli.statistics.bounds_choice import ChosenBounds
-
-SUFFIX = "+bounds"
-"""What the name of the entry adds to the release id, which cannot have a plus itself."""
-
-BOUNDS = "bounds.json"
-"""The output of a choice of bounds: its noisy counts and the bounds."""
 
 
 def choose_bounds(

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from dpcli import __version__
-from dpcli.choosing_bounds import SUFFIX
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import charged_events
+from dpcli.ledger.kept_bounds import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
@@ -234,7 +234,7 @@ def _chosen_bounds(report: PublishedReport) -> dict[str, ChosenBounds]:
     """The bounds that a report states, by column."""
     return {
         str(one["column"]): ChosenBounds(Fraction(one["lower"]), Fraction(one["upper"]))
-        for one in _choices(report)
+        for one in [*_choices(report), *report.facts.get("kept_bounds", ())]
     }
 
 

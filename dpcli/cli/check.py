@@ -20,6 +20,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
+from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.notes import unit_warnings
@@ -53,7 +54,7 @@ def check(
     facts: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
-        plan = make_plan(read_spec_file(spec))
+        plan = make_plan(read_spec_file(spec, LedgerBounds(ledger, spec)))
         members = plan.spec.responses if plan.is_local else plan.statistics
         what = "response" if plan.is_local else "statistic"
         facts |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}

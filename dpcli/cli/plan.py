@@ -15,6 +15,7 @@ from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, make_problem
+from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import escape_controls
 from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.number_text import exact_or_up, rounded_text
@@ -66,7 +67,7 @@ def plan(
         },
         tables=named,
     )
-    loaded = read_spec_file(spec)
+    loaded = read_spec_file(spec, LedgerBounds(ledger, spec))
     refuse_first(
         {
             "bad-option.diff-local": loaded.is_local and diff is not None,
@@ -76,7 +77,7 @@ def plan(
     )
     current = make_plan(loaded)
     if diff is not None:
-        older = make_plan(read_central_spec(diff))
+        older = make_plan(read_central_spec(diff, LedgerBounds(ledger, diff)))
         _difference(older, current, as_json=as_json, blamed=diff if fail_on_weaker else None)
         require_plan_fits(current)
         return

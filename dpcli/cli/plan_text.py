@@ -19,7 +19,7 @@ from dpcli.cli.text_tables import (
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.bounds_text import choice_rules
+from dpcli.planning.bounds_text import choice_rules, kept_texts
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
 from dpcli.planning.notes import (
     binning_notes,
@@ -92,6 +92,7 @@ def print_plan(
 
 def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
+        kept_texts,
         choice_rules,
         chosen_bounds_errors,
         filter_notes,

@@ -23,6 +23,7 @@ from dpcli.cli.summary import print_summary
 from dpcli.engine.source import require_files
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.filesystem import is_absent
+from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.planner import make_plan, require_plan_fits
@@ -65,7 +66,7 @@ def release(
             "bad-option.spark-partials": partials and engine == "spark",
         }
     )
-    plan = make_plan(read_central_spec(spec))
+    plan = make_plan(read_central_spec(spec, LedgerBounds(ledger, spec)))
     require_plan_fits(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(output, report, report_format, force, layout, names, metadata=metadata)

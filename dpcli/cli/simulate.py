@@ -14,6 +14,7 @@ from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, OutputError, UsageError
+from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import is_device, publish, publish_file, require_writable
 from dpcli.report.json_text import json_text
@@ -60,7 +61,7 @@ def simulate(
     if into is not None:
         # The file may replace an older simulation, and no other file.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))
-    read = read_spec_file(spec)
+    read = read_spec_file(spec, LedgerBounds(None, spec))
     if read.is_local:
         raise UsageError.about("simulate-local")
     plan = make_plan(read)

@@ -37,6 +37,20 @@ def rule_sentences(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) 
         yield note("chosen.cover", **facts)
 
 
+def kept_texts(plan: Plan) -> list[str]:
+    """A sentence on the bounds of each column that an earlier release chose."""
+    return [
+        note(
+            "chosen.kept",
+            column=kept.column,
+            name=kept.release_id,
+            low=readable_text(kept.bounds.lower),
+            high=readable_text(kept.bounds.upper),
+        )
+        for kept in plan.spec.kept
+    ]
+
+
 def simulated_bounds(plan: Plan) -> Iterator[str]:
     """Which bounds a simulation has, in place of those that a release would choose."""
     names = ", ".join(choice.column.name for choice in plan.spec.choices)

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.planning.bounds_text import choices, chosen_sentences, rule_of, rule_sentences
+from dpcli.planning.bounds_text import (
+    choices,
+    chosen_sentences,
+    kept_texts,
+    rule_of,
+    rule_sentences,
+)
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.report.entry_facts import QUALITY_KEYS, statistic_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
-from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.bounds_choice import BoundsChoice, KeptBounds
 
 BINS_COLUMNS = ("from", "to", "noisy count")
 """The columns of the table of noisy counts."""
 
 
 def bounds_facts(plan: Plan) -> Facts:
-    """Each choice of bounds, with its noisy counts once they are known; empty without choices."""
+    """Each choice of bounds, with its noisy counts once they are known, and kept bounds."""
     stated = [_choice_facts(choice, planned, plan) for choice, planned in choices(plan)]
-    return {"chosen_bounds": stated} if stated else {}
+    kept = [_kept_facts(*pair) for pair in zip(plan.spec.kept, kept_texts(plan), strict=True)]
+    return {
+        **({"chosen_bounds": stated} if stated else {}),
+        **({"kept_bounds": kept} if kept else {}),
+    }
+
+
+def _kept_facts(kept: KeptBounds, text: str) -> Fact:
+    low, high = (
+        JsonNumber(decimal_text(bound, decimal_places(bound)))
+        for bound in (kept.bounds.lower, kept.bounds.upper)
+    )
+    facts: Facts = {"column": kept.column, "release_id": kept.release_id}
+    return facts | {"lower": low, "upper": high, "says": [text]}
 
 
 def _choice_facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> Fact:

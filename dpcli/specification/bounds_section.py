@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
-from dpcli.spec_values import Choice, Epsilon, ExactNumber, Number, SectionModel
+from dpcli.spec_values import (
+    Choice,
+    Epsilon,
+    ExactNumber,
+    Number,
+    SectionModel,
+    Text,
+    invalid_value,
+)
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import Entry
 from dpcli.specification.tree import ScalarNode, node_at
 from dpcli.specification.validation import Section
-from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice
+from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice, ChosenBounds, KeptBounds
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 
 if TYPE_CHECKING:
@@ -25,23 +35,70 @@ if TYPE_CHECKING:
 Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
 
 
-class ChosenBoundsModel(SectionModel):
-    """Bounds that are chosen from noisy counts, within the outermost ones."""
+Published = Callable[[str, str], ChosenBounds | None]
+"""The bounds that a release chose for a column, by its id and the name; None if it chose none."""
 
-    choose: Annotated[
-        str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
-    ]
+WHOLE = ("choose", "up_to", "epsilon")
+"""The keys of a choice that have no default."""
+
+EXAMPLES = {"choose": "1-2-5", "up_to": "10000000", "epsilon": "0.05"}
+"""What a message proposes for them."""
+
+
+class ChosenBoundsModel(SectionModel):
+    """Bounds that are chosen from noisy counts within the outermost ones, or were chosen before."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": [*WHOLE]}, {"required": ["from_release"]}]}
+    )
+
+    choose: (
+        Annotated[
+            str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
+        ]
+        | None
+    ) = None
     lowest: Number = Field(Fraction(0), alias="from")
-    up_to: Number
-    epsilon: Epsilon
+    up_to: Number | None = None
+    epsilon: Epsilon | None = None
     cover: Cover = Fraction(1)
+    from_release: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_form(cls, value: dict[str, object]) -> dict[str, object]:
+        if not {*cls.model_fields, "from"} & value.keys():
+            raise invalid_value("wrong-shape.bounds-mapping")
+        return value
+
+
+def with_kept_bounds(section: Section[Any], name: str, context: SpecContext) -> Section[Any]:
+    """The section of a column, in which bounds of an earlier release stand as if written."""
+    model = section.values.__dict__.get("bounds")
+    if not isinstance(model, ChosenBoundsModel) or model.from_release is None:
+        return section
+    others = [key for key in section.node.mapping("bounds").pairs if key != "from_release"]  # type: ignore[union-attr]
+    if others:
+        raise section.report_key("bounds-kept.alone", "bounds", others[0], key=others[0])
+    release, path = model.from_release, ("bounds", "from_release")
+    bounds = context.chosen.get(name) or (context.published and context.published(release, name))
+    if not bounds:
+        code = "bounds-kept" if context.published else "bounds-kept.no-ledger"
+        raise section.report(code, *path, release_id=release, column=name)
+    context.kept.append(KeptBounds(name, release, bounds))
+    written = [bounds.lower, bounds.upper]
+    return replace(section, values=section.values.model_copy(update={"bounds": written}))
 
 
 def outermost_bounds(
     section: Section[Any], model: ChosenBoundsModel, step: Fraction
 ) -> tuple[tuple[int, int], tuple[str, str]]:
     """The outermost bounds in whole steps that fit 64 bits, and their texts."""
-    low, high = model.lowest, model.up_to
+    for key in WHOLE:
+        if getattr(model, key) is None:
+            line = f"`{key}: {EXAMPLES[key]}`"
+            raise section.report("missing-field", "bounds", owner="`bounds`", key=key, line=line)
+    low, high = model.lowest, model.up_to or Fraction(0)
     texts = readable_text(low), readable_text(high)
     if low >= high:
         code = "bounds-order.equal" if low == high else "bounds-order.chosen"
@@ -69,8 +126,8 @@ def read_choice(column: Column, section: Section[Any], context: SpecContext) -> 
     if not isinstance(model, ChosenBoundsModel) or not isinstance(column, NumericColumn):
         return column
     kind = next(kind for kind in LADDERS if kind.name == model.choose)
-    chosen = context.chosen.get(column.name)
-    choice = BoundsChoice(Ladder(column, kind), model.cover, model.epsilon, chosen)
+    chosen, epsilon = context.chosen.get(column.name), model.epsilon or Fraction(0)
+    choice = BoundsChoice(Ladder(column, kind), model.cover, epsilon, chosen)
     context.choices[column.name] = choice
     return choice.bounded(chosen)
 

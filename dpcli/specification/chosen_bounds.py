@@ -21,7 +21,8 @@ def with_chosen_bounds(spec: Spec, chosen: ByColumn) -> Spec:
     Its digest is that of its text: the bounds are stored under the id of the release. Raises
     SpecError if a file that the spec names is no longer the same.
     """
-    bounded = parse_spec(spec.text, spec.dataset, spec.folder, chosen)
+    kept = {one.column: one.bounds for one in spec.kept}
+    bounded = parse_spec(spec.text, spec.dataset, spec.folder, {**kept, **chosen})
     if bounded.named_files != spec.named_files:
         raise SpecError.about("code-list.changed")
     return replace(bounded, digest=spec.digest)

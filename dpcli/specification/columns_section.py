@@ -14,7 +14,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.bounds_section import read_choice
+from dpcli.specification.bounds_section import Published, read_choice, with_kept_bounds
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
 from dpcli.specification.code_lists import with_code_list
@@ -24,7 +24,7 @@ from dpcli.specification.model import Caption, SpecFile, ValuedColumn
 from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
-from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds
+from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds, KeptBounds
 from dpcli.statistics.sampling import SampleDesign
 
 MAX_COLUMNS = 10_000
@@ -56,6 +56,7 @@ class SpecContext:
     those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
     `choices` say how the bounds of columns are chosen; of these columns, `chosen` has the bounds as
     far as they are known, and `bounded` the names of those that a statistic uses.
+    Bounds that earlier releases have `published` are `kept`.
     """
 
     findings: Findings
@@ -76,6 +77,8 @@ class SpecContext:
     blank_answers: set[str] = field(default_factory=set)
     choices: dict[str, BoundsChoice] = field(default_factory=dict)
     chosen: Mapping[str, ChosenBounds] = field(default_factory=dict)
+    published: Published | None = None
+    kept: list[KeptBounds] = field(default_factory=list)
     bounded: set[str] = field(default_factory=set)
 
     @property
@@ -202,6 +205,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
     article = "an" if text.startswith("i") else "a"
     section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
+    section = with_kept_bounds(section, key.text, context)
     column = section.values.column(key.text, section)
     section.require()
     caption = stated_caption(section.values)

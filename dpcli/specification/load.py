@@ -27,7 +27,7 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
-from dpcli.specification.bounds_section import require_choices_used
+from dpcli.specification.bounds_section import Published, require_choices_used
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
 from dpcli.specification.columns_section import SpecContext, declare_columns
 from dpcli.specification.csv_section import read_dialect
@@ -152,16 +152,18 @@ def parse_spec(
     source: str,
     folder: Path | None = None,
     chosen: Mapping[str, ChosenBounds] | None = None,
+    published: Published | None = None,
 ) -> Spec:
     """The spec in a text, of either model.
 
     `source` names the text in messages. Files that the text names are read from `folder`. Columns
-    whose bounds are `chosen` have them; before that, they have their outermost bounds.
+    whose bounds are `chosen` have them; before that, they have their outermost bounds. `published`
+    finds bounds that earlier releases chose.
     Raises `SpecError` with all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_tree(raw, source)
-    context = SpecContext(findings, folder or Path(), chosen=chosen or {})
+    context = SpecContext(findings, folder or Path(), chosen=chosen or {}, published=published)
     with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, context)
         if not findings:
@@ -170,6 +172,8 @@ def parse_spec(
             digest = hashlib.sha256(raw)
             for file in context.files:
                 digest.update(bytes.fromhex(file.sha256))
+            for kept in context.kept:
+                digest.update(f"{kept.column}: {kept.bounds.lower} {kept.bounds.upper}".encode())
             return replace(spec, text=decoded, digest=digest.hexdigest(), folder=context.folder)
     raise SpecError(findings.problems)
 
@@ -224,14 +228,15 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         public=public,
         named_files=tuple(context.files),
         choices=tuple(context.choices.values()),
+        kept=tuple(context.kept),
         caption=stated_caption(values),
         column_captions=context.captions,
         numbers=getattr(values, "numbers", None) or "",
     )
 
 
-def read_spec_file(path: Path | str) -> Spec:
-    """The spec in a file, of either model.
+def read_spec_file(path: Path | str, published: Published | None = None) -> Spec:
+    """The spec in a file, of either model; `published` finds bounds that earlier releases chose.
 
     Raises `SpecError` if the file cannot be read or the spec has problems.
     """
@@ -246,7 +251,7 @@ def read_spec_file(path: Path | str) -> Spec:
         missing = isinstance(error, FileNotFoundError)
         code = "spec-unreadable.missing" if missing else "spec-unreadable"
         raise SpecError.about(code, spec=Path(path), why=why, fix=fix) from None
-    return parse_spec(raw, str(path), Path(path).parent)
+    return parse_spec(raw, str(path), Path(path).parent, published=published)
 
 
 def parse_central_spec(text: bytes | str, source: str) -> Spec:
@@ -254,9 +259,9 @@ def parse_central_spec(text: bytes | str, source: str) -> Spec:
     return _require_model(parse_spec(text, source), source, local=False)
 
 
-def read_central_spec(path: Path | str) -> Spec:
+def read_central_spec(path: Path | str, published: Published | None = None) -> Spec:
     """Like `read_spec_file`, but a spec of the local model raises `SpecError` too."""
-    return _require_model(read_spec_file(path), str(path), local=False)
+    return _require_model(read_spec_file(path, published), str(path), local=False)
 
 
 def read_local_spec(path: Path | str) -> Spec:

@@ -19,7 +19,7 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.bounds_choice import BoundsChoice, KeptBounds
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Request, Statistic
@@ -164,7 +164,7 @@ class Spec:
     how rows were drawn. With `must_exist`, no release creates a ledger or opens an account. The
     default ledger is in the `folder` of the spec. `numbers` is how
     the number 1234.5 is written for people; empty if it is not stated. The `choices` are of the
-    columns whose bounds are chosen from noisy counts.
+    columns whose bounds noisy counts choose; `kept` are bounds that earlier releases chose.
     """
 
     dataset: str
@@ -187,6 +187,7 @@ class Spec:
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
     choices: tuple[BoundsChoice, ...] = ()
+    kept: tuple[KeptBounds, ...] = ()
     folder: Path = field(default=Path(), compare=False)
 
     @property

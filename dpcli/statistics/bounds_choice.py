@@ -63,6 +63,15 @@ class ChosenBounds:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptBounds:
+    """The bounds of a column that an earlier release chose: public since then, and free."""
+
+    column: str
+    release_id: str
+    bounds: ChosenBounds
+
+
+@dataclass(frozen=True, slots=True)
 class BoundsChoice:
     """How the bounds of a column are chosen, and what was chosen if that is known.
 

@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli import choosing_bounds
+from dpcli.ledger import kept_bounds
 from dpcli.report.formats import report_schema
 from tests.support.cli import Command, remove_ledger
 
@@ -140,9 +141,9 @@ def stored_bounds(folder: Path) -> bytes:
     from dpcli.ledger.ledger import OpenLedger
 
     with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as ledger:
-        stored = ledger.stored("r" + choosing_bounds.SUFFIX)
+        stored = ledger.stored("r" + kept_bounds.SUFFIX)
     assert stored is not None
-    return stored.outputs[choosing_bounds.BOUNDS]
+    return stored.outputs[kept_bounds.BOUNDS]
 
 
 def test_the_whole_budget_is_checked_before_anything_is_read(
@@ -296,3 +297,54 @@ def test_a_simulation_is_within_the_outermost_bounds(dpcli: Command, tmp_path: P
 
     assert outcome.status == 0
     assert "the outermost bounds of spent are used" in outcome.out
+
+
+KEPT = """\
+dpcli: 1
+dataset: shop
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 3}}
+columns:
+  spent: {type: number, step: 0.01, bounds: {from_release: r}}
+statistics:
+  - {name: total, statistic: sum, column: spent, epsilon: 1}
+  - {name: high, statistic: count, where: {spent: {min: 10}}, epsilon: 1}
+"""
+
+
+def test_a_later_release_keeps_the_bounds_at_no_cost(dpcli: Command, tmp_path: Path) -> None:
+    """The bounds are read from the ledger, stated by the report, and usable everywhere."""
+    spec, data = write(tmp_path, SPEC.replace("{epsilon: 1}", "{epsilon: 3}"))
+    dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    (choice,) = reported(tmp_path / "t.report.json")["chosen_bounds"]
+    later = tmp_path / "later.yaml"
+    later.write_text(KEPT, encoding="utf-8")
+    assert "the release r chose and published them" in dpcli("plan", later).out
+    outcome = dpcli("release", later, data, "-o", tmp_path / "l.csv", "--release-id", "l")
+    report = reported(tmp_path / "l.report.json")
+
+    assert outcome.status == 0, outcome.err
+    assert report["kept_bounds"][0]["upper"] == choice["upper"]
+    assert report["statistics"][0]["bounds"] == [0, choice["upper"]]
+    assert history(dpcli, tmp_path)[2:] == [("l", "2")]
+    assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
+    # The report alone proves the release, without the ledger that has the bounds.
+    ledger = tmp_path / "dpcli-ledger.sqlite"
+    before = history(dpcli, tmp_path)
+    ledger.unlink()
+    reports = [tmp_path / "t.report.json", tmp_path / "l.report.json"]
+    words = [word for report in reports for word in ("--from", report)]
+    assert dpcli("ledger", "recover", *words, "--ledger", ledger).status == 0
+    assert history(dpcli, tmp_path) == before
+
+
+def test_bounds_that_no_release_chose_are_refused(dpcli: Command, tmp_path: Path) -> None:
+    """Neither an absent ledger, nor another release, nor another column gives bounds."""
+    later, (spec, data) = tmp_path / "later.yaml", write(tmp_path)
+    later.write_text(KEPT, encoding="utf-8")
+    outcome = dpcli("plan", later)
+    assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
+    dpcli("release", spec, data, "--release-id", "r")
+    for old, new in (("from_release: r", "from_release: other"), ("spent", "amount")):
+        later.write_text(KEPT.replace(old, new), encoding="utf-8")
+        outcome = dpcli("release", later, data)
+        assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)

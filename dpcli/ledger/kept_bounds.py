@@ -1,0 +1,45 @@
+"""Bounds that a release chose, as the ledger stores them for later releases."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpcli.ledger.filesystem import is_absent
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import NAMED, ledger_of
+from dpcli.specification.chosen_bounds import from_json
+from dpcli.statistics.bounds_choice import ChosenBounds
+
+SUFFIX = "+bounds"
+"""What the name of their entry adds to the release id, which cannot have a plus itself."""
+
+BOUNDS = "bounds.json"
+"""The stored output of a choice of bounds: its noisy counts and the bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerBounds:
+    """Finds the bounds that releases in a ledger chose; `Published` of a spec.
+
+    The ledger is the named one, or that of the environment, or the one next to the spec. It is
+    opened only for a spec that asks. Raises LedgerError if it is in doubt.
+
+    Privacy: what it finds was published by the release that paid for it.
+    """
+
+    named: Path | None
+    spec: Path
+
+    def __call__(self, release_id: str, column: str) -> ChosenBounds | None:
+        """The bounds of a column; None if the ledger, the release or the column is absent."""
+        environment = os.environ.get(NAMED)
+        named = self.named or (Path(environment) if environment else None)
+        path = ledger_of(named, self.spec.parent)
+        if is_absent(path):
+            return None
+        with closing(OpenLedger.open(path)) as ledger:
+            stored = ledger.stored(release_id + SUFFIX)
+        return None if stored is None else from_json(stored.outputs[BOUNDS]).get(column)
