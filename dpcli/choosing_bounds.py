@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input
 from dpcli.errors import UsageError
@@ -73,11 +74,15 @@ def choose_bounds(
 
 
 def require_readable_twice(data: Sequence[Input], engine: Engine) -> None:
-    """Raise UsageError for standard input, pipes and sealed parts: each phase reads the data."""
+    """Raise UsageError for standard input, pipes, streams and sealed parts.
+
+    Each phase reads the data: what is empty at the second time would be released as if it was.
+    """
     if engine == "partials":
         raise UsageError.about("chosen-bounds.partials")
     names = [name for name in data if isinstance(name, str)]
-    if STDIN in names or (engine == "local" and any(map(_is_pipe, names))):
+    is_stream = any(isinstance(table, MemoryTable) and table.is_stream for table in data)
+    if STDIN in names or is_stream or (engine == "local" and any(map(_is_pipe, names))):
         raise UsageError.about("chosen-bounds")
 
 

@@ -29,6 +29,11 @@ class MemoryTable:
     rows: Any = field(repr=False)
     name: str = "table.parquet"
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether its rows can be read only once: an Arrow stream that has no length."""
+        return not hasattr(self.rows, "sink_parquet") and not hasattr(self.rows, "__len__")
+
     def open(self) -> BinaryIO:
         """Its rows as a file without a name. Raises DataError `data-unreadable`, without a cell."""
         with ExitStack() as stack:

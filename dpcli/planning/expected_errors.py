@@ -52,10 +52,12 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
         } & names
         for name in sorted(read):
             choice = next(choice for choice in spec.choices if choice.column.name == name)
-            parts = []
+            parts: dict[str, str] = {}
             for place, assumed in tried.items():
                 bounds = choice.at_rung(place)
                 error = assumed.statistics[number].queries[0].error(spec.confidence)
                 low, high = (rounded_text(bound) for bound in (bounds.lower, bounds.upper))
-                parts.append(f"{rounded_text(error, 3)} at {low} to {high}")
-            yield note("chosen.errors", name=planned.name, column=name, errors=", ".join(parts))
+                parts[f"{low} to {high}"] = rounded_text(error, 3)
+            if len(set(parts.values())) > 1:
+                errors = ", ".join(f"{error} at {bounds}" for bounds, error in parts.items())
+                yield note("chosen.errors", name=planned.name, column=name, errors=errors)

@@ -8,9 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
+import dpcli
 from dpcli import choosing_bounds
 from dpcli.ledger import kept_bounds
 from dpcli.report.formats import report_schema
@@ -254,6 +257,22 @@ def test_data_that_can_be_read_once_are_refused(dpcli: Command, tmp_path: Path) 
         outcome = dpcli(*words)
         assert (outcome.status, "a sealed part has sums within bounds" in outcome.err) == (2, True)
     assert history(dpcli, tmp_path) == []
+
+
+def test_a_stream_in_memory_is_refused_and_a_table_is_not(tmp_path: Path) -> None:
+    """A table can be read for both phases; a stream would be empty the second time."""
+    spec, data = write(tmp_path)
+    frame = pl.read_csv(data, infer_schema=False)
+    wanted = dpcli.plan(dpcli.load_spec(spec))
+    stream = pa.RecordBatchReader.from_stream(frame)
+    with dpcli.Ledger.create(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(dpcli.DpcliError, match="can be read only once"):
+            dpcli.release(wanted, stream, ledger=ledger)
+        assert ledger.releases() == []
+        result = dpcli.release(wanted, frame, ledger=ledger, release_id="r")
+        names = [release.release_id for release in ledger.releases()]
+    assert names == ["r+bounds", "r"]
+    assert result.cost == wanted.cost
 
 
 def test_a_plan_shows_errors_for_several_bounds(dpcli: Command, tmp_path: Path) -> None:
