@@ -124,6 +124,9 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "clamped": _listed(
             column.name for column in spec.columns if isinstance(column, NumericColumn)
         ),
+        "chosen": _listed(
+            [choice.column.name for choice in spec.choices] + [one.column for one in spec.kept]
+        ),
         "steps": _listed(response.column.name for response in spec.responses if response.steps),
         "changed": _listed(planned.name for planned in planned_statistics if _is_biased(planned)),
         "raw": _listed(planned.name for planned in planned_statistics if planned.entry.raw),
@@ -157,7 +160,8 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
     # A program knows that bounds clamp values, but not where the bounds come from.
     numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
-    yield "clipping", OPEN, "clamped" if numeric else "", "known"
+    chosen = plan.spec.choices or plan.spec.kept
+    yield "clipping", OPEN, "clamped" if numeric else "", "chosen" if chosen else "", "known"
     if isinstance(unit, PersonUnit):
         yield "limits", WARNED, "limited"
     yield "bias", *_bias(plan)

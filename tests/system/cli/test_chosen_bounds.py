@@ -284,6 +284,8 @@ def test_a_plan_shows_errors_for_several_bounds(dpcli: Command, tmp_path: Path) 
     assert "bounds of spent: noisy counts of rows in 28 bins" in outcome.out
     assert outcome.out.count("if these are the bounds of spent that are chosen") == 2
     assert "at 0 to 10000000" in outcome.out
+    risks = dpcli("plan", spec, "--risks").out
+    assert "The bounds of spent are chosen from noisy counts, within the guarantee." in risks
     facts = json.loads(dpcli("plan", spec, "--json").out)
     assert facts["privacy"]["spent"]["epsilon"] == 1
     # With scale 10: exp(-(109 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / (28 * 4).
