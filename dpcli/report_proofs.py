@@ -247,8 +247,9 @@ def _spec_of(report: PublishedReport) -> Spec:
     text, digest = source["text"], str(source["digest"])
     for raw in (text, BOM + text):
         try:
-            chosen = _chosen_bounds(report)
-            spec = parse_spec(raw, str(report.path), report.path.parent, chosen)
+            with _require_report(report.path):
+                chosen = _chosen_bounds(report)
+                spec = parse_spec(raw, str(report.path), report.path.parent, chosen)
         except SpecError as failure:
             unreadable = failure.problems[0].message
         else:

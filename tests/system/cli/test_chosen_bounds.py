@@ -244,6 +244,36 @@ def test_a_lost_ledger_is_charged_for_both_phases(dpcli: Command, tmp_path: Path
     assert history(dpcli, tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"upper": 100.00', '"upper": 50.00'),
+        ('"upper": 100.00', '"upper": 100.005'),
+        ('"upper": 100.00', '"upper": -1'),
+        ('"decided": true', '"upper": "much"'),
+        ('"column": "spent",', ""),
+    ],
+)
+def test_a_report_with_other_bounds_proves_nothing(
+    old: str, new: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Recovery refuses a report whose chosen bounds were changed, without a traceback."""
+    steep = SPEC.replace("up_to: 10000000", "up_to: 100")
+    spec, data = write(tmp_path, steep)
+    dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    report = tmp_path / "t.report.json"
+    text = report.read_text(encoding="utf-8")
+    assert old in text
+    report.write_text(text.replace(old, new), encoding="utf-8")
+    (tmp_path / "dpcli-ledger.sqlite").unlink()
+    outcome = dpcli(
+        "ledger", "recover", "--from", report, "--ledger", tmp_path / "dpcli-ledger.sqlite"
+    )
+
+    assert outcome.status in (2, 6)
+    assert "internal-fault" not in outcome.err
+
+
 def test_data_that_can_be_read_once_are_refused(dpcli: Command, tmp_path: Path) -> None:
     """Standard input and sealed parts are refused before a ledger has an entry."""
     spec, data = write(tmp_path)
