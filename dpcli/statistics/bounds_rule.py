@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, log1p
+from math import comb, exp, factorial
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
+from dpcli.numeric.search import search_least
 
 FALSE_ALARM = 1e-3
 """The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
@@ -30,20 +31,35 @@ CLEAR = 5
 LIKELY = (Fraction(2, 5), Fraction(5))
 """In scales: expected counts that are worth a rung, and that noise can hide."""
 
-
 WINDOW = 4
 """The most neighboring counts whose sum can be clear, if none of them is."""
 
 
 def sum_width(scale: Fraction, terms: int, outside: float) -> int:
-    """A number that the sum of independent Laplace noises exceeds with at most this probability.
+    """About the least number that the sum of independent Laplace noises seldom exceeds."""
+    return search_least(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
 
-    By the bound of Chernoff (1952): P[S > k] is at most (1 - t^2)^-terms exp(-t k / scale), for
-    each t in (0, 1).
+
+def _sum_tail(terms: int, least: float) -> float:
+    """P[S >= least] for a sum of Laplace variables of scale one.
+
+    Each is an exponential variable with a random sign. The sum of j positive ones exceeds `least`
+    and the m others if fewer than j events of a Poisson process fall into that time. The events
+    after `least` follow a negative binomial distribution.
     """
-    trials = (place / 50 for place in range(1, 50))
-    least = min((-log(outside) - terms * log1p(-t * t)) / t for t in trials)
-    return ceil(float(scale) * least)
+    least, total = max(least, 0.0), 0.0
+    for positive in range(1, terms + 1):
+        negative, inside = terms - positive, 0.0
+        for early in range(positive):
+            before = exp(-least) * least**early / factorial(early)
+            inside += before * sum(_late(negative, late) for late in range(positive - early))
+        total += comb(terms, positive) / 2**terms * inside
+    return total
+
+
+def _late(negative: int, late: int) -> float:
+    """P[that number of events of rate one in the sum of `negative` exponential times]."""
+    return comb(negative + late - 1, late) / 2 ** (negative + late) if negative else float(not late)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def test_neighboring_counts_are_clear_together() -> None:
     assert chosen([0, 0, 70, 70, 70, 70, 0, 0, 0, 0], (0, 1000)) == (0, 50)
     assert chosen([0, 0, 70, 70, 70, 70, 12, 0, 0, 0], (0, 1000)) == (0, 50)
     assert chosen([0, 0, 70, 70, 70, 70, 30, 0, 0, 0], (0, 1000)) == (0, 100)
-    answer = NoisyAnswer(integer_array([0, 0, 70, 70] + [0] * 6), DiscreteLaplace(Fraction(10)))
+    answer = NoisyAnswer(integer_array([0, 0, 55, 55] + [0] * 6), DiscreteLaplace(Fraction(10)))
     assert not choice((0, 1000)).choose(answer).decided
 
 
