@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpcli.columns import Axis, IdColumn, NumericColumn
 from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
+from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
@@ -254,6 +255,10 @@ def post_processing_notes(plan: Plan) -> list[str]:
         steps = list(entry.statistic.design_notes(entry.request, queries, noises))
         steps += [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
+        noises = [planned_query.noise for planned_query in planned.queries]
+        if least := entry.statistic.rows_for_interval(entry.request, noises):
+            rows = count_text(int(short_up(Fraction(least), 2)), "row")
+            steps.append(note("post.interval", rows=rows))
         notes += [f"{entry.request.name}: {step}" for step in steps]
     return notes
 

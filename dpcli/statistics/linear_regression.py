@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import Annotated, Any
 
 from dpcli.columns import NumericColumn
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, np
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
@@ -17,7 +18,7 @@ from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.moments import CenteredMoments, Moments
+from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, CenteredMoments, Moments
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
@@ -133,6 +134,12 @@ class LinearRegression(Statistic):
         intervals.replace_values(*model.solve_stably(intervals.noisy, answers))
         return model.estimates(intervals)
 
+    def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
+        """The rows from which uncorrelated inputs of typical variance need no ridge."""
+        if request.method == "output" or request.ridge is not None:
+            return 0
+        return ceil(LeastSquares(request.columns).noise_bound(noises) / TYPICAL_VARIANCE)
+
     def names(self, request: Request) -> tuple[str, ...]:
         """The intercept and the inputs."""
         return ("intercept", *(column.name for column in request.columns[:-1]))
@@ -146,6 +153,9 @@ class LinearRegression(Statistic):
 
 RIDGE_CONFIDENCE = Fraction(19, 20)
 """A ridge covers noise up to the half-width of this confidence."""
+
+TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
+"""The variance of typical values, in squared half-widths: a deviation of about a third."""
 
 SINGULAR = 1e-9
 """Covariances with an eigenvalue up to this, in squared half-widths, have no slopes."""
@@ -191,18 +201,19 @@ class LeastSquares(Moments):
         ridge = np.full(len(moments.rows), float(self.ridge or 0))
         if self.ridge is None:
             least = np.linalg.eigvalsh(_matrices(moments.covariances[:-1, :-1]))[:, 0]
-            ridge = np.maximum(self._noise_bound(answers) / moments.rows - least, 0.0)
+            bound = self.noise_bound([answer.noise for answer in answers])
+            ridge = np.maximum(bound / moments.rows - least, 0.0)
         coefficients = self._solve(moments, ridge)
         unsolved = ~np.isfinite(coefficients).all(axis=0)
         coefficients[:, unsolved] = 0.0
         return coefficients, unsolved | ((self.ridge is None) & (ridge > 0))
 
-    def _noise_bound(self, answers: Sequence[NoisyAnswer]) -> float:
+    def noise_bound(self, noises: Sequence[Noise]) -> float:
         """A bound on the noise in the covariances of the inputs, times the number of rows."""
         inputs = len(self.columns) - 1
         return inputs * max(
-            answer.noise.half_width(RIDGE_CONFIDENCE) / (self.halves[i] * self.halves[j])
-            for (i, j), answer in zip(self.pairs, answers[len(self.columns) + 1 :], strict=True)
+            noise.half_width(RIDGE_CONFIDENCE) / (self.halves[i] * self.halves[j])
+            for (i, j), noise in zip(self.pairs, noises[len(self.columns) + 1 :], strict=True)
             if i < inputs and j < inputs
         )
 

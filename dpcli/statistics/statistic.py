@@ -215,6 +215,10 @@ class Statistic(ABC):
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.step(request))
 
+    def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
+        """About how many rows it takes until noise leaves an interval; zero if any number does."""
+        return 0
+
     def has_population(self, request: Request) -> bool:
         """Whether its numbers are also estimated for the population of a declared sample."""
         return False

@@ -19,7 +19,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import RidgeQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.linear_regression import LinearRegression, ridge_query
+from dpcli.statistics.linear_regression import LeastSquares, LinearRegression, ridge_query
 from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -125,6 +125,35 @@ def test_a_constant_column_gets_a_ridge_and_no_interval() -> None:
         assert estimate.value is not None
         assert abs(estimate.value) <= 4
         assert estimate.lower is estimate.upper is None
+
+
+def test_the_rows_for_an_interval_are_about_right() -> None:
+    """With a third of the stated rows few releases have an interval, and with thrice most."""
+    wide = NumericColumn("x", "integer", bounds=(-100, 100))
+    request = Request("plane", wide, columns=(wide, wide, wide), method="moments")
+    scales = [4, *([400] * 3), *([40_000] * 6)]
+    noises = [DiscreteLaplace(Fraction(scale)) for scale in scales]
+    stated = LinearRegression().rows_for_interval(request, noises)
+    # Inputs of variance 0.1 squared half-widths, which are not correlated.
+    shares = []
+    for rows in (stated // 3, 3 * stated):
+        sums = [rows, 0, 0, 0, *(rows * part for part in (-4000, 0, 0, -4000, 0, -4000))]
+        answers = [
+            NoisyAnswer(integer_array([exact + draw for draw in noise.sample(200)]), noise)
+            for exact, noise in zip(sums, noises, strict=True)
+        ]
+        values = np.array([answer.values for answer in answers], dtype=np.float64)
+        _, none = LeastSquares(request.columns).solve_stably(values, answers)
+        shares.append(none.mean())
+    assert shares[0] > 0.95 and shares[1] < 0.05, shares
+
+
+def test_a_declared_ridge_leaves_an_interval_for_any_number_of_rows() -> None:
+    """Then no number of rows is stated."""
+    noises = [DiscreteLaplace(Fraction(10))] * 6
+    request = Request("line", Y, columns=(X, Y), method="moments", ridge=Fraction(1, 10))
+    assert LinearRegression().rows_for_interval(request, noises) == 0
+    assert LinearRegression().rows_for_interval(replace(request, ridge=None), noises)
 
 
 def test_coefficients_are_finite_if_noise_dominates() -> None:
