@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import floor
 
+from dpcli.numeric.constrained_least_squares import solve_equations
 from dpcli.queries import RidgeQuery
 
 
@@ -36,18 +37,4 @@ def ridge_coefficients(query: RidgeQuery, moments: Sequence[int]) -> list[int]:
         + [scaled[i, size]]
         for i in range(size)
     ]
-    return [floor(theta / query.grid + Fraction(1, 2)) for theta in _solve(equations)]
-
-
-def _solve(equations: list[list[Fraction]]) -> list[Fraction]:
-    """The solution of linear equations with a positive definite matrix (Gauss and Jordan)."""
-    for place in range(len(equations)):
-        # The pivots of a positive definite matrix are positive.
-        row = [value / equations[place][place] for value in equations[place]]
-        for other, others in enumerate(equations):
-            factor = others[place]
-            equations[other] = [
-                value - factor * pivot for value, pivot in zip(others, row, strict=True)
-            ]
-        equations[place] = row
-    return [row[-1] for row in equations]
+    return [floor(theta / query.grid + Fraction(1, 2)) for theta in solve_equations(equations)]

@@ -29,6 +29,7 @@ from dpcli.numeric.arrays import (
     largest_magnitude,
     widened,
 )
+from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
 from dpcli.queries import Query, ReadabilityQuery, RidgeQuery
@@ -78,7 +79,7 @@ def _seal(
     sums: Sequence[Array],
 ) -> SealedAnswer:
     """The sealed answer to one query, from the sums of each joint cell."""
-    if isinstance(query, ReadabilityQuery | RidgeQuery):
+    if isinstance(query, ReadabilityQuery | RidgeQuery | LeastSquaresQuery):
         totals = [sum(values.tolist()) for values in sums]
         numbers = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
         return Confidential(integer_array(numbers), query, unit)

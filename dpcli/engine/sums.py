@@ -21,6 +21,7 @@ from dpcli.effects import EffectQuery
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
 from dpcli.indicators import IndicatorQuery
+from dpcli.objectives import LeastSquaresQuery
 from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import SelectionQuery
 
@@ -95,7 +96,7 @@ def linear_combination(query: LinearQuery) -> LinearCombination:
 
 def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
     """The combinations that answer a query in each cell: several for some queries, else one."""
-    if isinstance(query, RidgeQuery):
+    if isinstance(query, RidgeQuery | LeastSquaresQuery):
         return tuple(linear_combination(moment) for moment in query.moments)
     if isinstance(query, IndicatorQuery):
         axes = {axis.column for axis in query.axes}

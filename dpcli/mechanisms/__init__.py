@@ -1,7 +1,7 @@
 """Mechanisms of the central model: how an answer gets its noise.
 
 `mechanism.py` defines what a mechanism states about itself; open it first. `laplace`, `gaussian`,
-`permute_and_flip` and `exponential` are the mechanisms that a spec may name.
+`permute_and_flip`, `exponential` and `objective_perturbation` have those that a spec may name.
 `calibrated_mechanism.py` calibrates one to a query and is the only place that opens confidential
 values. `query_sensitivity` and `partition_selection` give it the sensitivity of a query and the
 threshold for private groups. `local/` has the mechanisms of the local model.
@@ -17,6 +17,7 @@ from dpcli.mechanisms.exponential import Exponential
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Geometric, Laplace
 from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
 
 MECHANISMS: Final[tuple[Mechanism, ...]] = (
@@ -25,6 +26,7 @@ MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Geometric(),
     PermuteAndFlip(),
     Exponential(),
+    ObjectivePerturbation(),
 )
 """Every mechanism that a spec may name. The first additive one is the default for numbers, the
 first selection one for choices."""

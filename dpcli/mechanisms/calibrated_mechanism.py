@@ -18,12 +18,14 @@ from dpcli.mechanisms.mechanism import (
     Mechanism,
     SelectionMechanism,
 )
+from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
 from dpcli.mechanisms.quantile_choices import choose_quantiles
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
+from dpcli.objectives import ObjectiveQuery
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
@@ -108,6 +110,10 @@ class CalibratedMechanism:
         # Sequences are read once: another kind could change between two readings.
         queries, weights = tuple(queries), tuple(weights)
         require_exact(*weights, delta)
+        if {isinstance(query, ObjectiveQuery) for query in queries} - {
+            isinstance(mechanism, ObjectivePerturbation)
+        }:
+            raise TypeError("objective perturbation is for objectives, and for nothing else")
         sensitivities = [query_sensitivity(query, relation) for query in queries]
         noise_target = _target_for_noise(mechanism, target) if selects_partitions else target
         noises = mechanism.calibrate_and_verify(sensitivities, noise_target, weights, calibration)
@@ -147,7 +153,7 @@ class CalibratedMechanism:
         )
 
     def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
-        """The sealed numbers with noise, or the candidates chosen by the sealed scores.
+        """The sealed numbers with noise, or what sealed scores or sums choose or minimize.
 
         Privacy: the answer reveals no more than `guarantee`. Raises ValueError unless `exact` is an
         answer to this query, for this unit, and the permit covers it.
@@ -160,7 +166,9 @@ class CalibratedMechanism:
             if isinstance(query, QuantilesQuery):
                 return Noisy(choose_quantiles(self.noise, by_group, query))
             return Noisy(mechanism.choose(self.noise, by_group, query.rounds))
-        if not isinstance(mechanism, AdditiveMechanism):
+        if isinstance(mechanism, ObjectivePerturbation) and isinstance(query, ObjectiveQuery):
+            return Noisy(mechanism.minimize(self.noise, query, values))
+        if not isinstance(mechanism, AdditiveMechanism) or isinstance(query, ObjectiveQuery):
             raise TypeError("only an additive mechanism answers with numbers")
         return Noisy(mechanism.add_noise(self.noise, values))
 

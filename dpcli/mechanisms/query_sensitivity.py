@@ -1,7 +1,7 @@
 """The sensitivity of a query: how far one privacy unit can change its answer.
 
-The audited table of `dpcli.privacy.sensitivity` gives it for every kind of query but one:
-a `RidgeQuery` states its own.
+The audited table of `dpcli.privacy.sensitivity` gives it for every kind of query but two:
+a `RidgeQuery` and an `ObjectiveQuery` state their own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dpcli.derivations import DERIVATIONS
 from dpcli.effects import EffectQuery
 from dpcli.filters import FILTERS
 from dpcli.indicators import IndicatorQuery, PassesAmongFirst
+from dpcli.objectives import LeastSquaresQuery, ObjectiveQuery, objective_sensitivity
 from dpcli.privacy.effect_sensitivity import effect_sensitivity
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import (
@@ -42,6 +43,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         IndicatorQuery,
         BernsteinQuery,
         EffectQuery,
+        LeastSquaresQuery,
     }
 )
 """Every kind of query."""
@@ -81,9 +83,9 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     """How far one unit can change the answer to a query; ValueError if no bound is proven."""
     require_plain(query)
     if isinstance(query, RidgeQuery):
-        if not relation.size_is_public or query.may_skip or query.axes:
-            raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
-        return query.sensitivity
+        return _ridge_sensitivity(query, relation)
+    if isinstance(query, ObjectiveQuery):
+        return objective_sensitivity(query, relation)
     unit, neighbors = relation.unit, relation.neighbors
     if isinstance(query, ReadabilityQuery):
         count = len(query.checked)
@@ -103,3 +105,9 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         return divided.scaled(query.largest)
     single = sensitivity(query.row_contribution, neighbors, unit, query.cells)
     return single.repeated(query.rounds) if isinstance(query, SelectionQuery) else single
+
+
+def _ridge_sensitivity(query: RidgeQuery, relation: Relation) -> Sensitivity:
+    if not relation.size_is_public or query.may_skip or query.axes:
+        raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
+    return query.sensitivity

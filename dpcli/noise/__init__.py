@@ -2,8 +2,9 @@
 
 `distribution.py` defines `Noise`, what every distribution states; open it first. `discrete_laplace`
 and `discrete_gaussian` are added to numbers, `candidate_choice` chooses among candidates by their
-scores. `bernoulli` has the exact coins that all samplers use, and `entropy` the only source of
-randomness: the operating system. `tails` bounds sums of two noises for intervals.
+scores, and `k_norm` perturbs objectives. `bernoulli` has the exact coins that all samplers use, and
+`entropy` the only source of randomness: the operating system. `tails` bounds sums of two noises
+for intervals.
 
 To add a distribution, write one file and add one line to `NOISES`.
 """
@@ -16,11 +17,13 @@ from dpcli.noise.candidate_choice import ExponentialChoice, PermuteAndFlipChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
+from dpcli.noise.k_norm import KNormNoise
 
 NOISES: Final[tuple[type[Noise], ...]] = (
     DiscreteLaplace,
     DiscreteGaussian,
     PermuteAndFlipChoice,
     ExponentialChoice,
+    KNormNoise,
 )
 """Every distribution that a calibrated mechanism may use."""

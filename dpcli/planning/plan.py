@@ -13,6 +13,7 @@ from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import decimal_sqrt_up
+from dpcli.objectives import ObjectiveQuery, slope_width
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
@@ -113,17 +114,18 @@ class PlannedQuery:
     def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
         """The half-width of the interval around an answer, or around a sum of several.
 
-        For choices, the most by which the utility of each chosen candidate falls short of the best.
-        For quantiles that are chosen by recursion, see `QuantilesQuery.error_width`.
+        For choices, how much the utility of each chosen candidate falls short of the best at most.
+        For recursive quantiles, see `QuantilesQuery.error_width`; for objectives, `slope_width`.
         """
-        query = self.weighted.query
-        missed: Fraction | int
+        query, missed = self.weighted.query, Fraction(0)
         if isinstance(query, QuantilesQuery):
             missed = self.noise.scale * query.error_width(confidence)
         elif isinstance(query, ScoreQuery):
-            missed = self.noise.shortfall(query.cells_per_group * query.k, confidence)
+            missed += self.noise.shortfall(query.cells_per_group * query.k, confidence)
+        elif isinstance(query, ObjectiveQuery):
+            missed = slope_width(query, self.noise.scale, confidence)
         else:
-            missed = summed_width(self.noise, summed, confidence)
+            missed += summed_width(self.noise, summed, confidence)
         return missed * self.weighted.step
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import ceil, inf, log, sqrt
 
 from dpcli.numeric.arrays import Array, Floats, add_exact, np
+from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import PlannedQuery
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.scores import ScoreQuery, SelectionQuery
@@ -90,6 +91,7 @@ class QueryTrial:
     The error of a selection is the difference between the best score and that of the chosen
     candidate. There is no verdict if the same noise `selected` the groups, nor for quantiles that
     are chosen by recursion: their predicted error assumes that values lie densely and evenly.
+    Objectives have none either: the errors of coefficients depend on the rows too.
     """
 
     def __init__(self, part: PlannedQuery, confidence: Fraction, *, selected: bool) -> None:
@@ -102,6 +104,8 @@ class QueryTrial:
     def add(self, noisy: Array, exact: Array) -> None:
         """Add one run: noisy and exact numbers, or chosen candidates and scores or counts."""
         query = self._query
+        if isinstance(query, ObjectiveQuery):
+            return
         if isinstance(query, QuantilesQuery):
             self.errors.add(_missed_rows(query, exact, noisy))
             return

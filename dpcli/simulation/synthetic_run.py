@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
+from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
+from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
@@ -78,7 +81,10 @@ class SyntheticRun:
         answers = []
         for planned, parts in zip(self._plan.statistics, own, strict=True):
             names = groups[planned.entry.selected_by] if planned.entry.selected_by else None
-            values = tuple(self._values(part, names) for part in parts)
+            values = tuple(
+                _outcome(planned_query.weighted.query, self._values(part, names))
+                for planned_query, part in zip(planned.queries, parts, strict=True)
+            )
             answers.append(ExactAnswers(values, names))
         return tuple(answers)
 
@@ -90,6 +96,13 @@ class SyntheticRun:
         if groups is not None:
             return integer_array(self._groups(sealed).cells(groups))
         return integer_array(self._dataset.exact(cast("Confidential[Cells]", sealed)))
+
+
+def _outcome(query: Query, values: Cells) -> Cells:
+    """What these numbers give without noise: the numbers, or the minimizer of an objective."""
+    if isinstance(query, ObjectiveQuery):
+        return ObjectivePerturbation().minimize(NO_NOISE, query, values)
+    return values
 
 
 def _unlimited(query: Query) -> Query:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
-from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
+from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
+from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
@@ -53,11 +54,9 @@ class AnswerSettings(NamedTuple):
 
 def suitable_mechanisms(statistic: Statistic) -> list[Mechanism]:
     """The mechanisms that can answer a statistic. The first is the default."""
-    return [
-        mechanism
-        for mechanism in mechanisms.MECHANISMS
-        if isinstance(mechanism, SelectionMechanism) == statistic.chooses
-    ]
+    family: type[Mechanism] = SelectionMechanism if statistic.chooses else AdditiveMechanism
+    family = ObjectivePerturbation if statistic.minimizes else family
+    return [mechanism for mechanism in mechanisms.MECHANISMS if isinstance(mechanism, family)]
 
 
 def single_key(section: Section[Any], keys: Collection[str], missing_code: str) -> str:

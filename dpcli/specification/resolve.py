@@ -11,6 +11,7 @@ from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
+from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import MAX_PRODUCT, LinearQuery, RidgeQuery
 from dpcli.scores import Points
@@ -216,7 +217,7 @@ class RequestReader:
             raise section.report("ambiguous-items")
         for weighted in statistic.queries(request, context.relation):
             query = weighted.query
-            sums = query.moments if isinstance(query, RidgeQuery) else [query]
+            sums = query.moments if isinstance(query, RidgeQuery | LeastSquaresQuery) else [query]
             linear = (moment for moment in sums if isinstance(moment, LinearQuery))
             if any(moment.row_contribution.max_abs >= MAX_PRODUCT for moment in linear):
                 raise section.report("grid-too-fine.product")

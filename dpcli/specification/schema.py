@@ -276,7 +276,9 @@ def _by_local_mechanism(mechanism: Any) -> Json:
 def _mechanisms_of(statistic: Statistic) -> list[str]:
     names = [
         mechanism.name
-        for variant in dict.fromkeys((statistic, statistic.variant(PRIVATE)))
+        for variant in dict.fromkeys(
+            (statistic, statistic.variant(PRIVATE), statistic.variant(None, "objective"))
+        )
         for mechanism in suitable_mechanisms(variant)
     ]
     return [*names, AUTO]

@@ -132,7 +132,9 @@ def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key:
 def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     statistic, name, column = _find_statistic(node), node.scalar("name"), node.scalar("column")
     if statistic and column:
-        statistic = statistic.variant(context.columns.get(column.text))
+        method = node.scalar("method")
+        named = method.text if method else ""
+        statistic = statistic.variant(context.columns.get(column.text), named)
     section: Section[Any] = read_section(
         entry_model(statistic),
         node,

@@ -159,7 +159,7 @@ class TopK(Statistic):
     chooses = True
     steps = ()
 
-    def variant(self, column: Column | None) -> Statistic:
+    def variant(self, column: Column | None, method: str = "") -> Statistic:
         """Labels that are not declared are selected by noisy counts."""
         return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
 

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor, log10
+from math import ceil
 from typing import Annotated, Any
 
-from dpcli.columns import NumericColumn
-from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, Bools, Floats, np
+from dpcli.columns import Column, NumericColumn
+from dpcli.messages import note
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.numeric.arrays import Floats, np
+from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
-from dpcli.statistics.estimates import ANY, Estimates
+from dpcli.statistics.estimates import NO_INTERVAL, Estimates
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, CenteredMoments, Moments
+from dpcli.statistics.least_squares import LeastSquares
+from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
-METHODS = ("moments", "output")
-"""Noise is added to the moments, or to the coefficients (output perturbation)."""
+METHODS = ("moments", "objective", "output")
+"""What noise is added to: the moments, the objective that is minimized, or its minimizer."""
+
+TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
+"""The variance of typical values, in squared half-widths: a deviation of about a third."""
 
 Method = Annotated[str, Choice("unknown-method", METHODS)]
 Ridge = Annotated[Fraction, ExactNumber("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
@@ -43,6 +49,13 @@ class LinearRegression(Statistic):
     as a part of the squared half-width of each column. The interval covers the
     coefficients of all exact moments that are plausible given the noisy ones.
 
+    With `method: objective` (without groups), noise is added to the objective that is
+    minimized, and no moment is answered: coefficients with less noise where rows are
+    few or inputs several. The regression minimizes sum (y - <theta, x>)^2 / 2 over columns
+    scaled to [-1, 1], with a column of ones. The absolute values of theta add up to at most
+    one, so predictions from inputs within bounds are within bounds. A ridge that epsilon
+    sets (about 2 k/epsilon rows for k coefficients) shrinks theta towards zero.
+
     With `method: output` (for change-one, rows as units and no skipped row), noise is added
     to the coefficients of a ridge regression. It needs `ridge: lambda` and the public
     number of `rows`. The regression minimizes sum (y - <theta, x>)^2 / (2 n) + lambda
@@ -50,25 +63,31 @@ class LinearRegression(Statistic):
     that of the noise, around the exact minimizer.
 
     Privacy: with `method: moments`, as for `covariance`; the coefficients are a function of
-    the same answers. With `method: output`, let |y| <= N, |x| <= M and |theta| <= P.
-    Replacing one of n rows changes the gradient at theta by at most 2 (N M + P M^2)/n in
-    L2, because each row contributes x (<theta, x> - y)/n. The objective is lambda-strongly
-    convex, so its minimizer moves by at most that over lambda in L2, and by sqrt(k) times
-    as much in L1 for k coefficients. Here N = 1 and M^2 = k. P = 1/(2 sqrt(lambda)): for
-    each singular value s of the inputs over sqrt(n), theta has s/(s^2 + lambda) times a part of
-    the outcomes over sqrt(n), whose length is at most one. Rounding to the grid adds one
-    step for each coefficient (after Chaudhuri, Monteleoni and Sarwate 2011). Without a
-    ridge there is no such bound: 2 (N k + P M^2 sqrt(k))/n, which lecture notes print for
-    the unregularized minimizer (Tu 2013, theorem 6), bounds the change of the gradient and
-    not that of the minimizer. If the x lie nearly in a hyperplane, the objective is nearly
-    flat along some direction, and one row can move the minimizer arbitrarily far.
+    the same answers. With `method: objective`, see `dpcli explain objective`: as |theta| is
+    at most one in L1, the gradient of a row is at most 2 in each coordinate. Three quarters
+    of epsilon are for that, and a quarter for its curvature. With `method: output`, let
+    |y| <= N, |x| <= M and |theta| <= P. Replacing one of n rows changes the gradient at theta
+    by at most 2 (N M + P M^2)/n in L2, because each row contributes x (<theta, x> - y)/n. The
+    objective is lambda-strongly convex, so its minimizer moves by at most that over lambda
+    in L2, and by sqrt(k) times as much in L1 for k coefficients. Here N = 1 and M^2 = k.
+    P = 1/(2 sqrt(lambda)): for each singular value s of the inputs over sqrt(n), theta has
+    s/(s^2 + lambda) times a part of the outcomes over sqrt(n), whose length is at most one.
+    Rounding to the grid adds one step for each coefficient (after Chaudhuri, Monteleoni and
+    Sarwate 2011). Without a ridge there is no such bound: 2 (N k + P M^2 sqrt(k))/n, which
+    lecture notes print for the unregularized minimizer (Tu 2013, theorem 6), bounds the
+    change of the gradient and not that of the minimizer. If the x lie nearly in a
+    hyperplane, the objective is nearly flat along some direction, and one row can move the
+    minimizer arbitrarily far.
 
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: linear_regression, column: y, on: [x]", x=x, y=x)
     {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+    >>> l1("statistic: linear_regression, column: y, on: [x], method: objective", x=x, y=x)
+    {'add-remove': [2], 'change-one': [3.5]}
 
     No interval is given where a ridge was needed to keep coefficients of noisy moments
-    stable: they are shrunk towards zero by an unknown part.
+    stable: they are shrunk towards zero by an unknown part. There is none for `method:
+    objective`: how far its noise moves the coefficients depends on the rows.
     """
 
     name = "linear_regression"
@@ -83,6 +102,10 @@ class LinearRegression(Statistic):
     item = "coefficient"
     mixed_units = True
     derivation = "least squares of noisy moments, with a ridge where noise could leave no slope"
+
+    def variant(self, column: Column | None, method: str = "") -> Statistic:
+        """Objective perturbation has a mechanism of its own."""
+        return OBJECTIVE if method == "objective" else self
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The columns are the inputs, then the outcome."""
@@ -128,7 +151,7 @@ class LinearRegression(Statistic):
     ) -> Estimates:
         """The coefficients in the units of the columns."""
         if request.method == "output":
-            return _estimate_output(request, answers[0], confidence)
+            return _in_own_units(request, answers[0], _ridge_query(request).grid, confidence)
         model = LeastSquares(request.columns, request.ridge)
         intervals = FiducialInterval(answers, model.solve, confidence, denominator=0)
         intervals.replace_values(*model.solve_stably(intervals.noisy, answers))
@@ -151,88 +174,48 @@ class LinearRegression(Statistic):
         return super().notes(request)
 
 
-RIDGE_CONFIDENCE = Fraction(19, 20)
-"""A ridge covers noise up to the half-width of this confidence."""
+class ObjectiveLinearRegression(LinearRegression):
+    """Linear regression by `method: objective`."""
 
-TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
-"""The variance of typical values, in squared half-widths: a deviation of about a third."""
+    minimizes = True
+    error_is_known = False
 
-SINGULAR = 1e-9
-"""Covariances with an eigenvalue up to this, in squared half-widths, have no slopes."""
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """There are no groups, and epsilon alone decides the ridge."""
+        if request.column in request.columns[:-1]:
+            yield FieldFault("column-twice.predicted", "on", column=numeric(request).name)
+        if request.rows:
+            yield FieldFault("rows-not-taken.objective", "rows")
+        if request.ridge is not None:
+            yield FieldFault("ridge-not-taken", "ridge")
+        if request.by:
+            yield FieldFault("objective-without-groups", "by")
 
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The minimizer of a perturbed objective."""
+        *inputs, outcome = map(Factor.centered, request.columns)
+        query = LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
+        return (WeightedQuery("objective", query, step=query.step),)
 
-@dataclass(frozen=True)
-class LeastSquares(Moments):
-    """The coefficients of the last column, the outcome, on the other columns, the inputs.
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The coefficients in the units of the columns."""
+        coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
+        estimates = _in_own_units(request, coefficients, LeastSquaresQuery.grid, Fraction(1))
+        return replace(estimates, status=np.full(len(estimates), NO_INTERVAL, np.int8))
 
-    Columns are centered and in units of their half-widths. A `ridge` is added to the variance of
-    every input, in squared half-widths. Without one, `solve_stably` adds the least ridge that
-    keeps noise from making the covariances singular.
-    """
+    def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
+        """Zero: no number of rows gives an interval."""
+        return 0
 
-    ridge: Fraction | None = None
-
-    def estimates(self, intervals: FiducialInterval) -> Estimates:
-        """Intercept and slopes in the units of the columns, to a ten-thousandth of each unit."""
-        *inputs, outcome = (self.unit(place) for place in range(len(self.columns)))
-        units = [outcome, *(outcome / input_unit for input_unit in inputs)]
-        places = [max(0, 4 - floor(log10(unit))) for unit in units]
-        return intervals.estimates(units, places, [ANY] * len(units))
-
-    def uncentered(self, slopes: Array, intercept: Array) -> Floats:
-        """Intercept at zero and slopes, shape (columns, cells), from those of centered columns."""
-        *inputs, outcome = (
-            factor.offset / half for half, factor in zip(self.halves, self.factors, strict=True)
-        )
-        pairs = zip(slopes, inputs, strict=True)
-        shift = sum((slope * middle for slope, middle in pairs), start=0.0)
-        return np.vstack([intercept - shift + outcome, slopes])
-
-    def solve(self, sums: Floats) -> Floats:
-        """Intercept and slopes of answers, shape (queries, cells); NaN if inputs do not vary."""
-        return self._solve(self.centered(sums), float(self.ridge or 0))
-
-    def solve_stably(self, sums: Floats, answers: Sequence[NoisyAnswer]) -> tuple[Floats, Bools]:
-        """Finite intercept and slopes, and the cells that get no interval.
-
-        These needed a ridge that was not asked for, or have no solution.
-        """
-        moments = self.centered(sums, clamp=True)
-        ridge = np.full(len(moments.rows), float(self.ridge or 0))
-        if self.ridge is None:
-            least = np.linalg.eigvalsh(_matrices(moments.covariances[:-1, :-1]))[:, 0]
-            bound = self.noise_bound([answer.noise for answer in answers])
-            ridge = np.maximum(bound / moments.rows - least, 0.0)
-        coefficients = self._solve(moments, ridge)
-        unsolved = ~np.isfinite(coefficients).all(axis=0)
-        coefficients[:, unsolved] = 0.0
-        return coefficients, unsolved | ((self.ridge is None) & (ridge > 0))
-
-    def noise_bound(self, noises: Sequence[Noise]) -> float:
-        """A bound on the noise in the covariances of the inputs, times the number of rows."""
-        inputs = len(self.columns) - 1
-        return inputs * max(
-            noise.half_width(RIDGE_CONFIDENCE) / (self.halves[i] * self.halves[j])
-            for (i, j), noise in zip(self.pairs, noises[len(self.columns) + 1 :], strict=True)
-            if i < inputs and j < inputs
-        )
-
-    def _solve(self, moments: CenteredMoments, ridge: Floats | float) -> Floats:
-        _, means, covariances = moments
-        inputs = _matrices(covariances[:-1, :-1])
-        size = inputs.shape[1]
-        inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)
-        singular = np.linalg.eigvalsh(inputs)[:, 0] <= SINGULAR
-        inputs[singular] = np.eye(size)
-        slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T.copy()
-        slopes[:, singular] = np.nan
-        intercept = means[-1] - (slopes * means[:-1]).sum(axis=0)
-        return self.uncentered(slopes, intercept)
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """What is minimized, and what that does to the coefficients."""
+        return (note("objective.squares"), note("objective.ridge"))
 
 
-def _matrices(covariances: Floats) -> Floats:
-    """Shape (cells, columns, columns), from (columns, columns, cells)."""
-    return np.ascontiguousarray(np.moveaxis(covariances, 2, 0))
+OBJECTIVE = ObjectiveLinearRegression()
+"""What answers for `method: objective`."""
 
 
 def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
@@ -246,11 +229,14 @@ def _ridge_query(request: Request) -> RidgeQuery:
     return ridge_query(request.columns, request.ridge, request.rows)
 
 
-def _estimate_output(request: Request, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
-    model, grid = LeastSquares(request.columns), float(_ridge_query(request).grid)
+def _in_own_units(
+    request: Request, answer: NoisyAnswer, grid: Fraction, confidence: Fraction
+) -> Estimates:
+    """Coefficients of scaled columns, in steps of a grid, in the units of the columns."""
+    model = LeastSquares(request.columns)
 
     def outcome(coefficients: Floats) -> Floats:
-        return model.uncentered(coefficients[1:] * grid, coefficients[0] * grid)
+        return model.uncentered(coefficients[1:] * float(grid), coefficients[0] * float(grid))
 
     answers = [NoisyAnswer(value, answer.noise) for value in answer.values[:, None]]
     return model.estimates(FiducialInterval(answers, outcome, confidence))

@@ -33,8 +33,7 @@ class Request:
 
     Attributes:
         bins: The axis along which a histogram counts.
-        user_clamp: Clamps what one person adds to a group, over all their rows, in steps; without
-            it their kept rows count.
+        user_clamp: Clamps the total of a person in a group, in steps; else kept rows count.
         columns: Several columns of one statistic.
         margins: Axes of marginal tables, each table with `ways` of them.
         candidates: Steps of the column among which `k` are chosen by `utility`.
@@ -134,6 +133,7 @@ class Statistic(ABC):
         counts_people: Whether it counts people if no column is named.
         counts_blanks: Whether a blank cell of its columns is an answer.
         chooses: Whether its answers are choices among candidates.
+        minimizes: Whether its answers are minimizers of a perturbed objective.
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
         steps: The steps of `post` that it allows. `default_steps` apply if `post` is absent.
@@ -156,6 +156,7 @@ class Statistic(ABC):
     steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
     has_raw: ClassVar[bool] = True
+    minimizes: ClassVar[bool] = False
     chooses_labels: ClassVar[bool] = False
     selects_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
@@ -172,8 +173,8 @@ class Statistic(ABC):
         """The pydantic model of the fields in `takes`."""
         return extended_model(self.takes)
 
-    def variant(self, column: Column | None) -> Statistic:
-        """The statistic of the same name that answers for such a column; by default, this one."""
+    def variant(self, column: Column | None, method: str = "") -> Statistic:
+        """The statistic of the same name for such a column and method; by default, this one."""
         return self
 
     @abstractmethod

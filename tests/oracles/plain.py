@@ -39,6 +39,7 @@ from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.effects import EffectQuery
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
+from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
@@ -229,6 +230,8 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return _scores(query, people, unit)
     if isinstance(query, ReadabilityQuery):
         return _readability(query, people, unit)
+    if isinstance(query, LeastSquaresQuery):
+        return _products(query, people, unit)
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:
@@ -255,6 +258,20 @@ def _readability(
     return [len(rows)] * query.with_rows + [
         cells.count(True) - cells.count(False) for cells in known
     ]
+
+
+def _products(
+    query: LeastSquaresQuery, people: list[list[tuple[int, Row]]], unit: Unit
+) -> list[int]:
+    """The sums of products of any two of one, inputs and outcome, all measured from offsets."""
+    factors = (*query.inputs, query.outcome)
+    rows = [row for mine in people for _, row in _limited(query, mine, unit) if _passes(query, row)]
+    lines = [
+        [1, *(factor.times * row[factor.column] - factor.offset for factor in factors)]
+        for row in rows
+    ]
+    size = len(factors) + 1
+    return [sum(line[i] * line[j] for line in lines) for i in range(size) for j in range(i, size)]
 
 
 def _scores(query: SelectionQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:

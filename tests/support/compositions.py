@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
+from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.laws.test_choices import probabilities
@@ -33,6 +34,11 @@ def outcomes(mechanism: Mechanism, noise: Noise, moved: Sensitivity) -> Iterator
     """The losses of an answer, for every change that a neighbor can make."""
     if isinstance(mechanism, SelectionMechanism):
         yield from _choices(mechanism, noise, moved)
+        return
+    if isinstance(mechanism, ObjectivePerturbation):
+        # Nothing is known but epsilon, so the worst answer is randomized response.
+        size = float(moved.l1 / noise.scale)
+        yield np.array([size, -size]), np.array([1.0, np.exp(-size)]) / (1 + np.exp(-size))
         return
     for vector in shifts(moved):
         losses: Losses = (np.zeros(1), np.ones(1))

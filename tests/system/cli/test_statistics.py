@@ -53,6 +53,7 @@ statistics:
   - {name: cr, statistic: correlation, columns: [x, y], where: {d: a}, mechanism: gaussian,
      epsilon: 1, delta: 1e-6}
   - {name: lr, statistic: linear_regression, column: y, on: [x], by: [city], epsilon: 1}
+  - {name: lo, statistic: linear_regression, column: y, on: [x], method: objective, epsilon: 1}
   - {name: pr, statistic: proportion, column: f, by: [city], epsilon: 1, raw: true}
   - {name: ps, statistic: proportion, column: d, values: b, per: 100, mechanism: gaussian,
      epsilon: 1, delta: 1e-6}

@@ -19,7 +19,8 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import RidgeQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.linear_regression import LeastSquares, LinearRegression, ridge_query
+from dpcli.statistics.least_squares import LeastSquares
+from dpcli.statistics.linear_regression import LinearRegression, ridge_query
 from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

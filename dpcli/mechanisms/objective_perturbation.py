@@ -1,0 +1,131 @@
+"""Objective perturbation: minimizes an objective with a random slope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import floor
+from typing import final
+
+from dpcli.mechanisms.mechanism import PureMechanism
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.k_norm import KNormNoise, KNormVector
+from dpcli.numeric.arrays import Array, integer_array
+from dpcli.numeric.constrained_least_squares import constrained_least_squares
+from dpcli.numeric.interval_arithmetic import sqrt_up
+from dpcli.objectives import LeastSquaresQuery, ObjectiveQuery, Perturbation
+from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
+
+NOISELESS = Perturbation(Fraction(1, 1 << 60), Fraction(1, 1 << 20))
+"""What stands for no noise: too little to matter, but enough that there is one minimizer."""
+
+
+class ObjectivePerturbation(PureMechanism):
+    """Adds a random slope and a ridge to an objective, then minimizes it.
+
+    The coefficients theta minimize L(theta) + <b, theta> + ridge |theta|^2 / 2, where L is a
+    sum of convex losses over the rows and the density of b is proportional to exp(-max |b_j| /
+    s) (Chaudhuri, Monteleoni and Sarwate 2011; this norm, Awan and Slavkovic 2021). They are
+    rounded to a fixed grid. The noise has less effect the more rows there are and the more
+    their inputs vary.
+
+    Privacy: let f be the loss of one row, F that of the rest, and theta(b) the minimizer for
+    the rest over a convex set C. Put T(b) = b - f'(theta(b)). Then theta(b) is the minimizer
+    for all rows and T(b): the gradients that decide it are the same. So T maps the vectors b
+    that give an output without the row one to one onto those that give it with the row; its
+    inverse adds f' at the minimizer with the row. Both are Lipschitz, because strongly convex
+    objectives have Lipschitz minimizers, also on the border of C (Kifer, Smith and Thakurta
+    2012 need a limit there). So the probabilities of an output with and without the row differ
+    by at most two factors. The first is the ratio of the densities of T(b) and b, at most
+    exp(max |f'| / s). The second is the determinant of T. As theta(b) is the gradient of a
+    concave function, the least objective, its derivative is -M for a symmetric M between 0 and
+    1/ridge. If the second derivative of f is h x x', the determinant is 1 + h x'Mx, from 1 to 1
+    + h |x|^2 / ridge. To replace a row is to remove one and to add one, and only one of the two
+    determinants can add to the loss. Each query states both factors for its objective.
+
+    The minimizer is never computed in floating point alone. The slope is a real vector, known
+    to finitely many random digits. The true minimizer is within |b - b'| / ridge of that for a
+    nearby b'. If all points that near are rounded to the same grid point, that is the output;
+    else more digits are drawn. So the output is exactly the rounded minimizer for the real
+    vector.
+
+    >>> noise("objective", change=2, epsilon="1")
+    'scale 2, epsilon 1'
+    """
+
+    name = "objective"
+    distribution = KNormNoise
+
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """The rho of a pure answer."""
+        return pure_rho(sensitivity.l1 / noise.scale)
+
+    def dominating_pairs(
+        self, noise: Noise, sensitivity: Sensitivity
+    ) -> tuple[DominatingPair, ...]:
+        """The pair of every pure answer: the coordinates are one answer."""
+        return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
+
+    @final
+    def minimize(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
+        """The coefficients in steps of the query's grid; `NO_NOISE` adds hardly any slope."""
+        moments = [int(total) for total in answer]
+        if noise == NO_NOISE:
+            perturbation = NOISELESS
+        elif isinstance(noise, KNormNoise) and noise.scale > 0:
+            perturbation = query.perturbation(noise.scale * query.step)
+        else:
+            raise ValueError("the noise of an objective must be positive")
+        return integer_array(_rounded_minimizer(query, perturbation, moments))
+
+
+def _rounded_minimizer(
+    query: LeastSquaresQuery, perturbation: Perturbation, moments: Sequence[int]
+) -> list[int]:
+    """The minimizer for one random slope, rounded to the grid with certainty."""
+    matrix, vector = _normal_equations(query, perturbation.ridge, moments)
+    slope = KNormVector(query.cells)
+    while True:
+        enclosed = [side * perturbation.scale for side in slope.enclosure()]
+        middle = [(side.low + side.high) / 2 for side in enclosed]
+        # Half the diagonal of the box in which the slope lies.
+        squares = ((side.high - side.low) ** 2 for side in enclosed)
+        far = sqrt_up(sum(squares, start=Fraction(0))) / 2
+        shifted = [value - part for value, part in zip(vector, middle, strict=True)]
+        solution = constrained_least_squares(matrix, shifted)
+        if solution is not None:
+            margin = far / perturbation.ridge
+            rounded = [_rounded(theta, margin, query.grid) for theta in solution]
+            if None not in rounded:
+                return [steps for steps in rounded if steps is not None]
+        slope.refine()
+
+
+def _rounded(value: Fraction, margin: Fraction, grid: Fraction) -> int | None:
+    """The nearest grid point of all numbers within `margin`; None if there are two."""
+    low, high = (floor((value + side) / grid + Fraction(1, 2)) for side in (-margin, margin))
+    return low if low == high else None
+
+
+def _normal_equations(
+    query: LeastSquaresQuery, ridge: Fraction, moments: Sequence[int]
+) -> tuple[list[list[Fraction]], list[Fraction]]:
+    """The second derivative and the negative gradient at zero, for columns in [-1, 1]."""
+    size = query.cells
+    half_widths = [
+        Fraction(1),
+        *(Fraction(max(map(abs, one.limits))) for one in (*query.inputs, query.outcome)),
+    ]
+    pairs = combinations_with_replacement(range(size + 1), 2)
+    scaled = {
+        pair: total / (half_widths[pair[0]] * half_widths[pair[1]])
+        for pair, total in zip(pairs, moments, strict=True)
+    }
+    matrix = [
+        [scaled[min(i, j), max(i, j)] + (ridge if i == j else 0) for j in range(size)]
+        for i in range(size)
+    ]
+    return matrix, [scaled[i, size] for i in range(size)]

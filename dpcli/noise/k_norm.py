@@ -1,0 +1,101 @@
+"""Random vectors of real numbers, whose digits are drawn on demand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from typing import final
+
+from dpcli.noise.distribution import Noise, NoiseSamples
+from dpcli.noise.entropy import random_bits
+from dpcli.numeric.interval_arithmetic import Interval, log
+from dpcli.numeric.search import search_least
+
+DIGITS = 64
+"""Random bits that are added to each number at a time."""
+
+GUARD = 32
+"""Bits of precision beyond those of the random numbers."""
+
+
+@final
+class KNormNoise(Noise):
+    """A random vector b whose density is proportional to exp(-max |b_j| / scale).
+
+    It is the K-norm distribution for a cube (Hardt and Talwar 2010). It enters an objective that
+    is minimized, and is not added to numbers, so that `sample` and tails raise ValueError.
+    """
+
+    kind = "objective"
+
+    @property
+    def name(self) -> str:
+        """The name of the mechanism."""
+        return self.kind
+
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
+        """Raises ValueError: nothing is added."""
+        raise ValueError(f"a vector of scale {self.scale} is not added {count} times, {many}")
+
+    def positive_tail(self, least: int) -> float:
+        """Raises ValueError: nothing is added."""
+        raise ValueError(f"a vector of scale {self.scale} has no tail at {least}")
+
+    def coordinate_width(self, size: int, confidence: Fraction) -> Fraction:
+        """What one of `size` coordinates does not exceed, in either direction; a float's precision.
+
+        With gamma of shape k + 1 as the radius r, P[r |u| > w] is Q(k + 1, w) - (w/k) Q(k, w) for
+        a uniform u and the regularized gamma function Q.
+        """
+        outside = float(1 - confidence)
+
+        def tail(width: float) -> float:
+            terms, total = exp(-width), 0.0
+            for place in range(1, size + 1):
+                total += terms
+                terms *= width / place
+            return total + terms - width / size * total
+
+        found = search_least(
+            lambda width: tail(width) <= outside,
+            0.0,
+            float(size),
+            lambda low, high: high - low <= 1e-9 * high,
+        )
+        return Fraction(found) * self.scale
+
+
+class KNormVector:
+    """One random vector with the density of `KNormNoise` of scale one, known to some digits.
+
+    It is R (u_1, ..., u_k) for u_j uniform on [-1, 1] and R with the gamma distribution of shape
+    k + 1, the sum of the k + 1 numbers -log(v_i) for v_i uniform on [0, 1]. All uniform
+    numbers have independent random bits without end, of which the first ones are drawn. So the
+    vector is a real one, and every later enclosure lies within the earlier ones.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._coordinates, self._radii = [0] * size, [0] * (size + 1)
+        self._length = 0
+        self.refine()
+
+    def refine(self) -> None:
+        """Draw more digits."""
+        for numbers in (self._coordinates, self._radii):
+            numbers[:] = [number << DIGITS | random_bits(DIGITS) for number in numbers]
+        self._length += DIGITS
+
+    def enclosure(self) -> list[Interval]:
+        """An interval around each coordinate."""
+        while not all(self._radii):
+            # The logarithm of a number that may be zero has no bound yet.
+            self.refine()
+        unit, bits = Fraction(1, 1 << self._length), self._length + GUARD
+        product = Interval.of(1, bits)
+        for number in self._radii:
+            product = product * Interval(number * unit, (number + 1) * unit, bits)
+        radius = log(product) * -1
+        return [
+            radius * Interval(2 * number * unit - 1, 2 * (number + 1) * unit - 1, bits)
+            for number in self._coordinates
+        ]

@@ -1,0 +1,110 @@
+"""Queries for the minimizer of an objective that noise perturbs.
+
+Neither minimizer nor objective has a sensitivity in steps. What a row changes is the gradient of
+the objective at any coefficients, and its curvature there. So a query states the privacy loss that
+one unit causes for noise of scale one, and which noise and ridge have that loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement
+from typing import ClassVar, NamedTuple
+
+from dpcli.columns import Column
+from dpcli.noise.k_norm import KNormNoise
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.unit import PersonUnit
+from dpcli.queries import Factor, LinearQuery, Query
+
+
+class Perturbation(NamedTuple):
+    """What is added to the objective: <b, theta> for random b, and ridge |theta|^2 / 2.
+
+    The density of b is proportional to exp(-max |b_j| / scale).
+    """
+
+    scale: Fraction
+    ridge: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastSquaresQuery(Query):
+    """The coefficients of a least-squares regression, of the moments of the rows.
+
+    Every column is centered and divided by its half-width, so that it lies in [-1, 1]. A column
+    of ones comes first. The objective is sum (y - <theta, x>)^2 / 2 over the rows, for all theta
+    whose absolute values add up to at most one: those are the coefficients for which the
+    predictions of all possible inputs lie within the bounds of the outcome.
+
+    Privacy: `ObjectivePerturbation` has the argument. The gradient of a row is x (<theta, x> - y),
+    in each coordinate at most 2 from zero, and its second derivative is x x', with |x|^2 at most k
+    for k coefficients. For noise of scale 4t/3, a row that is added or removed costs 3/(2t) for
+    its gradient, and at most log(1 + k/ridge) for its curvature. The ridge is k/(u + u^2/2 +
+    u^3/6) with u = 1/(2t), so that this is at most u. Together this is 2/t. A row that is replaced
+    costs twice 3/(2t) and once u, because only one of two curvatures can count: 7/(2t).
+    """
+
+    outcome: Factor
+    inputs: tuple[Factor, ...]
+
+    step: ClassVar[Fraction] = Fraction(1, 2)
+    losses: ClassVar[tuple[int, int]] = (4, 7)
+    grid: ClassVar[Fraction] = Fraction(1, 1 << 20)
+
+    def perturbation(self, unit: Fraction) -> Perturbation:
+        """The noise and the ridge for a loss of 2/unit if a row is added or removed."""
+        part = 1 / (2 * unit)
+        return Perturbation(
+            unit * Fraction(4, 3), (len(self.inputs) + 1) / (part + part**2 / 2 + part**3 / 6)
+        )
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The outcome, then the inputs."""
+        return tuple(factor.column for factor in (self.outcome, *self.inputs))
+
+    @cached_property
+    def cells(self) -> int:
+        """One coefficient for each input, and the intercept."""
+        return len(self.inputs) + 1
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """What one row adds to one coordinate of the gradient, in steps."""
+        return RowContribution(-self.losses[0], self.losses[0])
+
+    @cached_property
+    def moments(self) -> tuple[LinearQuery, ...]:
+        """The sums from which it is computed: of products of any two of one, inputs and outcome."""
+        rows = LinearQuery(where=self.where, present=(*self.present, *self.operands))
+        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
+        pairs = combinations_with_replacement(terms, 2)
+        return tuple(replace(rows, factors=first + second) for first, second in pairs)
+
+
+ObjectiveQuery = LeastSquaresQuery
+"""A query for the minimizer of an objective."""
+
+
+def objective_sensitivity(query: ObjectiveQuery, relation: Relation) -> Sensitivity:
+    """The loss that one unit causes for noise of scale one step, as the change of one number.
+
+    The losses of the rows of a person add up. Raises ValueError if the query has groups: a
+    row that is replaced could then change two of them.
+    """
+    if query.axes:
+        raise ValueError("an objective has no groups")
+    rows = relation.unit.max_rows if isinstance(relation.unit, PersonUnit) else 1
+    added, replaced = query.losses
+    loss = rows * (added if relation.neighbors is Neighbors.ADD_REMOVE else replaced)
+    return Sensitivity(1, loss, loss**2, loss)
+
+
+def slope_width(query: ObjectiveQuery, scale: Fraction, confidence: Fraction) -> Fraction:
+    """The half-width of the noise in one coordinate of the slope, in steps, for this scale."""
+    slope = KNormNoise(query.perturbation(scale * query.step).scale)
+    return slope.coordinate_width(query.cells, confidence) / query.step

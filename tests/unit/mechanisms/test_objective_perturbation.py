@@ -1,0 +1,257 @@
+"""Objective perturbation is private, and its minimizer is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from math import exp, log
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcli.columns import NumericColumn
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
+from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.noise import entropy
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import NO_NOISE
+from dpcli.noise.k_norm import KNormNoise, KNormVector
+from dpcli.numeric.arrays import integer_array
+from dpcli.objectives import LeastSquaresQuery
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries import Factor, LinearQuery
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+from tests.support.streams import Stream
+
+X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
+Y = NumericColumn("y", "integer", bounds=(-1, 1), missing=0)
+LINE = LeastSquaresQuery(outcome=Factor(Y), inputs=(Factor(X),))
+LEVEL = LeastSquaresQuery(outcome=Factor(Y), inputs=())
+ADDED, REPLACED = (Relation(RowUnit(), neighbors) for neighbors in Neighbors)
+Row = tuple[int, int]
+EVERY: list[Row] = list(product((-1, 0, 1), (-1, 0, 1)))
+
+
+def moments(query: LeastSquaresQuery, rows: Sequence[Row]) -> list[int]:
+    """The sums of products for rows of x and y, by the oracle."""
+    data = "x,y\n" + "".join(f"{x},{y}\n" for x, y in rows)
+    return [cells_of(cells)[0] for cells in evaluate(list(query.moments), data.encode())]
+
+
+def epsilon_of(query: LeastSquaresQuery, relation: Relation, unit: Fraction) -> float:
+    """The loss that is stated for noise of this scale, in natural units."""
+    return float(query_sensitivity(query, relation).l1 * query.step / unit)
+
+
+def log_density(rows: Sequence[Row], theta: np.ndarray, unit: Fraction) -> np.ndarray:
+    """The logarithm of the density of the minimizer at points inside the limit.
+
+    The slope that has the minimizer theta is v - (M + ridge) theta, and the volume around it is
+    that around theta times the determinant of M + ridge.
+    """
+    scale, ridge = map(float, LINE.perturbation(unit))
+    design = np.array([(1.0, x) for x, _ in rows]).reshape(-1, 2)
+    outcomes = np.array([float(y) for _, y in rows])
+    curved = design.T @ design + ridge * np.eye(2)
+    slopes = design.T @ outcomes - theta @ curved
+    density: np.ndarray = -np.abs(slopes).max(axis=1) / scale + log(np.linalg.det(curved))
+    return density
+
+
+@pytest.mark.parametrize("unit", ["0.2", "1", "2", "20"])
+def test_the_density_of_the_minimizer_changes_by_at_most_epsilon(unit: str) -> None:
+    """For all files of up to two rows and one more row, at all points of a grid."""
+    scale = Fraction(unit)
+    axis = np.linspace(-1, 1, 41)
+    theta = np.array([(a, b) for a in axis for b in axis if abs(a) + abs(b) < 1])
+    worst = {ADDED: 0.0, REPLACED: 0.0}
+    for count in range(3):
+        for rows in combinations_with_replacement(EVERY, count):
+            without = log_density(rows, theta, scale)
+            each = np.array([log_density([*rows, row], theta, scale) for row in EVERY])
+            worst[ADDED] = max(worst[ADDED], float(np.abs(each - without).max()))
+            spread = (each.max(axis=0) - each.min(axis=0)).max()
+            worst[REPLACED] = max(worst[REPLACED], float(spread))
+    for relation, found in worst.items():
+        stated = epsilon_of(LINE, relation, scale)
+        # The bound is useful: some neighbors reach more than six tenths of it.
+        assert 0.6 * stated < found <= stated + 1e-9
+
+
+def outcome_probabilities(rows: Sequence[Row], unit: Fraction) -> np.ndarray:
+    """The exact probabilities of intervals of the intercept, the ends of its range among them.
+
+    The intercept is (v - b) / (n + ridge), moved into [-1, 1], and b has a Laplace distribution.
+    """
+    scale, ridge = map(float, LEVEL.perturbation(unit))
+    total, curved = sum(y for _, y in rows), len(rows) + ridge
+    edges = np.linspace(-1, 1, 101)
+    below = stats.laplace.cdf(edges * curved - total, scale=scale)
+    return np.diff(np.concatenate([[0.0], below, [1.0]]))
+
+
+@pytest.mark.parametrize("unit", ["0.5", "2", "10"])
+def test_probabilities_at_the_limit_change_by_at_most_epsilon(unit: str) -> None:
+    """For an intercept alone, every outcome is as private as stated, also where the limit binds."""
+    scale = Fraction(unit)
+    for count in range(5):
+        for ones in combinations_with_replacement((-1, 0, 1), count):
+            rows = [(0, y) for y in ones]
+            without = outcome_probabilities(rows, scale)
+            each = [outcome_probabilities([*rows, (0, y)], scale) for y in (-1, 0, 1)]
+            for one in each:
+                assert np.abs(np.log(one / without)).max() <= epsilon_of(LEVEL, ADDED, scale)
+            for one, other in product(each, each):
+                assert np.abs(np.log(one / other)).max() <= epsilon_of(LEVEL, REPLACED, scale)
+
+
+def test_the_intercept_has_the_probabilities_that_were_computed(stream: Stream) -> None:
+    """Draws of the mechanism follow the exact distribution, with its atoms at the limit."""
+    rows, unit, draws = [(0, 1), (0, 1), (0, -1)], Fraction(2), 3000
+    noise = KNormNoise(unit / LEVEL.step)
+    values = [drawn(LEVEL, noise, rows)[0] * float(LEVEL.grid) for _ in range(draws)]
+    edges = [-np.inf, *np.linspace(-1, 1, 101), np.inf]
+    cells = np.histogram(np.clip(values, -1 - 1e-9, 1 + 1e-9), [-2, *edges[1:-1], 2])[0]
+    expected = outcome_probabilities(rows, unit)
+    # The atoms at the limit lie in the first and the last cell of the computed ones.
+    cells[0], cells[-1] = sum(v <= -1 for v in values), sum(v >= 1 for v in values)
+    cells[1] -= cells[0]
+    cells[-2] = sum(edges[-3] <= v < 1 for v in values)
+    assert np.abs(cells - draws * expected).max() < 6 * (draws * expected).max() ** 0.5
+    assert stream.calls
+
+
+def drawn(query: LeastSquaresQuery, noise: KNormNoise, rows: Sequence[Row]) -> list[int]:
+    """One answer of the mechanism about these rows."""
+    answer = integer_array(moments(query, rows))
+    return [int(v) for v in ObjectivePerturbation().minimize(noise, query, answer)]
+
+
+def test_the_minimizer_is_that_of_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the same slope, no point of a fine grid around the answer has a smaller objective."""
+    unit, rows = Fraction(1, 5), [(1, 1), (0, 0), (-1, -1), (1, 0), (1, 1), (-1, 0)]
+    scale, ridge = map(float, LINE.perturbation(unit))
+    design = np.array([(1.0, x) for x, _ in rows])
+    outcomes = np.array([float(y) for _, y in rows])
+    for number in range(20):
+        monkeypatch.setattr(entropy, "source", Stream(f"floats {number}"))
+        found = np.array(drawn(LINE, KNormNoise(unit / LINE.step), rows)) * float(LINE.grid)
+        monkeypatch.setattr(entropy, "source", Stream(f"floats {number}"))
+        slope = np.array([float(side.low) for side in KNormVector(2).enclosure()]) * scale
+
+        def objective(theta: np.ndarray, slope: np.ndarray = slope) -> float:
+            errors = outcomes - design @ theta
+            return float(errors @ errors / 2 + slope @ theta + ridge * theta @ theta / 2)
+
+        for a, b in product((-1e-3, 0, 1e-3), repeat=2):
+            other = found + np.array([a, b])
+            if np.abs(other).sum() <= 1:
+                assert objective(other) >= objective(found) - 1e-5
+
+
+def test_sensitivities_are_losses_of_rows_of_a_unit() -> None:
+    """A replaced row costs less than two added ones; the rows of a person add up."""
+    assert query_sensitivity(LINE, ADDED).l1 * LINE.step == 2
+    assert query_sensitivity(LINE, REPLACED).l1 * LINE.step == Fraction(7, 2)
+    person = PersonUnit("id", 2, 5, 3)
+    assert query_sensitivity(LINE, Relation(person, Neighbors.ADD_REMOVE)).l1 * LINE.step == 6
+
+
+def test_an_objective_is_answered_by_its_mechanism_alone() -> None:
+    """Noise that is added to the sums would protect too little, and sums have no minimizer."""
+    one = Loss(Fraction(1))
+    for mechanism, query in ((Laplace(), LINE), (ObjectivePerturbation(), LinearQuery())):
+        with pytest.raises(TypeError, match="objective perturbation is for objectives"):
+            CalibratedMechanism.calibrate(mechanism, [query], ADDED, one)
+
+
+def test_noise_of_another_kind_or_without_scale_is_refused() -> None:
+    """Only a positive scale of its own distribution perturbs an objective."""
+    for noise in (KNormNoise(Fraction(0)), DiscreteLaplace(Fraction(1))):
+        with pytest.raises(ValueError, match="must be positive"):
+            ObjectivePerturbation().minimize(noise, LINE, integer_array(moments(LINE, [])))
+
+
+def test_without_noise_it_is_least_squares() -> None:
+    """The line through points that lie on one, whose predictions stay within bounds."""
+    rows = [(1, 1), (-1, 0), (1, 1), (-1, 0)]
+    answer = integer_array(moments(LINE, rows))
+    found = ObjectivePerturbation().minimize(NO_NOISE, LINE, answer)
+    assert [float(part * LINE.grid) for part in found] == pytest.approx([0.5, 0.5], abs=1e-4)
+
+
+def lower_limit(successes: int, draws: int) -> float:
+    """The Clopper-Pearson lower limit of a probability, at 1 - 1e-6."""
+    return float(stats.beta.ppf(1e-6, successes, draws - successes + 1)) if successes else 0.0
+
+
+def upper_limit(successes: int, draws: int) -> float:
+    """The Clopper-Pearson upper limit of a probability, at 1 - 1e-6."""
+    return float(stats.beta.ppf(1 - 1e-6, successes + 1, draws - successes))
+
+
+def audit(one: Sequence[Row], other: Sequence[Row], relation: Relation, draws: int) -> float:
+    """A lower limit of epsilon from draws of a mechanism that was calibrated to epsilon 1.
+
+    Half of the draws choose the half-space that tells the files apart best; the other half
+    counts the draws in it.
+    """
+    (made,) = CalibratedMechanism.calibrate(
+        ObjectivePerturbation(), [LINE], relation, Loss(Fraction(1))
+    )
+    assert isinstance(made.noise, KNormNoise)
+    answers = [
+        np.array([drawn(LINE, made.noise, rows) for _ in range(draws)]) for rows in (one, other)
+    ]
+    half, best, chosen = draws // 2, -1.0, (np.zeros(2), 0.0)
+    for angle in np.linspace(0, 2 * np.pi, 24, endpoint=False):
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        sides = [answer[:half] @ direction for answer in answers]
+        for limit in np.quantile(np.concatenate(sides), (0.5, 0.75, 0.9, 0.95)):
+            inside = [int((side > limit).sum()) for side in sides]
+            found = lower_limit(inside[0], half) / upper_limit(inside[1], half)
+            if found > best:
+                best, chosen = found, (direction, float(limit))
+    direction, limit = chosen
+    inside = [int((answer[half:] @ direction > limit).sum()) for answer in answers]
+    ratio = lower_limit(inside[0], draws - half) / upper_limit(inside[1], draws - half)
+    return log(ratio) if ratio > 0 else 0.0
+
+
+PAIRS = [
+    ([(1, 1)], [], ADDED),
+    ([], [(1, 1)], ADDED),
+    ([(1, 1)] * 3, [(1, 1)] * 2, ADDED),
+    ([(1, 1)], [(1, -1)], REPLACED),
+    ([(1, 1), (-1, -1)], [(1, -1), (-1, -1)], REPLACED),
+]
+"""Neighbors that are hard to keep apart: few rows, at the bounds."""
+
+
+@pytest.mark.parametrize("place", range(len(PAIRS)))
+def test_an_audit_finds_no_more_than_epsilon(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 1,000 draws for each of two neighbors, the lower limit of epsilon is at most one."""
+    monkeypatch.setattr(entropy, "source", Stream(f"audit {place}"))
+    one, other, relation = PAIRS[place]
+    assert audit(one, other, relation, 1000) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(len(PAIRS)))
+def test_a_long_audit_finds_no_more_than_epsilon(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 50,000 draws for each of two neighbors, the limit is near epsilon but below it."""
+    monkeypatch.setattr(entropy, "source", Stream(f"long audit {place}"))
+    one, other, relation = PAIRS[place]
+    found = audit(one, other, relation, 50_000)
+    print(place, found)
+    assert 0.1 < found <= 1
+    assert exp(found) <= exp(1)
