@@ -39,16 +39,20 @@ class PassesAmongFirst(Filter):
 class IndicatorQuery(Query):
     """For each group and each of several tests, the number of rows for which the test is true.
 
-    A row adds one for at most `most` tests, the first ones that are true for it. Raises ValueError
-    unless `most` is between one and the number of tests, or if groups are private.
+    A row adds one for at most `most` tests, the first ones that are true for it. With `signed`, it
+    also adds minus one for each of the other tests. Raises ValueError unless `most` is between one
+    and the number of tests, if it is less and the counts are signed, or if groups are private.
     """
 
     tests: tuple[Filter, ...]
     most: int
+    signed: bool = False
 
     def __post_init__(self) -> None:
         if type(self.most) is not int or not 1 <= self.most <= len(self.tests):
             raise ValueError("a row is counted for at least one test, and at most for all")
+        if self.signed and self.most < len(self.tests):
+            raise ValueError("signed counts are of all tests")
         if self.has_private_groups or self.items:
             raise ValueError("only public groups have counts of tests")
 
@@ -81,5 +85,5 @@ class IndicatorQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From zero to one in each cell; `most` bounds the number of cells."""
-        return RowContribution(0, 1)
+        """From zero or minus one to one in each cell; `most` bounds the number of cells."""
+        return RowContribution(-1 if self.signed else 0, 1)

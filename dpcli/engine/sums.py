@@ -100,9 +100,10 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
         return tuple(linear_combination(moment) for moment in query.moments)
     if isinstance(query, IndicatorQuery):
         axes = {axis.column for axis in query.axes}
-        present = {column for column in query.present if column.missing is None}
+        present = frozenset({one for one in query.present if one.missing is None} - axes)
+        rows = ((-1, PlainSum((), query.where, present)),) if query.signed else ()
         return tuple(
-            ((1, PlainSum((), (*query.where, test), frozenset(present - axes))),)
+            ((2 if query.signed else 1, PlainSum((), (*query.where, test), present)), *rows)
             for test in query.indicators
         )
     if isinstance(query, BernsteinQuery):

@@ -26,6 +26,7 @@ from dpcli.privacy.sensitivity import (
     indicator_sensitivity,
     readability_sensitivity,
     sensitivity,
+    signed_sensitivity,
 )
 from dpcli.privacy.unit import PersonUnit
 from dpcli.quantile_recursion import QuantilesQuery
@@ -99,6 +100,8 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         return effect_sensitivity(query.sizes, neighbors, unit, query.groups)
     if isinstance(query, IndicatorQuery):
         tests, most = len(query.tests), query.most
+        if query.signed:
+            return signed_sensitivity(tests, neighbors, unit, query.groups)
         return indicator_sensitivity(tests, most, neighbors, unit, query.groups)
     if isinstance(query, BernsteinQuery):
         divided = divided_sensitivity(query.cells_per_group, neighbors, unit, query.groups)

@@ -23,7 +23,8 @@ persons side by side, with half of the cells each. Else a full cell of one may m
 rows of the other; and the sum of squares is at most the sum of all changes times the largest.
 
 `readability_sensitivity` is the table for a vector in which every row changes every element, and
-`indicator_sensitivity` that for a vector in which every row adds one to a few elements.
+`indicator_sensitivity` that for a vector in which every row adds one to a few elements;
+`signed_sensitivity` for one in which it also takes one from all others of its group.
 """
 
 from __future__ import annotations
@@ -184,6 +185,29 @@ def indicator_sensitivity(
         touched = sum(side_by_side)
         l1, l2_squared = min(2 * l1, tests * greater), min(2 * l2_squared, tests * of_greater)
     return _sensitivity(min(l1, touched * tests), l1, l2_squared, rows)
+
+
+def signed_sensitivity(
+    tests: int, neighbors: Neighbors, unit: Unit, groups: int | None
+) -> Sensitivity:
+    """The sensitivity of k numbers in each group, to each of which a row adds one or minus one.
+
+    With t rows per unit, r of them in one group, and q the largest sum of the squares of its
+    numbers of rows in the groups:
+
+        relation    L1       L2 squared    Linf
+        add-remove  k t      k q           r
+        change-one  2 k t    4 k q         2 r
+
+    A number of a group changes by at most the rows that a unit has there; if it is exchanged, by
+    at most the rows of both units. Their squares sum to most if both have rows in the same groups.
+    """
+    rows, total, touched = _limits(unit, groups)
+    _, squares = _packed(rows, total, touched)
+    if neighbors is Neighbors.ADD_REMOVE:
+        return _sensitivity(touched * tests, tests * total, tests * squares, rows)
+    touched = sum(_side_by_side(unit, groups))
+    return _sensitivity(touched * tests, 2 * tests * total, 4 * tests * squares, 2 * rows)
 
 
 def divided_sensitivity(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil, hypot
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, without_missing_constant
 from dpcli.filters import Filter, InRanges, IsMissing
 from dpcli.indicators import IndicatorQuery
-from dpcli.privacy.neighboring import Relation
+from dpcli.noise.tails import blended_margin
+from dpcli.numeric.arrays import add_exact
+from dpcli.numeric.interval_arithmetic import sqrt_down
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.queries import LinearQuery
 from dpcli.spec_fields import (
     CheckedColumns,
     FieldFault,
@@ -18,7 +24,8 @@ from dpcli.spec_fields import (
     check_at_most,
 )
 from dpcli.spec_values import field_types
-from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 
 class Selections(Statistic):
@@ -30,10 +37,16 @@ class Selections(Statistic):
     few answers, `max_selected` makes the noise smaller: of a row with more, only the first
     ones in the order of `columns` are counted.
 
+    If rows are added or removed, Gaussian noise costs less than for separate counts: the rows
+    with an answer less those without are counted for each column, and the rows once for all
+    columns (Lebeda 2025). Half the sum of both is the published count. Its noise has the deviation
+    (sqrt(k) + 1)/2 instead of sqrt(k), and the counts of a group share a part of it.
+
     Privacy: with k columns and m = `max_selected` (k without it), a row adds one to at most
     m counts, so adding or removing it changes the vector by at most m in L1 and sqrt(m) in
     L2. Changing a row changes at most min(2 m, k) counts, or 2 m with several groups. A
-    person with r rows changes r times as much.
+    row adds one or minus one to each of k signed counts: sqrt(k) in L2, and one to the number of
+    rows; both are protected as one answer. A person with r rows changes r times as much.
 
     >>> flag = "{type: boolean}"
     >>> l1("statistic: selections, columns: [x, y, z]", x=flag, y=flag, z=flag)
@@ -71,12 +84,48 @@ class Selections(Statistic):
         return tuple(_is_chosen(column) for column in request.checked)
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The vector of counts."""
-        most = request.option("max_selected")
-        query = IndicatorQuery(
-            by=request.by, where=request.where, tests=self.tests(request), most=most
+        """The signed counts and the number of rows, or the vector of counts."""
+        query, columns = self._counts(request), len(request.checked)
+        if relation.neighbors is not Neighbors.ADD_REMOVE or query.most < columns or columns == 1:
+            return (WeightedQuery(self.name, query),)
+        rows = LinearQuery(by=request.by, where=request.where)
+        # The least noise is at weights of sqrt(k) to one.
+        root = sqrt_down(Fraction(columns), bits=16)
+        weight = root / (root + 1)
+        return (
+            WeightedQuery(f"{self.name} less others", replace(query, signed=True), weight),
+            WeightedQuery("count", rows, 1 - weight),
         )
-        return (WeightedQuery(self.name, query),)
+
+    def queries_for_pure_noise(
+        self, request: Request, relation: Relation
+    ) -> tuple[WeightedQuery, ...]:
+        """The vector of counts."""
+        return (WeightedQuery(self.name, self._counts(request)),)
+
+    def _counts(self, request: Request) -> IndicatorQuery:
+        return IndicatorQuery(
+            by=request.by,
+            where=request.where,
+            tests=self.tests(request),
+            most=request.option("max_selected"),
+        )
+
+    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+        """That of one count: half the sum of two answers, or an answer."""
+        return hypot(*errors) / len(errors)
+
+    def estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The noisy counts, or half the sum of the signed counts and the number of rows."""
+        if len(answers) == 1:
+            return super().estimate(request, answers, confidence)
+        signed, rows = answers
+        outside, one = float(1 - confidence) / 2, Fraction(1)
+        margin = ceil(blended_margin(signed.noise, one, rows.noise, one, outside))
+        twice = add_exact(signed.values, rows.values.repeat(len(request.checked)))
+        return Estimates.around(twice, margin, Fraction(1, 2))
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The names of the columns."""

@@ -373,6 +373,9 @@ def _parts(query: IndicatorQuery | BernsteinQuery, row: Row) -> Iterator[tuple[i
     """The places of the numbers to which one row adds, each with what it adds."""
     if isinstance(query, IndicatorQuery):
         true = [place for place, test in enumerate(query.tests) if truth(test, row)]
+        if query.signed:
+            yield from ((place, 1 if place in true else -1) for place in range(len(query.tests)))
+            return
         yield from ((place, 1) for place in true[: query.most])
         return
     low, high = query.column.limits
