@@ -101,11 +101,11 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
     if isinstance(query, IndicatorQuery):
         axes = {axis.column for axis in query.axes}
         present = frozenset({one for one in query.present if one.missing is None} - axes)
-        rows = ((-1, PlainSum((), query.where, present)),) if query.signed else ()
-        return tuple(
-            ((2 if query.signed else 1, PlainSum((), (*query.where, test), present)), *rows)
-            for test in query.indicators
-        )
+        passing = (PlainSum((), (*query.where, test), present) for test in query.indicators)
+        if not query.signed:
+            return tuple(((1, counted),) for counted in passing)
+        every = PlainSum((), query.where, present)
+        return tuple(((2, counted), (-1, every)) for counted in passing)
     if isinstance(query, BernsteinQuery):
         return tuple(_combined_powers(query, polynomial) for polynomial in query.polynomials)
     if isinstance(query, ReadabilityQuery):

@@ -17,7 +17,7 @@ from dpcli.queries import Factor, LinearQuery
 from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.ratio import Quotient
+from dpcli.statistics.quotient import Quotient
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 DIFFERENCE, INDEX = "difference", "index"

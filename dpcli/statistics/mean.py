@@ -7,11 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from math import hypot
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import MAX_PRODUCT, Factor, LinearQuery
+from dpcli.queries import Factor, LinearQuery
 from dpcli.spec_fields import AveragedColumnName, WeightColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
@@ -19,7 +18,8 @@ from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.ratio import SUM_WEIGHT, Quotient
+from dpcli.statistics.quotient import Quotient, distances_from_bounds, mean_error
+from dpcli.statistics.ratio import SUM_WEIGHT
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
@@ -105,18 +105,10 @@ class Mean(WeightedStatistic):
     ) -> tuple[WeightedQuery, ...]:
         """The distances from both bounds, unless the number of rows is public."""
         column, queries = request.column, self.queries(request, relation)
-        if not isinstance(column, NumericColumn) or column.lower == column.upper:
-            return queries
-        if not queries[1].weight:
+        if not isinstance(column, NumericColumn) or not queries[1].weight:
             return queries
         degree = 2 if self.has_population(request) else 1
-        distances = BernsteinQuery(
-            by=request.by, where=request.where, column=column, degree=degree, weight=request.weight
-        )
-        if distances.largest >= MAX_PRODUCT:
-            return queries
-        step = column.step**degree * weight_step(request)
-        return (WeightedQuery("distances from both bounds", distances, step=step),)
+        return distances_from_bounds(request, column, degree) or queries
 
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
@@ -125,13 +117,11 @@ class Mean(WeightedStatistic):
         column = request.column
         if not isinstance(column, NumericColumn):
             return super().expected_error(request, queries, errors)
-        half = float((column.upper - column.lower) * column.step) / 2
-        if len(errors) == 1:
-            distances = (1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN)
-            if not self.has_population(request):
-                return errors[0] * hypot(distances[0], distances[2]) / 2
-            return errors[0] * hypot(*distances) / (4 * half)
-        return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+        if len(errors) > 1 or not self.has_population(request):
+            return mean_error(column, errors)
+        width = float((column.upper - column.lower) * column.step)
+        distances = (1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN)
+        return errors[0] * hypot(*distances) / (2 * width)
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""

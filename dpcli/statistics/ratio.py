@@ -1,11 +1,10 @@
-"""Ratios of two sums or counts of the same rows, and the quotients behind them."""
+"""Ratios of two sums or counts of the same rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from itertools import product
 from math import floor, log10
 from typing import Annotated
@@ -14,21 +13,12 @@ from pydantic import Field
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import Filter, InRanges
-from dpcli.numeric.arrays import (
-    Array,
-    Floats,
-    add_exact,
-    clip_exact,
-    divide_exact,
-    multiply_exact,
-    np,
-)
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.fiducial import FiducialInterval
+from dpcli.statistics.quotient import Coefficients, Quotient, distances_from_bounds, mean_error
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
@@ -55,57 +45,7 @@ TRUE = ((1, 1),)
 Part = NumericColumn | CategoryColumn | None
 """A sum of numbers, the number of rows whose boolean is true, or the number of rows."""
 
-Coefficients = tuple[int, ...]
-"""Whole numbers by which answers are multiplied."""
-
 Per = Annotated[int, whole_number(10**8, "rows or units a rate is for"), Field(examples=[1000])]
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """A quotient of two combinations of noisy answers, which has an interval.
-
-    `above` and `below` are the whole coefficients of the answers. The divisor is at least `least`.
-    The quotient plus the public number `shift` is in units of `unit`, and lies within `limits`.
-    """
-
-    above: Coefficients
-    below: Coefficients
-    unit: Fraction
-    places: int
-    limits: Limits
-    shift: int = 0
-    least: int = 1
-
-    def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The quotients of the cells, exact, with intervals that allow for all noises."""
-        moved = self.shift * self.unit
-        low, high = (None if limit is None else limit - moved for limit in self.limits)
-        intervals = FiducialInterval(answers, self._outcome, confidence)
-        estimates = intervals.estimates([self.unit], [self.places], [(low, high)]).shifted(moved)
-        below = clip_exact(_combined(self.below, answers), self.least, None)
-        above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
-        factor = self.unit / estimates.step
-        divisor = multiply_exact(below, factor.denominator)
-        exact = divide_exact(above, divisor, factor.numerator)
-        least, most = (
-            None if limit is None else int(limit / estimates.step) for limit in self.limits
-        )
-        return replace(estimates, value=clip_exact(exact, least, most), raw=exact)
-
-    def _outcome(self, answers: Floats) -> Floats:
-        """The quotients of plausible answers; not a number if the divisor is below the least."""
-        above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
-        quotient = above / np.maximum(below, self.least)
-        usable: Floats = np.where(below >= self.least, quotient, np.nan)[None]
-        return usable
-
-
-def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Array:
-    """The exact combination of answers."""
-    pairs = zip(coefficients, answers, strict=True)
-    terms = [multiply_exact(answer.values, factor) for factor, answer in pairs if factor]
-    return reduce(add_exact, terms)
 
 
 class Ratio(WeightedStatistic):
@@ -122,10 +62,12 @@ class Ratio(WeightedStatistic):
     If both parts are counts, the rows of each kind are counted once: a row is of one kind, so
     every count gets all of epsilon. Otherwise each part gets half of it. Half is the best
     guarantee against the greatest error if the ratio may be up to that of the greatest values.
-    A sum over `rows` is centered and gets 3/5, as for `mean`.
+    A sum over `rows` is answered as for `mean`: with Laplace noise by the distances from both
+    bounds, else centered and with 3/5 of the rho.
 
     Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
-    of them by 1. Else there are two answers about the same rows, and both are charged: a sum of
+    of them by 1. Distances from both bounds L and U are U - L together, whatever the value is.
+    Else there are two answers about the same rows, and both are charged: a sum of
     values in [L, U] changes by at most max(|L|, |U|), a centered one by at most (U - L)/2
     and a count by 1. A person changes them by that for every row that the limits allow. If
     neighbors change a row and no row can be skipped, the number of rows is public, and dividing
@@ -135,7 +77,7 @@ class Ratio(WeightedStatistic):
     >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
     {'add-remove': [9, 4], 'change-one': [9, 4]}
     >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
-    {'add-remove': [4.5, 1], 'change-one': [9, 1]}
+    {'add-remove': [9], 'change-one': [18]}
     >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
     {'add-remove': [1], 'change-one': [2]}
 
@@ -187,10 +129,34 @@ class Ratio(WeightedStatistic):
             ),
         )
 
+    def queries_for_pure_noise(
+        self, request: Request, relation: Relation
+    ) -> tuple[WeightedQuery, ...]:
+        """The rows of each kind, distances from both bounds if rows divide, or both parts."""
+        queries = self.queries(request, relation)
+        above, below = self.parts(request)
+        if isinstance(above, NumericColumn) and below is None and queries[1].weight:
+            return distances_from_bounds(request, above) or queries
+        return queries
+
+    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+        """That of a mean if rows divide, times the number of rows."""
+        above, below = self.parts(request)
+        if below is None and isinstance(above, NumericColumn):
+            return mean_error(above, errors)
+        return super().expected_error(request, errors)
+
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy numerators over the noisy denominators."""
+        part, _ = self.parts(request)
+        if len(answers) == 1 and isinstance(part, NumericColumn):
+            # The distances from both bounds sum to the width for each row.
+            width, (unit, places, limits) = part.upper - part.lower, self.scale(request)
+            unit *= part.step / self._summed(self.parts(request))[0].step
+            quotient = Quotient((0, width), (1, 1), unit, places, limits, part.lower, width)
+            return quotient.estimates(answers[0].divided(2), confidence)
         answers, above, below = self.combined(request, answers)
         numerator, _ = self._summed(self.parts(request))
         shift, least = numerator.offset, least_denominator(request)

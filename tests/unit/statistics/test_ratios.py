@@ -49,6 +49,11 @@ FORMS: dict[str, tuple[str, list[int], Fraction]] = {
     "sums-gaussian": (f"{RATIO}, {GAUSSIAN}", [40_000, 15_000], Fraction(40_000, 7_500)),
     "rate": (
         "statistic: ratio, numerator: x, denominator: rows, per: 1000, epsilon: 0.5",
+        [70_000, 30_000],
+        Fraction(30_000),
+    ),
+    "rate-gaussian": (
+        f"statistic: ratio, numerator: x, denominator: rows, per: 1000, {GAUSSIAN}",
         [-20_000, 1000],
         Fraction(30_000),
     ),
