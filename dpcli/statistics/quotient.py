@@ -1,4 +1,4 @@
-"""Quotients of noisy answers, and the sums from which means of bounded numbers follow."""
+"""Quotients of noisy answers, and the sums from which means follow."""
 
 from __future__ import annotations
 
