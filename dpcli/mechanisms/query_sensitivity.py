@@ -19,7 +19,7 @@ from dpcli.filters import FILTERS
 from dpcli.indicators import IndicatorQuery, PassesAmongFirst
 from dpcli.objectives import LeastSquaresQuery, ObjectiveQuery, objective_sensitivity
 from dpcli.privacy.effect_sensitivity import effect_sensitivity
-from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import (
     Sensitivity,
     divided_sensitivity,
@@ -28,7 +28,7 @@ from dpcli.privacy.sensitivity import (
     sensitivity,
     signed_sensitivity,
 )
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
@@ -99,10 +99,7 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     if isinstance(query, EffectQuery):
         return effect_sensitivity(query.sizes, neighbors, unit, query.groups)
     if isinstance(query, IndicatorQuery):
-        tests, most = len(query.tests), query.most
-        if query.signed:
-            return signed_sensitivity(tests, neighbors, unit, query.groups)
-        return indicator_sensitivity(tests, most, neighbors, unit, query.groups)
+        return _of_indicators(query, neighbors, unit)
     if isinstance(query, BernsteinQuery):
         divided = divided_sensitivity(query.cells_per_group, neighbors, unit, query.groups)
         return divided.scaled(query.largest)
@@ -114,3 +111,10 @@ def _ridge_sensitivity(query: RidgeQuery, relation: Relation) -> Sensitivity:
     if not relation.size_is_public or query.may_skip or query.axes:
         raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
     return query.sensitivity
+
+
+def _of_indicators(query: IndicatorQuery, neighbors: Neighbors, unit: Unit) -> Sensitivity:
+    tests = len(query.tests)
+    if query.signed:
+        return signed_sensitivity(tests, neighbors, unit, query.groups)
+    return indicator_sensitivity(tests, query.most, neighbors, unit, query.groups)

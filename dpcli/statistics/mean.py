@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import hypot
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
@@ -18,7 +19,7 @@ from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.quotient import Quotient, distances_from_bounds, mean_error
+from dpcli.statistics.quotient import Quotient, bernstein_notes, distances_from_bounds, mean_error
 from dpcli.statistics.ratio import SUM_WEIGHT
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
@@ -122,6 +123,12 @@ class Mean(WeightedStatistic):
         width = float((column.upper - column.lower) * column.step)
         distances = (1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN)
         return errors[0] * hypot(*distances) / (2 * width)
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """How sums of distances from both bounds give the mean."""
+        return bernstein_notes(queries)
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""

@@ -10,6 +10,7 @@ from math import hypot
 
 from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import NumericColumn
+from dpcli.messages import note
 from dpcli.numeric.arrays import (
     Array,
     Floats,
@@ -101,3 +102,11 @@ def mean_error(column: NumericColumn, errors: Sequence[float]) -> float:
     if len(errors) == 1:
         return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
     return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+
+
+def bernstein_notes(queries: Sequence[WeightedQuery]) -> tuple[str, ...]:
+    """Two sentences on sums of Bernstein polynomials, if these are the queries."""
+    query = queries[0].query
+    if not isinstance(query, BernsteinQuery):
+        return ()
+    return (note("designs.distances" if query.degree == 1 else "designs.squares"),)

@@ -13,12 +13,19 @@ from pydantic import Field
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import Filter, InRanges
+from dpcli.noise.distribution import Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.quotient import Coefficients, Quotient, distances_from_bounds, mean_error
+from dpcli.statistics.quotient import (
+    Coefficients,
+    Quotient,
+    bernstein_notes,
+    distances_from_bounds,
+    mean_error,
+)
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
@@ -139,12 +146,21 @@ class Ratio(WeightedStatistic):
             return distances_from_bounds(request, above) or queries
         return queries
 
-    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+    def expected_error(
+        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
+    ) -> float:
         """That of a mean if rows divide, times the number of rows."""
         above, below = self.parts(request)
         if below is None and isinstance(above, NumericColumn):
             return mean_error(above, errors)
-        return super().expected_error(request, errors)
+        return super().expected_error(request, queries, errors)
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """How a mean is answered, if rows divide."""
+        _, below = self.parts(request)
+        return bernstein_notes(queries) if below is None else ()
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction

@@ -11,6 +11,8 @@ from typing import Any
 from dpcli.columns import CategoryColumn, Column, without_missing_constant
 from dpcli.filters import Filter, InRanges, IsMissing
 from dpcli.indicators import IndicatorQuery
+from dpcli.messages import note
+from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
@@ -111,9 +113,17 @@ class Selections(Statistic):
             most=request.option("max_selected"),
         )
 
-    def expected_error(self, request: Request, errors: Sequence[float]) -> float:
+    def expected_error(
+        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
+    ) -> float:
         """That of one count: half the sum of two answers, or an answer."""
         return hypot(*errors) / len(errors)
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """How signed counts and the number of rows give the counts."""
+        return (note("designs.signed"),) if len(queries) > 1 else ()
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction

@@ -9,6 +9,7 @@ from math import hypot
 
 from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import NumericColumn
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
@@ -19,6 +20,7 @@ from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
 from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.quotient import bernstein_notes
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 Pair = tuple[int, int]
@@ -198,6 +200,12 @@ class Variance(Covariance):
         count, total, squares = errors
         by_count = half**2 * (2 * mean**2 + 0.5 - square)
         return hypot(squares, 2 * mean * half * total, by_count * count)
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """How three sums give the variance."""
+        return bernstein_notes(queries)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
