@@ -1,0 +1,192 @@
+"""Audits of whole releases: what the published numbers of two neighbors reveal, at most.
+
+A file has many groups of the same few rows, so one release has as many independent answers; in the
+file of the neighbor, every group has one row more. The best test that a first half of the answers
+shows is judged by the second half: a lower bound of epsilon that holds with a confidence of
+1 - 1e-6 (Clopper and Pearson 1934). The bound must not exceed the epsilon of the spec.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import beta
+
+import dpcli
+from dpcli.numeric.arrays import Floats
+from tests.support.streams import Stream
+
+DELTA = 1e-5
+WRONG = 1e-6
+"""How often a bound may be wrong."""
+
+SIDE = 100
+"""Groups are pairs of labels, of which the second has this many."""
+
+
+Row = tuple[int, bool, bool]
+"""The values of the columns x, a and b."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
+
+    `direction` is the weight of each number of a group in the test.
+    """
+
+    entry: str
+    rows: tuple[Row, ...]
+    added: Row
+    direction: tuple[float, ...] = (1.0,)
+
+
+GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
+FEW = ((5, True, False), (5, False, True), (5, True, True))
+DESIGNS = {
+    "count": Design("statistic: count", FEW, (5, True, True)),
+    "gaussian count": Design(f"statistic: count, {GAUSSIAN}", FEW, (5, True, True)),
+    "sum": Design("statistic: sum, column: x", FEW, (10, True, True)),
+    "mean by distances from both bounds": Design(
+        "statistic: mean, column: x", FEW * 8, (10, True, True)
+    ),
+    "gaussian mean": Design(f"statistic: mean, column: x, {GAUSSIAN}", FEW * 8, (10, True, True)),
+    "variance by Bernstein sums": Design(
+        "statistic: variance, column: x", FEW * 8, (10, True, True)
+    ),
+    "gaussian variance": Design(
+        f"statistic: variance, column: x, {GAUSSIAN}", FEW * 8, (0, True, True)
+    ),
+    "ratio to rows": Design(
+        "statistic: ratio, numerator: x, denominator: rows", FEW * 8, (10, True, True)
+    ),
+    "selections": Design(
+        "statistic: selections, columns: [a, b]", FEW, (5, True, True), (1.0, 1.0)
+    ),
+    "gaussian selections": Design(
+        f"statistic: selections, columns: [a, b], {GAUSSIAN}", FEW, (5, True, True), (1.0, 1.0)
+    ),
+    "marginals": Design(
+        "statistic: marginals, columns: [a, b], ways: 1",
+        FEW,
+        (5, True, True),
+        (-1.0, 1.0, -1.0, 1.0),
+    ),
+    "gaussian marginals": Design(
+        f"statistic: marginals, columns: [a, b], ways: 1, {GAUSSIAN}",
+        FEW,
+        (5, True, True),
+        (-1.0, 1.0, -1.0, 1.0),
+    ),
+    "median": Design(
+        "statistic: median, column: x",
+        ((2, True, True),) * 3 + ((8, True, True),) * 2,
+        (8, True, True),
+    ),
+    "three quantiles by recursion": Design(
+        "statistic: quantile, column: x, quantiles: [0.25, 0.5, 0.75]",
+        ((2, True, True),) * 3 + ((8, True, True),) * 2,
+        (8, True, True),
+        (1.0, 1.0, 1.0),
+    ),
+}
+
+
+def published(entry: str, rows: tuple[Row, ...], groups: int, path: Path) -> Floats:
+    """The numbers of every group of one release, shape (groups, numbers)."""
+    names = [f"g{place}" for place in range(groups // SIDE)], [f"h{place}" for place in range(SIDE)]
+    spec = f"""
+dpcli: 1
+dataset: audit
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 9, delta: 0.1}}}}
+columns:
+  g: {{type: category, values: [{", ".join(names[0])}]}}
+  h: {{type: category, values: [{", ".join(names[1])}]}}
+  x: {{type: integer, bounds: [0, 10]}}
+  a: {{type: boolean}}
+  b: {{type: boolean}}
+statistics: [{{name: asked, by: [g, h], {entry}}}]
+"""
+    table = pl.DataFrame(
+        {
+            "g": np.repeat(names[0], SIDE * len(rows)),
+            "h": np.tile(np.repeat(names[1], len(rows)), groups // SIDE),
+        }
+        | {
+            name: [str(row[place]).lower() for row in rows] * groups
+            for place, name in enumerate("xab")
+        }
+    )
+    (path / "spec.yaml").write_text(spec, encoding="utf-8")
+    plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
+    with dpcli.Ledger.create(path / f"{len(list(path.iterdir()))}.sqlite") as ledger:
+        released = dpcli.release(plan, table, ledger=ledger)
+    values = released.table["value"].cast(pl.Float64).to_numpy()
+    return np.asarray(values.reshape(groups, -1), dtype=float)
+
+
+def least_epsilon(one: Floats, other: Floats, delta: float) -> float:
+    """A lower bound of the epsilon that tells apart two distributions, from their draws.
+
+    Tests ask whether a number is at least a threshold, or at most. Half of the draws choose the
+    threshold for which the bound would be greatest; the others give the bound.
+    """
+    half = len(one) // 2
+    best, found = -1.0, 0.0
+    for sign in (1.0, -1.0):
+        for first, second in ((one, other), (other, one)):
+            chosen, judged = (sign * draws[:half] for draws in (first, second))
+            for threshold in np.unique(
+                np.quantile(np.append(chosen, judged), np.linspace(0, 1, 201))
+            ):
+                bound = _bound(chosen >= threshold, judged >= threshold, delta)
+                if bound > best:
+                    left, right = sign * first[half:], sign * second[half:]
+                    best = bound
+                    found = _bound(left >= threshold, right >= threshold, delta)
+    return found
+
+
+def _bound(one: np.ndarray, other: np.ndarray, delta: float) -> float:
+    """The bound of one test, from how often it is true of the draws of either."""
+    above, below = int(one.sum()), int(other.sum())
+    least = float(beta.ppf(WRONG / 2, above, len(one) - above + 1)) if above else 0.0
+    most = (
+        float(beta.ppf(1 - WRONG / 2, below + 1, len(other) - below)) if below < len(other) else 1.0
+    )
+    return log((least - delta) / most) if least > delta else -1.0
+
+
+def audited(name: str, groups: int, epsilon: float, folder: Path) -> float:
+    """The lower bound of the epsilon of a design that is planned with this epsilon."""
+    design = DESIGNS[name]
+    entry = f"{design.entry}, epsilon: {epsilon}"
+    draws = [
+        published(entry, rows, groups, folder) @ np.array(design.direction)
+        for rows in (design.rows, (*design.rows, design.added))
+    ]
+    return least_epsilon(draws[0], draws[1], DELTA if "gaussian" in entry else 0.0)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_release_reveals_no_more_than_stated(name: str, tmp_path: Path, stream: Stream) -> None:
+    """No test on the published numbers of 4,000 groups shows more than epsilon 1."""
+    assert audited(name, 4_000, 1.0, tmp_path) <= 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_large_audit_shows_no_more_either(name: str, tmp_path: Path, stream: Stream) -> None:
+    """The same with 100,000 groups."""
+    assert audited(name, 100_000, 1.0, tmp_path) <= 1.0
+
+
+@pytest.mark.parametrize("name", ["count", "sum", "mean by distances from both bounds"])
+def test_an_audit_notices_too_little_noise(name: str, tmp_path: Path, stream: Stream) -> None:
+    """With noise for epsilon 3, the same audit shows more than epsilon 1."""
+    assert audited(name, 4_000, 3.0, tmp_path) > 1.0
