@@ -126,7 +126,8 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
     with dpcli.Ledger.create(path / f"{len(list(path.iterdir()))}.sqlite") as ledger:
         released = dpcli.release(plan, table, ledger=ledger)
-    values = released.table["value"].cast(pl.Float64).to_numpy()
+    numbers = released.table.filter(pl.col("statistic") == "asked")
+    values = numbers["value"].cast(pl.Float64).to_numpy()
     return np.asarray(values.reshape(groups, -1), dtype=float)
 
 
