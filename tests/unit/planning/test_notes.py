@@ -117,6 +117,10 @@ def plans() -> Iterator[Plan]:
     for changed in ("add-remove, budget: {epsilon: 1}", "change-one, budget: {epsilon: 9}"):
         text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
         yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
+    ladder = "bounds: {choose: 1-2-5, up_to: 100, epsilon: 0.1}}"
+    chosen = small.replace("bounds: [0, 100]}", ladder, 1).replace("EPSILON", "9")
+    total = "  - {name: total, statistic: sum, column: age, epsilon: 0.5}\n"
+    yield make_plan(parse_spec(chosen.replace("NEIGHBORS", "add-remove") + total, "spec", None))
     for people in ("10", "1000000"):
         declared = f"declarations: {{population: {people}}}\n"
         yield make_plan(parse_spec(f"{by_row.spec.text}{declared}", "spec", None))
