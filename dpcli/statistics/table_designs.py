@@ -100,7 +100,7 @@ def effects_design(
     these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squared
     errors (Xiao, He, Zhang and Kifer 2023).
     """
-    if sum(comb(len(sizes), count) for count in range(ways + 1)) > MAX_EFFECTS:
+    if _count_effects(sizes, ways) > MAX_EFFECTS:
         return None
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
@@ -137,13 +137,12 @@ class _Effects:
 
     def __init__(self, sizes: tuple[int, ...], ways: int) -> None:
         self.sizes = sizes
-        every = chain.from_iterable(
-            combinations(range(len(sizes)), count) for count in range(ways + 1)
-        )
-        costs = {effect: self._cost(effect, ways) for effect in every}
         # An axis with one label has no effect.
-        self.effects = [effect for effect, cost in costs.items() if cost]
-        self.costs = np.array([costs[effect] for effect in self.effects])
+        several = [place for place, size in enumerate(sizes) if size > 1]
+        self.effects = [
+            effect for count in range(ways + 1) for effect in combinations(several, count)
+        ]
+        self.costs = np.array([self._cost(effect, ways) for effect in self.effects])
 
     @staticmethod
     @lru_cache(maxsize=64)
@@ -195,8 +194,12 @@ def _separate(
 
 
 def _is_small(sizes: Sequence[int], ways: int, tables: Sequence[Table]) -> bool:
-    effects = sum(comb(len(sizes), count) for count in range(ways + 1))
-    return effects * len(tables) <= MAX_TERMS
+    return _count_effects(sizes, ways) * len(tables) <= MAX_TERMS
+
+
+def _count_effects(sizes: Sequence[int], ways: int) -> int:
+    several = sum(size > 1 for size in sizes)
+    return sum(comb(several, count) for count in range(ways + 1))
 
 
 def _symmetric_sums(numbers: Iterable[float], most: int) -> list[float]:
@@ -235,7 +238,8 @@ def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Design:
     """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
     most = max(shares)
     units = [max(1, round(SHARE_UNITS * share / most)) if share else 0 for share in shares]
-    return tuple(zip(tables, (Fraction(unit, sum(units)) for unit in units), strict=True))
+    total = sum(units)
+    return tuple(zip(tables, (Fraction(unit, total) for unit in units), strict=True))
 
 
 def _blocks(sizes: Sequence[int], count: int) -> list[Table]:
