@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import prod
 
+from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import laplace_sum_width
 from dpcli.numeric.arrays import Array, Ints, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
@@ -180,15 +181,15 @@ class QuantilesQuery(SelectionQuery):
         nearer = through | (2 * substeps <= self.substeps)
         return np.clip(np.where(nearer, before, before + 1), 0, last)
 
-    def error_width(self, confidence: Fraction) -> Fraction:
-        """The rows by which a quantile is missed, at most with this confidence, at scale one.
+    def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
+        """The rows by which a quantile is missed, at most with this confidence.
 
         It is that of the quantile with the greatest variance. Values are assumed to lie densely and
         evenly around the chosen cuts. Then the error of a choice has a Laplace distribution with
         the scale of c/d rows. It moves the targets of the two parts that end there, in proportion.
         """
         worst = max(self._error_weights(), key=lambda weights: sum(one**2 for one in weights))
-        return short_up(Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
+        return short_up(noise.scale * Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
 
     def _error_weights(self) -> Iterator[tuple[float, ...]]:
         """For each quantile, the scales of the independent errors that its error is the sum of."""

@@ -6,9 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import log
 
 from dpcli.columns import Axis
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.exact import short_up
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries import Query
 
@@ -40,6 +43,13 @@ class ScoreFunction(ABC):
         is from -1 to 1.
         """
         return RowContribution(-1, 1)
+
+    def expected_error(self, noise: Noise, choices: int, confidence: Fraction) -> Fraction:
+        """How far a chosen score falls short of the best at most, with this confidence.
+
+        The default is a bound for any data; there are as many `choices` as picks and candidates.
+        """
+        return Fraction(noise.shortfall(choices, confidence))
 
     @abstractmethod
     def scores(self, counts: Array) -> Array:
@@ -84,6 +94,20 @@ class Rank(ScoreFunction):
         """From -2p to 2(d - p)."""
         part, whole = self.quantile.numerator, self.quantile.denominator
         return RowContribution(-2 * part, 2 * (whole - part))
+
+    def expected_error(
+        self,
+        noise: Noise,
+        choices: int,  # noqa: ARG002 - their number does not matter here
+        confidence: Fraction,
+    ) -> Fraction:
+        """How far a rank misses the quantile at most, if values lie densely and evenly around it.
+
+        With one row between any two candidates, their scores fall by one row after another on both
+        sides of the best. So a score falls short by t or more with a probability of at most
+        exp(-t/scale), whatever the number of candidates.
+        """
+        return short_up(noise.scale * Fraction(-log(1 - confidence)), 6)
 
     def scores(self, counts: Array) -> Array:
         """Minus the distance of the ranks, in units of 1/d rows."""
@@ -177,6 +201,10 @@ class SelectionQuery(Query):
     def rounds(self) -> int:
         """How many choices follow one another; a unit can change each of them."""
 
+    @abstractmethod
+    def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
+        """How far a chosen candidate falls short of the best at most, with this confidence."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreQuery(SelectionQuery):
@@ -202,6 +230,10 @@ class ScoreQuery(SelectionQuery):
     def rounds(self) -> int:
         """One for each chosen candidate."""
         return self.k
+
+    def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
+        """That of the score function."""
+        return self.score_function.expected_error(noise, self.candidates * self.k, confidence)
 
     @cached_property
     def cells_per_group(self) -> int:

@@ -21,7 +21,7 @@ from dpcli.privacy.interpretation import (
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.scores import SelectionQuery
+from dpcli.scores import Rank, ScoreQuery, SelectionQuery
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
@@ -109,7 +109,8 @@ def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
         facts |= {"mechanism": mechanism, "candidates": query.candidates, "most": most}
         if isinstance(query, QuantilesQuery):
             return note("protection.quantiles", rounds=query.rounds, **facts)
-        return note("protection.chosen", **facts)
+        is_rank = isinstance(query, ScoreQuery) and isinstance(query.score_function, Rank)
+        return note("protection.rank" if is_rank else "protection.chosen", **facts)
     most = exact_or_up(planned_query.l1)
     if planned_query.noise.norm == "l2":
         most = (

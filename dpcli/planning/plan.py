@@ -18,9 +18,8 @@ from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Query
-from dpcli.scores import ScoreQuery
+from dpcli.scores import SelectionQuery
 from dpcli.specification.model import Entry, Spec
 from dpcli.statistics.agreement import summed_width
 from dpcli.statistics.statistic import WeightedQuery, groups
@@ -114,18 +113,17 @@ class PlannedQuery:
     def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
         """The half-width of the interval around an answer, or around a sum of several.
 
-        For choices, how much the utility of each chosen candidate falls short of the best at most.
-        For recursive quantiles, see `QuantilesQuery.error_width`; for objectives, `slope_width`.
+        For choices, the most by which the utility of each chosen candidate falls short of the best;
+        for quantiles, where values lie densely and evenly; for objectives, see `slope_width`.
         """
-        query, missed = self.weighted.query, Fraction(0)
-        if isinstance(query, QuantilesQuery):
-            missed = self.noise.scale * query.error_width(confidence)
-        elif isinstance(query, ScoreQuery):
-            missed += self.noise.shortfall(query.cells_per_group * query.k, confidence)
+        query = self.weighted.query
+        missed: Fraction | int
+        if isinstance(query, SelectionQuery):
+            missed = query.expected_error(self.noise, confidence)
         elif isinstance(query, ObjectiveQuery):
             missed = slope_width(query, self.noise.scale, confidence)
         else:
-            missed += summed_width(self.noise, summed, confidence)
+            missed = summed_width(self.noise, summed, confidence)
         return missed * self.weighted.step
 
 

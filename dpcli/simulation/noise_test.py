@@ -89,8 +89,9 @@ class QueryTrial:
     """The errors of one query in all runs, compared with the noise that the plan states.
 
     The error of a selection is the difference between the best score and that of the chosen
-    candidate. There is no verdict if the same noise `selected` the groups, nor for quantiles that
-    are chosen by recursion: their predicted error assumes that values lie densely and evenly.
+    candidate. Its verdict compares it with a bound that holds for any data. There is no verdict if
+    the same noise `selected` the groups, nor for quantiles that are chosen by recursion: their
+    predicted error assumes that values lie densely and evenly.
     Objectives have none either: the errors of coefficients depend on the rows too.
     """
 
@@ -141,7 +142,8 @@ class QueryTrial:
         if self.part.is_exact:
             return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.AS_PREDICTED
         if isinstance(self._query, ScoreQuery):
-            most = float(self.predicted / self._unit)
+            choices = self._query.candidates * self._query.k
+            most = self.part.noise.shortfall(choices, self._confidence)
             failed = sum(gap > most for gap in self._largest_gaps)
             large, _ = binomial_test(failed, len(self._largest_gaps), 1 - self._confidence)
             return NoiseVerdict.LARGER if large else NoiseVerdict.AS_PREDICTED

@@ -82,15 +82,16 @@ class Quantile(Statistic):
     Each of the `quantiles` is chosen from public `candidates`: a list, or `{step: ...}` from
     bound to bound (for dates in days), or all steps of the column if absent. A candidate is
     better if its rank misses the quantile by fewer rows. The expected error in `plan` is a
-    number of rows: that many ranks may lie between the published value and the quantile.
+    number of rows: that many ranks may lie between the published value and the quantile, if
+    values lie densely and evenly around it. Equal values miss by no rank; sparse candidates
+    miss at least by the rows between them.
 
     Of three or more quantiles, one near the middle is chosen first, from all rows. Then the
     ones below it are chosen among the rows below the chosen value, those above it among the
     rows above, and so on: three need two such rounds, nine four, and 99 seven. Each round
     gets an equal part of epsilon, and results are in order. The expected error is that of
-    the worst of them, where values lie densely and evenly; equal values miss by no rank. Two
-    quantiles share epsilon evenly, and `post: [consistent]` sorts them if noise has swapped
-    them.
+    the worst of them. Two quantiles share epsilon evenly, and `post: [consistent]` sorts
+    them if noise has swapped them.
 
     Privacy: for the quantile p/d in lowest terms, the score of a candidate is minus the
     number of rows by which its rank misses it, in units of 1/d. Adding or removing a row

@@ -19,6 +19,7 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.scores import Rank
 from tests.support.mechanisms import fitted
 from tests.support.streams import CUT, Stream, chi_square_tail
 
@@ -172,3 +173,28 @@ def test_the_shortfall_bound_holds(mechanism: SelectionMechanism, stream: Stream
     chosen = noise.pick(np.tile(integer_array(gaps), (4000, 1)))
     beyond = sum(gaps[place] > most for place in chosen)
     assert beyond <= 4000 * 0.05 + 60
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(2), Fraction(15)], ids=str)
+@pytest.mark.parametrize("quantile", ["1/2", "1/4", "99/100", "3/7"])
+@each_choosing
+def test_the_expected_error_of_a_rank_is_its_95_percent_point(
+    mechanism: SelectionMechanism, quantile: str, scale: Fraction, stream: Stream
+) -> None:
+    """With one row between candidates, at least 95% of choices miss by no more, and not by far."""
+    rank = Rank(range(1_000), Fraction(quantile))
+    noise = mechanism.distribution(scale * rank.quantile.denominator)
+    assert isinstance(noise, ChoiceNoise)
+    count = 2_000
+    scores = rank.scores(np.ones((1, 1_000), np.int64))
+    gaps = np.tile(scores.max() - scores, (count, 1))
+    expected = rank.expected_error(noise, 1_000, Fraction(19, 20))
+
+    missed = gaps[0][noise.pick(gaps)]
+
+    assert (missed > expected).mean() <= 0.065
+    # Few candidates are near if the scale is small.
+    assert (
+        scale < 10 or mechanism.name != "exponential" or (missed > expected * 4 / 5).mean() > 0.05
+    )
+    assert expected < noise.shortfall(1_000, Fraction(19, 20)) / 3 + noise.scale

@@ -406,7 +406,7 @@ def test_the_expected_error_is_that_of_the_worst_quantile(stream: Stream) -> Non
 
     chosen = choose_quantiles(noise, counts, asked).reshape(runs, -1)
 
-    expected = float(noise.scale * asked.error_width(Fraction(19, 20)))
+    expected = float(asked.expected_error(noise, Fraction(19, 20)))
     targets = np.array([float(one) for one in quantiles]) * rows
     missed = np.maximum(np.maximum(chosen - targets, targets - chosen - 1), 0)
     within = (missed <= expected).mean(axis=0)

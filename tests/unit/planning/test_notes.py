@@ -53,6 +53,7 @@ statistics:
   - {name: by_sex, statistic: count, by: [sex], epsilon: 0.1}
   - {name: median, statistic: median, column: age, epsilon: 0.1}
   - {name: quartiles, statistic: quantile, column: age, quantiles: [0.25, 0.5, 0.75], epsilon: 0.1}
+  - {name: usual, statistic: mode, column: sex, epsilon: 0.1}
   - {name: noisy, statistic: count, mechanism: gaussian, epsilon: 0.1, delta: 1e-9}
   - {name: women, statistic: count, where: {sex: f}, epsilon: 0.1}
   - {name: men, statistic: count, where: {sex: m}, epsilon: 0.1}
