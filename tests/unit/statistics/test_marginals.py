@@ -231,14 +231,10 @@ def test_very_many_tables_have_equal_shares() -> None:
 
 
 def test_columns_with_one_label_cost_nothing() -> None:
-    """They have no effects, however many there are, and tables of them alone are cheap."""
+    """They have no effects, and tables of them alone are planned quickly, with equal shares."""
     tables = comb(16, 8)
     design = separate_design((1,) * 16, 8, RHO)
     assert {share for _, share in design} == {Fraction(1, tables)}
-    gaussian = planned((3, 1, 2, 4), 2, GAUSSIAN)
-    measured = {tuple(int(axis.column.name[1:]) for axis in part.weighted.query.items)
-                for part in gaussian.queries}  # fmt: skip
-    assert measured == {(), (0,), (2,), (3,), (0, 2), (0, 3), (2, 3)}
 
 
 def test_tables_without_noise_are_exact() -> None:
