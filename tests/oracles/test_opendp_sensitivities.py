@@ -231,14 +231,14 @@ def test_numbers_of_distinct_values_are_opendp_s(rows: int | None) -> None:
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_means_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | None) -> None:
     """The sums of a mean change as sums of OpenDP: of distances, or a centered one and a count."""
-    center = (bounds[0] + bounds[1]) // 2
     distance = rows or 1
     (distances,) = parts("statistic: mean, column: age", rows=rows, bounds=bounds)
     gaussian = "statistic: mean, column: age, mechanism: gaussian, delta: 1e-6"
     total, count = parts(gaussian, rows=rows, bounds=bounds)
 
     assert distances.l1 == summed(0, bounds[1] - bounds[0], distance)
-    assert total.l1 == summed(bounds[0] - center, bounds[1] - center, distance)
+    # In halves, which OpenDP adds up as whole numbers.
+    assert 2 * total.l1 == summed(bounds[0] - bounds[1], bounds[1] - bounds[0], distance)
     assert count.l1 == dp.t.make_count(*domain(dp.atom_domain(T=str))).map(distance)
 
 
@@ -259,24 +259,30 @@ def test_means_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int], s
 def test_moments_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | None) -> None:
     """Every product of centered columns changes as a sum of values in its range.
 
-    The ranges are computed here from all possible products. Squares are centered in the middle of
-    their range, rounded down.
+    The ranges are computed here from all possible products, in half steps if the middle of the
+    bounds is between two steps. Squares are centered in the middle of their range, rounded down.
     """
     planned = parts("statistic: covariance, columns: [age, pay]", rows=rows, bounds=bounds)
     spans = {"age": bounds, "pay": (-50, 1000)}
     centered = {
-        name: [value - sum(span) // 2 for value in range(span[0], span[1] + 1)]
+        name: [
+            (2 * value - sum(span)) // (1 + (sum(span) % 2 == 0))
+            for value in range(span[0], span[1] + 1)
+        ]
         for name, span in spans.items()
     }
     values = {"count": [1], **{f"sum of {name}": found for name, found in centered.items()}}
     for name, found in centered.items():
         squares = [value**2 for value in found]
-        values[f"squares of {name}"] = [value - max(squares) // 2 for value in squares]
+        values[f"squares of {name}"] = [
+            value - (min(squares) + max(squares)) // 2 for value in squares
+        ]
     values["products of age, pay"] = [a * b for a in centered["age"] for b in centered["pay"]]
     assert {part.weighted.role for part in planned} == set(values)
     for part in planned:
         possible = values[part.weighted.role]
-        assert part.l1 == summed(min(possible), max(possible), rows or 1), part.weighted.role
+        changed = summed(min(possible), max(possible), rows or 1)
+        assert part.l1 / part.weighted.step == changed, part.weighted.role
 
 
 @pytest.mark.parametrize("quantile", ["0.5", "0.25", "0.125", "0.75", "0.01", "0.3", "0.99"])
