@@ -60,5 +60,5 @@ def scaled_effect(counts: Array) -> Array:
 
 
 def effect_scale(sizes: tuple[int, ...]) -> int:
-    """The scaled effect is so many times the effect."""
+    """The factor by which the scaled effect is greater than the effect."""
     return prod(sizes)

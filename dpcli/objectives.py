@@ -7,18 +7,16 @@ one unit causes for noise of scale one, and which noise and ridge have that loss
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations_with_replacement
 from typing import ClassVar, NamedTuple
 
-from dpcli.columns import Column
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import Factor, LinearQuery, Query
+from dpcli.regression_queries import RegressionQuery
 
 
 class Perturbation(NamedTuple):
@@ -32,7 +30,7 @@ class Perturbation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeastSquaresQuery(Query):
+class LeastSquaresQuery(RegressionQuery):
     """The coefficients of a least-squares regression, of the moments of the rows.
 
     Every column is centered and divided by its half-width, so that it lies in [-1, 1]. A column
@@ -48,9 +46,6 @@ class LeastSquaresQuery(Query):
     costs twice 3/(2t) and once u, because only one of two curvatures can count: 7/(2t).
     """
 
-    outcome: Factor
-    inputs: tuple[Factor, ...]
-
     step: ClassVar[Fraction] = Fraction(1, 2)
     losses: ClassVar[tuple[int, int]] = (4, 7)
     grid: ClassVar[Fraction] = Fraction(1, 1 << 20)
@@ -62,28 +57,10 @@ class LeastSquaresQuery(Query):
             unit * Fraction(4, 3), (len(self.inputs) + 1) / (part + part**2 / 2 + part**3 / 6)
         )
 
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        """The outcome, then the inputs."""
-        return tuple(factor.column for factor in (self.outcome, *self.inputs))
-
-    @cached_property
-    def cells(self) -> int:
-        """One coefficient for each input, and the intercept."""
-        return len(self.inputs) + 1
-
     @cached_property
     def row_contribution(self) -> RowContribution:
         """What one row adds to one coordinate of the gradient, in steps."""
         return RowContribution(-self.losses[0], self.losses[0])
-
-    @cached_property
-    def moments(self) -> tuple[LinearQuery, ...]:
-        """The sums from which it is computed: of products of any two of one, inputs and outcome."""
-        rows = LinearQuery(where=self.where, present=(*self.present, *self.operands))
-        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
-        pairs = combinations_with_replacement(terms, 2)
-        return tuple(replace(rows, factors=first + second) for first, second in pairs)
 
 
 ObjectiveQuery = LeastSquaresQuery

@@ -93,7 +93,7 @@ class QuantilesQuery(SelectionQuery):
     Fix the sub-steps of all rows, and the cuts that were chosen in earlier levels. Then a row lies
     in at most one part of a level, which its class, its sub-step and these cuts decide. So the
     changes of all parts of a level sum to at most 1 for each row that is added or removed, and 2
-    for each that is replaced. The sum is what a mechanism is told about a group: choices from
+    for each that is replaced. A mechanism is calibrated to this sum: choices from
     different parts use independent randomness, so their losses add up, and so do the ranges of
     their losses. Squares of sums are never below sums of squares. Levels follow one another, each
     with the same bound whatever was chosen before, so they compose as adaptive answers do. The

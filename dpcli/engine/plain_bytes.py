@@ -21,7 +21,7 @@ LINE_FEED = 10
 
 
 def is_too_long(size: int) -> bool:
-    """Whether a quoted cell of so many bytes is missing."""
+    """Whether a quoted cell of `size` bytes is missing."""
     return size > LONGEST_CELL
 
 

@@ -32,7 +32,8 @@ from dpcli.numeric.arrays import (
 from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
-from dpcli.queries import Query, ReadabilityQuery, RidgeQuery
+from dpcli.queries import Query, ReadabilityQuery
+from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import ScoreFunction, ScoreQuery, SelectionQuery
 
 SealedAnswer = Confidential[Cells] | Confidential[Groups]

@@ -52,7 +52,7 @@ def sheet_text(blocks: Iterable[bytes], dialect: Dialect, file: str) -> bytes:
 def first_rows(
     blocks: Iterable[bytes], dialect: Dialect, file: str, count: int
 ) -> list[tuple[str, ...]]:
-    """At most so many first rows of a sheet, also blank ones, with the errors of `sheet_text`."""
+    """The first `count` rows of a sheet, also blank ones, with the errors of `sheet_text`."""
     sheet = _opened(blocks, dialect, file)
     with _damage_reported(file):
         return interruptible(lambda: sheet.cells("string", count).fill_null("").rows())
@@ -71,7 +71,7 @@ class _Sheet:
         return min(self._columns(), default=0)
 
     def cells(self, kind: str, count: int | None = None) -> pl.DataFrame:
-        """All cells, or those of so many rows, as values of a type; others are null.
+        """All cells, or those of the first `count` rows, as values of a type; others are null.
 
         The library ends at a cell that it cannot write, such as a time before the calendar. Such
         a cell alone is null, so that it changes no other one.

@@ -22,7 +22,8 @@ from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
 from dpcli.indicators import IndicatorQuery
 from dpcli.objectives import LeastSquaresQuery
-from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
+from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import SelectionQuery
 
 COUNTABLE_ROWS = 2**32

@@ -113,7 +113,7 @@ class CalibratedMechanism:
         if {isinstance(query, ObjectiveQuery) for query in queries} - {
             isinstance(mechanism, ObjectivePerturbation)
         }:
-            raise TypeError("objective perturbation is for objectives, and for nothing else")
+            raise TypeError("objective perturbation is for objectives, and only for them")
         sensitivities = [query_sensitivity(query, relation) for query in queries]
         noise_target = _target_for_noise(mechanism, target) if selects_partitions else target
         noises = mechanism.calibrate_and_verify(sensitivities, noise_target, weights, calibration)

@@ -30,7 +30,8 @@ from dpcli.privacy.sensitivity import (
 )
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
+from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(

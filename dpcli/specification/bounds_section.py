@@ -139,6 +139,6 @@ def choice_entry(choice: BoundsChoice) -> Entry:
 
 
 def require_choices_used(context: SpecContext) -> None:
-    """Reports choices that no statistic uses: they would be charged for nothing."""
+    """Reports choices that no statistic uses: they would be charged without use."""
     for name in context.choices.keys() - context.bounded:
         context.spans[name].report("bounds-unused", column=name)

@@ -13,7 +13,8 @@ from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePa
 from dpcli.filters import Filter
 from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import MAX_PRODUCT, LinearQuery, RidgeQuery
+from dpcli.queries import MAX_PRODUCT, LinearQuery
+from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import Points
 from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError

@@ -15,7 +15,8 @@ from dpcli.numeric.arrays import Floats, np
 from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Factor, RidgeQuery
+from dpcli.queries import Factor
+from dpcli.regression_queries import RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import NO_INTERVAL, Estimates

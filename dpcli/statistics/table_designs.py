@@ -35,7 +35,7 @@ LEAST_GAIN = 0.98
 """Other tables than the wanted ones are measured if the squared error is at most this much."""
 
 MAX_CELLS = 100_000
-"""The measured tables have at most so many cells, or as many as the wanted tables."""
+"""The most cells of the measured tables, unless the wanted tables have more."""
 
 MAX_TERMS = 1_000_000
 """Effects times tables up to which shares are computed: beyond, plans would take too long."""
@@ -44,13 +44,13 @@ ROUNDS = 60
 """Steps towards the best shares. Each makes the expected error smaller."""
 
 MAX_EFFECTS = 128
-"""Effects are measured if they are at most so many: each is a query."""
+"""The most effects that are measured: each is a query."""
 
 LEAST_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
 
 SHARE_UNITS = 1000
-"""The largest share has so many units, and each share a whole number of them."""
+"""The units of the largest share. Each share has a whole number of them."""
 
 
 def wanted_tables(columns: int, ways: int) -> list[Table]:
@@ -203,7 +203,7 @@ def _count_effects(sizes: Sequence[int], ways: int) -> int:
 
 
 def _symmetric_sums(numbers: Iterable[float], most: int) -> list[float]:
-    """For each count up to `most`, the sum of the products of so many of the numbers."""
+    """For each count up to `most`, the sum of the products of that many different numbers."""
     sums = [1.0] + [0.0] * most
     for number in numbers:
         for count in range(most, 0, -1):

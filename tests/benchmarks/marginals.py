@@ -41,7 +41,7 @@ LOSSES = ["epsilon: 1", "mechanism: gaussian, epsilon: 1, delta: 1e-6"]
 
 
 def plan_of(sizes: Sequence[int], ways: int, loss: str) -> Plan:
-    """The plan of all tables of so many of these columns."""
+    """The plan of all tables of this number of these columns."""
     columns = "".join(
         f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}}}\n"
         for place, size in enumerate(sizes)

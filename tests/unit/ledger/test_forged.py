@@ -235,7 +235,7 @@ def test_plans_state_losses_that_are_proven(rule: str, price: str) -> None:
 
 
 def test_an_entry_for_other_answers_does_not_pay(ledger: OpenLedger) -> None:
-    """Code that charges the same name for nothing while noise is drawn gets no release."""
+    """Code that charges the same name nothing while noise is drawn gets no release."""
     with OpenCharge(ledger, CHARGE) as open_charge:
         COUNTED.answer(SEALED, open_charge.draw_noise())
         ledger.commit(replace(CHARGE, events=()), render)

@@ -31,12 +31,12 @@ def effect(sizes: Sequence[int], groups: int) -> EffectQuery:
 
 
 def axis_of(name: str, size: int) -> Axis:
-    """An axis with so many labels."""
+    """An axis with this number of labels."""
     return Axis(CategoryColumn(name, "category", tuple((str(n), f"v{n}") for n in range(size))))
 
 
 def vectors(query: EffectQuery, groups: int, rows: int, unit: Unit) -> set[tuple[int, ...]]:
-    """The answers about up to so many rows of one person, or about one row, by the oracle."""
+    """The answers about up to `rows` rows of one person, or about one row, by the oracle."""
     labels = product(range(groups), *(range(size) for size in query.sizes))
     every = [",".join(map(str, row)) for row in labels]
     header = ",".join(["who", "g", *(f"c{place}" for place in range(len(query.sizes)))])

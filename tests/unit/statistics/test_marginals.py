@@ -57,7 +57,7 @@ LAPLACE, GAUSSIAN = "epsilon: 0.2", "mechanism: gaussian, epsilon: 0.2, delta: 1
 
 
 def planned(sizes: Sequence[int], ways: int, loss: str, **changes: str) -> PlannedStatistic:
-    """The plan of all tables of so many of these columns."""
+    """The plan of all tables of this number of these columns."""
     texts = {"unit": "row", "neighbors": "add-remove", "rule": "sequential", **changes}
     columns = "".join(
         f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}}}\n"

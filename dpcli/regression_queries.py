@@ -1,0 +1,94 @@
+"""Queries for the coefficients of regressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement
+from math import floor
+
+from dpcli.columns import Column
+from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.queries import Factor, LinearQuery, Query
+
+GRID_STEPS = 1 << 10
+"""The steps of the grid in the largest change of a coefficient; rounding adds one more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionQuery(Query):
+    """The coefficients of a regression of an outcome on inputs, and its intercept."""
+
+    outcome: Factor
+    inputs: tuple[Factor, ...]
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The outcome, then the inputs."""
+        return tuple(factor.column for factor in (self.outcome, *self.inputs))
+
+    @cached_property
+    def cells(self) -> int:
+        """One for each input, and the intercept."""
+        return len(self.inputs) + 1
+
+    @cached_property
+    def moments(self) -> tuple[LinearQuery, ...]:
+        """The sums from which it is computed: of products of any two of one, inputs and outcome."""
+        rows = LinearQuery(where=self.where, present=(*self.present, *self.operands))
+        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
+        pairs = combinations_with_replacement(terms, 2)
+        return tuple(replace(rows, factors=first + second) for first, second in pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RidgeQuery(RegressionQuery):
+    """The coefficients of a ridge regression, in whole steps of a grid.
+
+    Every column is centered and divided by its half-width, so that it lies in [-1, 1]. A column
+    of ones comes first. The coefficients minimize, over the rows,
+
+        sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,
+
+    where n is the greater of `rows` and the number of rows. They are rounded to `grid`.
+    Raises ValueError if there is no bound: without a ridge above zero or without rows.
+    """
+
+    ridge: Fraction
+    rows: int
+
+    def __post_init__(self) -> None:
+        if self.ridge <= 0 or self.rows < 1:
+            raise ValueError("a bound needs a ridge above zero, and rows")
+
+    @cached_property
+    def change(self) -> Fraction:
+        """The most that replacing a row changes the coefficients, in L2.
+
+        2 (N M + P M^2)/(n ridge) with M^2 = k coefficients, N = 1 and P = 1/(2 sqrt(ridge)),
+        rounded up; `LinearRegression` has the proof.
+        """
+        root = sqrt_up(Fraction(self.cells))
+        longest = 1 / (2 * sqrt_down(self.ridge))
+        return 2 * (root + longest * self.cells) / (self.rows * self.ridge)
+
+    @cached_property
+    def grid(self) -> Fraction:
+        """The step of the coefficients: a power of two, at most 1/`GRID_STEPS` of the `change`."""
+        return round_down(self.change / GRID_STEPS, 1)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """The most that replacing a row changes, in steps; rounding adds one per coefficient."""
+        size, steps = self.cells, self.change / self.grid
+        root = sqrt_up(Fraction(size))
+        return Sensitivity(
+            size, floor(root * steps + size), floor((steps + root) ** 2), floor(steps + 1)
+        )
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """The most that one coefficient changes, in either direction."""
+        return RowContribution(-self.sensitivity.linf, self.sensitivity.linf)
