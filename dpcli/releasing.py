@@ -27,7 +27,7 @@ from dpcli.statistics.postprocessing import apply_steps
 from dpcli.statistics.statistic import NoisyAnswer
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import SealedAnswer
+    from dpcli.engine.aggregate import SealedAnswer
 
 Engine = Literal["local", "spark", "partials"]
 """What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""

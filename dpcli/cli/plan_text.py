@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
 from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response
+from dpcli.statistics.person_counts import LESS_PEOPLE
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
@@ -161,10 +162,13 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
             if error is not None:
                 facts = {"size": size, "percent": _percent(plan)}
                 yield note("plan.mean", name=planned.name, error=rounded_text(error), **facts)
-        elif roles in (["count"], ["distinct"]) and people and cells:
-            error = planned.queries[0].error(spec.confidence)
+        elif _counts(roles) and people and cells and (error := planned.error(spec.confidence)):
             usual = rounded_text(Fraction(people, cells), 3)
             yield note("plan.usual", name=planned.name, error=rounded_text(error), usual=usual)
+
+
+def _counts(roles: Sequence[str]) -> bool:
+    return roles in (["count"], ["distinct"]) or roles[0].endswith(LESS_PEOPLE)
 
 
 def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fraction | None:

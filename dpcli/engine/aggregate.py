@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 
 import polars as pl
 
@@ -14,11 +15,15 @@ from dpcli.engine.grouping import Grouping, SharedAggregation, share_aggregation
 from dpcli.engine.ids import HashCollisionError, id_column
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
-from dpcli.engine.rollup import Partial, SealedAnswer, roll_up
+from dpcli.engine.rollup import Answer, Partial, roll_up
 from dpcli.engine.source import Dataset
 from dpcli.mechanisms.query_sensitivity import require_plain
+from dpcli.person_counts import CenteredCountQuery
+from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
+
+SealedAnswer = Confidential[Cells] | Confidential[Groups]
 
 SealedAnswers = list[SealedAnswer]
 
@@ -48,8 +53,9 @@ class Aggregation:
     def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
         for query in queries:
             require_plain(query)
-        self._queries, self._unit = queries, unit
-        self._aggregations = share_aggregations(queries, unit)
+        self._asked, self._unit = queries, unit
+        self._queries = [part for query in queries for part in _parts(query)]
+        self._aggregations = share_aggregations(self._queries, unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
             columns |= {id_column(unit): None}
@@ -93,10 +99,19 @@ class Aggregation:
 
     def seal(self, merged: Partial) -> SealedAnswers:
         """The exact answer to every query, from the merged partial of all rows."""
-        answers: dict[int, SealedAnswer] = {}
+        answers: dict[int, Answer] = {}
         for aggregation, frame in zip(self._aggregations, merged, strict=True):
-            answers |= roll_up(frame, self._queries, aggregation, self._unit)
-        return [answers[position] for position in range(len(self._queries))]
+            answers |= roll_up(frame, self._queries, aggregation)
+        parts = (answers[position] for position in range(len(self._queries)))
+        return [self._seal(query, *islice(parts, len(_parts(query)))) for query in self._asked]
+
+    def _seal(self, query: Query, answer: Answer, *people: Answer) -> SealedAnswer:
+        """The answer to a query, sealed for it and the unit for which the rows were bounded."""
+        if isinstance(answer, Groups):
+            return Confidential(answer, query, self._unit)
+        if isinstance(query, CenteredCountQuery):
+            answer = query.centered(answer, *(one for one in people if not isinstance(one, Groups)))
+        return Confidential(answer, query, self._unit)
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
@@ -129,6 +144,11 @@ class Aggregation:
                 decoder = Decoder(self.columns)
                 users = (self._queries, self._aggregations, self._unit, size, decoder)
                 return work(UserLevelAggregation(*users))
+
+
+def _parts(query: Query) -> tuple[Query, ...]:
+    """The queries that are aggregated to answer one query."""
+    return (query.counts, query.people) if isinstance(query, CenteredCountQuery) else (query,)
 
 
 class RowLevelAggregation:

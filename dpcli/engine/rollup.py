@@ -1,4 +1,4 @@
-"""From the cells of shared aggregations to the sealed answer of each query.
+"""From the cells of shared aggregations to the answer of each query.
 
 Every number is an exact integer: a machine word where no sum can overflow, else a Python integer.
 """
@@ -30,25 +30,24 @@ from dpcli.numeric.arrays import (
     widened,
 )
 from dpcli.objectives import LeastSquaresQuery
-from dpcli.privacy.confidential import Cells, Confidential, Groups
-from dpcli.privacy.unit import Unit
+from dpcli.privacy.confidential import Cells, Groups
 from dpcli.queries import Query, ReadabilityQuery
 from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import ScoreFunction, ScoreQuery, SelectionQuery
 
-SealedAnswer = Confidential[Cells] | Confidential[Groups]
+Answer = Cells | Groups
+"""The exact answer to a query, before it is sealed."""
 
 Partial = list[pl.DataFrame]
 """For each shared aggregation its exact sums, or values, by cell. Mergeable. Confidential."""
 
 
 def roll_up(
-    merged: pl.DataFrame, queries: Sequence[Query], aggregation: SharedAggregation, unit: Unit
-) -> dict[int, SealedAnswer]:
-    """The answer to each member of an aggregation by its position, sealed with query and unit.
+    merged: pl.DataFrame, queries: Sequence[Query], aggregation: SharedAggregation
+) -> dict[int, Answer]:
+    """The answer to each member of an aggregation by its position; the caller seals it.
 
     `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
-    The rows were bounded for this unit.
     """
     places: dict[Axis, Ints] = {}
     cell = merged["cell"].to_numpy()
@@ -57,7 +56,7 @@ def roll_up(
     kind, members = aggregation.kind, aggregation.member_queries(queries)
     private = {key: merged[f"o{place}"] for place, key in enumerate(kind.private)}
     names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
-    answers: dict[int, SealedAnswer] = {}
+    answers: dict[int, Answer] = {}
     for order, position in enumerate(aggregation.members):
         query = queries[position]
         if kind.totals or kind.distinct is not None:
@@ -68,34 +67,33 @@ def roll_up(
                 for combination in linear_combinations(query)
             ]
         sums = [_weighted_sum(merged, combination) for combination in combinations]
-        answers[position] = _seal(query, unit, places, private, sums)
+        answers[position] = _answer(query, places, private, sums)
     return answers
 
 
-def _seal(
+def _answer(
     query: Query,
-    unit: Unit,
     places: Mapping[Axis, Ints],
     private: Mapping[Axis, pl.Series],
     sums: Sequence[Array],
-) -> SealedAnswer:
-    """The sealed answer to one query, from the sums of each joint cell."""
+) -> Answer:
+    """The answer to one query, from the sums of each joint cell."""
     if isinstance(query, ReadabilityQuery | RidgeQuery | LeastSquaresQuery):
         totals = [sum(values.tolist()) for values in sums]
         numbers = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
-        return Confidential(integer_array(numbers), query, unit)
+        return integer_array(numbers)
     if query.has_private_groups:
-        return Confidential(_groups(query, places, private, np.stack(sums, axis=1)), query, unit)
+        return _groups(query, places, private, np.stack(sums, axis=1))
     if isinstance(query, IndicatorQuery | BernsteinQuery):
         vectors = [_sum_cells(query.axes, places, values) for values in sums]
-        return Confidential(np.stack(vectors, axis=1).ravel(), query, unit)
+        return np.stack(vectors, axis=1).ravel()
     (values,) = sums
     cells = _sum_cells(query.grouping_axes, places, values)
     if isinstance(query, ScoreQuery):
         cells = _scores(query.score_function, cells.reshape(prod(len(key) for key in query.by), -1))
     if isinstance(query, EffectQuery):
         cells = _effects(query.sizes, cells)
-    return Confidential(cells, query, unit)
+    return cells
 
 
 def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) -> Array:

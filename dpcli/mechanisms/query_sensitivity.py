@@ -18,10 +18,12 @@ from dpcli.effects import EffectQuery
 from dpcli.filters import FILTERS
 from dpcli.indicators import IndicatorQuery, PassesAmongFirst
 from dpcli.objectives import LeastSquaresQuery, ObjectiveQuery, objective_sensitivity
+from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.effect_sensitivity import effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import (
     Sensitivity,
+    centered_sensitivity,
     divided_sensitivity,
     indicator_sensitivity,
     readability_sensitivity,
@@ -45,6 +47,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         IndicatorQuery,
         BernsteinQuery,
         EffectQuery,
+        CenteredCountQuery,
         LeastSquaresQuery,
     }
 )
@@ -88,15 +91,12 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         return _ridge_sensitivity(query, relation)
     if isinstance(query, ObjectiveQuery):
         return objective_sensitivity(query, relation)
-    unit, neighbors = relation.unit, relation.neighbors
+    if isinstance(query, CenteredCountQuery):
+        return _of_centered_counts(query, relation)
+    unit, neighbors = _unit_of(query, relation.unit), relation.neighbors
     if isinstance(query, ReadabilityQuery):
         count = len(query.checked)
         return readability_sensitivity(count, neighbors, unit, with_rows=query.with_rows)
-    if isinstance(unit, PersonUnit):
-        if isinstance(query, LinearQuery) and query.user_clamp is not None:
-            unit = unit.for_totals
-        elif not query.axes:
-            unit = unit.for_ungrouped
     if isinstance(query, EffectQuery):
         return effect_sensitivity(query.sizes, neighbors, unit, query.groups)
     if isinstance(query, IndicatorQuery):
@@ -108,10 +108,26 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     return single.repeated(query.rounds) if isinstance(query, SelectionQuery) else single
 
 
+def _unit_of(query: Query, unit: Unit) -> Unit:
+    """The unit with the limits that hold for this query."""
+    if not isinstance(unit, PersonUnit) or isinstance(query, ReadabilityQuery):
+        return unit
+    if isinstance(query, LinearQuery) and query.user_clamp is not None:
+        return unit.for_totals
+    return unit if query.axes else unit.for_ungrouped
+
+
 def _ridge_sensitivity(query: RidgeQuery, relation: Relation) -> Sensitivity:
     if not relation.size_is_public or query.may_skip or query.axes:
         raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
     return query.sensitivity
+
+
+def _of_centered_counts(query: CenteredCountQuery, relation: Relation) -> Sensitivity:
+    unit = _unit_of(query.counts, relation.unit)
+    if relation.neighbors is not Neighbors.ADD_REMOVE or not isinstance(unit, PersonUnit):
+        raise ValueError("counts less people have a bound if people are added or removed")
+    return centered_sensitivity(query.times, query.less, unit, query.number_of_cells)
 
 
 def _of_indicators(query: IndicatorQuery, neighbors: Neighbors, unit: Unit) -> Sensitivity:

@@ -13,7 +13,9 @@ from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.person_counts import counted_part
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.published_error import published_error
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery
@@ -68,14 +70,11 @@ def bounding_notes(plan: Plan) -> list[str]:
     limits = _limits(unit, plan.spec)
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.statistics:
-        for planned_query in planned.queries:
-            query, key = planned_query.weighted.query, _totals_key(planned_query)
-            if key and isinstance(query, LinearQuery) and query.user_clamp is not None:
-                low, high = (
-                    exact_or_up(bound * planned_query.weighted.step) for bound in query.user_clamp
-                )
-                name = planned.name
-                notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
+        weighted, key = planned.queries[0].weighted, _totals_key(planned.queries[0])
+        clamp = getattr(counted_part(weighted.query), "user_clamp", None)
+        if key and clamp is not None:
+            low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
+            notes.append(note(f"bounding.{key}", name=planned.name, low=low, high=high, **limits))
     return notes
 
 
@@ -93,10 +92,10 @@ def filter_notes(plan: Plan) -> list[str]:
 
 def _totals_key(planned_query: PlannedQuery) -> str:
     """The template for a query that clamps the totals of a person; empty for other queries."""
-    query = planned_query.weighted.query
+    query = counted_part(planned_query.weighted.query)
     if not isinstance(query, LinearQuery) or query.user_clamp is None:
         return ""
-    key = "distinct" if planned_query.weighted.role == "distinct" else "total"
+    key = "distinct" if planned_query.weighted.role.startswith("distinct") else "total"
     return key if query.cells == 1 else f"{key}_groups"
 
 
@@ -231,12 +230,13 @@ def bounding_comparisons(plan: Plan) -> list[str]:
         if not planned.alternative_bounding:
             continue
         used, unused = (
-            rounded_text(queries[0].error(confidence), 6)
+            published_error(planned.entry, queries, confidence) or queries[0].error(confidence)
             for queries in (planned.queries, planned.alternative_bounding)
         )
         by_sum = planned.entry.request.user_clamp is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
-        facts = {"used": used, "unused": unused, "bound": bound, "other": other}
+        errors = {"used": rounded_text(used, 6), "unused": rounded_text(unused, 6)}
+        facts = errors | {"bound": bound, "other": other}
         notes.append(note("bounds.compared", name=planned.name, **facts))
     return notes
 

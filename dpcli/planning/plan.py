@@ -14,6 +14,7 @@ from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.objectives import ObjectiveQuery, slope_width
+from dpcli.planning.published_error import published_error
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
@@ -171,10 +172,8 @@ class PlannedStatistic:
         return sum((query.guarantee.rho for query in self.queries), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
-        """The half-width of a number from a single answer; None if it depends on the answers."""
-        first = self.queries[0]
-        known = len(self.queries) == 1 and self.entry.statistic.error_is_known
-        return first.error(confidence, first.weighted.summed) if known else None
+        """The half-width of a published number; None if it depends on the answers."""
+        return published_error(self.entry, self.queries, confidence)
 
     @property
     def cells(self) -> int | None:

@@ -25,6 +25,7 @@ rows of the other; and the sum of squares is at most the sum of all changes time
 `readability_sensitivity` is the table for a vector in which every row changes every element, and
 `indicator_sensitivity` that for a vector in which every row adds one to a few elements;
 `signed_sensitivity` for one in which it also takes one from all others of its group.
+`centered_sensitivity` is for counts of which a multiple of the number of people is subtracted.
 """
 
 from __future__ import annotations
@@ -208,6 +209,26 @@ def signed_sensitivity(
         return _sensitivity(touched * tests, tests * total, tests * squares, rows)
     touched = sum(_side_by_side(unit, groups))
     return _sensitivity(touched * tests, 2 * tests * total, 4 * tests * squares, 2 * rows)
+
+
+def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) -> Sensitivity:
+    """The sensitivity of b counts minus c people in each of k cells, under add-remove.
+
+    A person with m rows in a cell changes it by b m - c, also for m = 0. With at most r rows in a
+    cell, in at most l cells, and t in all, L1 and L2 squared are the largest sums of |b m - c| and
+    of its square. Both are convex in the numbers of rows, so they are largest at a corner of what
+    the limits allow: r rows in some of the cells, and perhaps the rest of t in one more. The sums
+    are linear in the number of these cells, so it is none or the most there can be.
+    """
+    rows, total, touched = _limits(unit, cells)
+    most, _ = _packed(rows, total, touched)
+    full, rest = divmod(most, rows)
+    l1 = l2_squared = 0
+    for filled in ([], [rows] * full, [rows] * full + [rest]):
+        changes = [abs(times * count - less) for count in filled[:cells]]
+        changes += [less] * (cells - len(changes))
+        l1, l2_squared = max(l1, sum(changes)), max(l2_squared, sum(one**2 for one in changes))
+    return _sensitivity(cells, l1, l2_squared, max(less, abs(times * rows - less)))
 
 
 def divided_sensitivity(

@@ -35,7 +35,7 @@ from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id
 from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import SealedAnswer
+    from dpcli.engine.aggregate import SealedAnswer
 
 T = TypeVar("T")
 

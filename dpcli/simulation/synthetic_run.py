@@ -22,7 +22,7 @@ from dpcli.releasing import NoisyStatistic, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import SealedAnswer
+    from dpcli.engine.aggregate import SealedAnswer
 
 UNLIMITED = 1 << 30
 """A limit that no synthetic dataset reaches."""

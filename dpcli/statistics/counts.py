@@ -18,27 +18,29 @@ from dpcli.spec_fields import (
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step
 
 
-class Count(WeightedStatistic):
+class Count(PersonCounts, WeightedStatistic):
     """The number of rows, overall or in each group of `by`.
 
     With `column`, only rows with a value in that column are counted. The published count is
-    the noisy one: a whole number, unbiased, and possibly negative. With `bound: sum`, all
-    rows of a person in a group are counted, up to `unit_bounds`. With `weight`, each row
-    counts by its value in that column, and the answer is the sum of the weights. If a
-    `sample` of public size is declared, a count of a part of the rows is also estimated for
-    the population.
+    the noisy one: unbiased, possibly negative, and whole unless groups share noise. With
+    `bound: sum`, all rows of a person in a group are counted, up to `unit_bounds`. With
+    `weight`, each row counts by its value in that column, and the answer is the sum of the
+    weights. If a `sample` of public size is declared, a count of a part of the rows is also
+    estimated for the population.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
     in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;
     a single count without conditions then does not change at all, because the number of
     rows is public (Dwork and Roth 2014, section 3.3). A person with several rows changes
-    the counts by as many rows as the limits allow. A weighted row adds its weight, clamped
-    to [0, W], so the sensitivities are W times as large.
+    the counts by as many rows as the limits allow; with Gaussian noise and many groups of a
+    person, the groups share noise (see `count_distinct`). A weighted row adds its weight,
+    clamped to [0, W], so the sensitivities are W times as large.
 
     >>> l1("statistic: count")
     {'add-remove': [1], 'change-one': [0]}
@@ -67,8 +69,11 @@ class Count(WeightedStatistic):
             present=(request.column,) if request.column else (),
             user_clamp=request.user_clamp,
         )
-        role = "sum of weights" if request.weight else "count"
-        return (WeightedQuery(role, query, step=self.step(request)),)
+        if request.weight:
+            return (WeightedQuery("sum of weights", query, step=self.step(request)),)
+        if request.sample:
+            return (WeightedQuery("count", query),)
+        return self.by_people(query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
         """A part of the rows is a share of a sample of public size."""

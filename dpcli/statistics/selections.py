@@ -62,6 +62,7 @@ class Selections(Statistic):
     takes = field_types(columns=SelectedColumns, max_selected=SelectionLimit | None)
     measure = "counts"
     item = "column"
+    sums_answers = True
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The request, with the columns to check; without a limit, all may be chosen."""

@@ -144,6 +144,7 @@ class Statistic(ABC):
         measure: What the numbers measure. Reports word and draw them accordingly.
         mixed_units: Whether its items have different units.
         error_is_known: Whether the error of a single answer is that of the published number.
+        sums_answers: Whether published numbers are fixed sums of the answers to several queries.
         gives_dates: Whether its numbers are dates if those of the column are.
         in_column_unit: Whether its numbers have the unit of its column.
     """
@@ -162,6 +163,7 @@ class Statistic(ABC):
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
     mixed_units: ClassVar[bool] = False
     error_is_known: ClassVar[bool] = True
+    sums_answers: ClassVar[bool] = False
     gives_dates: ClassVar[bool] = False
     in_column_unit: ClassVar[bool] = False
     derivation: ClassVar[str] = ""

@@ -14,7 +14,7 @@ from dpcli.privacy.unit import Unit
 from dpcli.queries import Query
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import SealedAnswer
+    from dpcli.engine.aggregate import SealedAnswer
     from tests.oracles.plain import Answer
 
 

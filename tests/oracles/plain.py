@@ -40,6 +40,7 @@ from dpcli.effects import EffectQuery
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.objectives import LeastSquaresQuery
+from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
@@ -232,6 +233,10 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return _readability(query, people, unit)
     if isinstance(query, LeastSquaresQuery):
         return _products(query, people, unit)
+    if isinstance(query, CenteredCountQuery):
+        counts, everyone = (_answer(part, people, unit) for part in (query.counts, query.people))
+        assert isinstance(counts, list) and isinstance(everyone, list)
+        return [query.times * count - query.less * everyone[0] for count in counts]
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:

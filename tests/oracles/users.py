@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
 from dpcli.columns import Axis, Column, IdColumn, PrivatePartitionColumn
+from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import DistinctQuery, Query
+from dpcli.queries import DistinctQuery, LinearQuery, Query
 from tests.oracles import files
 
 
@@ -30,6 +31,18 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     unit = replace(unit, na=random.choice(((), (), ("p1",), ("1", "NA"))))
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
     return files._file(random, columns), unit, queries
+
+
+def less_people(seed: int, queries: Sequence[Query]) -> Iterator[CenteredCountQuery]:
+    """Counts less people by the axes of some queries, if these are public."""
+    random = Random(seed)
+    for query in queries:
+        if isinstance(query, LinearQuery) and query.axes and not query.has_private_groups:
+            yield CenteredCountQuery(
+                by=query.by, items=query.items, where=query.where, present=query.present,
+                times=random.choice((2, 4)), less=random.randint(1, 3),
+                of_people=random.random() < 0.5,
+            )  # fmt: skip
 
 
 def _query(

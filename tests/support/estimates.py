@@ -10,7 +10,7 @@ from dpcli.releasing import PublishedStatistic, add_noise, estimate_statistic
 from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import SealedAnswer
+    from dpcli.engine.aggregate import SealedAnswer
 
 
 def estimates_of(plan: Plan, exact: Sequence[SealedAnswer]) -> tuple[PublishedStatistic, ...]:

@@ -11,10 +11,9 @@ import pytest
 from polars.selectors import starts_with
 
 from dpcli.engine import bounding
-from dpcli.engine.aggregate import aggregate
+from dpcli.engine.aggregate import SealedAnswer, aggregate
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS
-from dpcli.engine.rollup import SealedAnswer
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 

@@ -18,7 +18,7 @@ from dpcli.queries import LinearQuery
 from tests.oracles.files import batches, vectors
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
-from tests.oracles.users import generate
+from tests.oracles.users import generate, less_people
 from tests.support.blocks import compact_often
 
 BITS = 1 << 8
@@ -53,7 +53,7 @@ def test_people_are_bounded_by_the_written_rules(
     for seed in range(start, start + PER_TEST):
         data, unit, generated = generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
-        queries = [*generated, *vectors(seed, columns)]
+        queries = [*generated, *vectors(seed, columns), *less_people(seed, generated)]
         path.write_bytes(data)
         actual = without_empty(engine(queries, unit, path))
         assert actual == without_empty(evaluate(queries, data, unit, priority)), seed

@@ -1,0 +1,70 @@
+"""Counts by groups, each less a part of the number of people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from dpcli.columns import Column
+from dpcli.numeric.arrays import Array, add_exact, multiply_exact
+from dpcli.privacy.sensitivity import RowContribution
+from dpcli.queries import LinearQuery, Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class CenteredCountQuery(Query):
+    """For each cell, `times` the count less `less` for each person with a row that counts.
+
+    With `of_people`, a cell counts people, else rows. All rows of a person decide whether they
+    have one that counts, also one outside of the cells. Raises ValueError for private groups, and
+    unless both multiples are positive.
+    """
+
+    times: int
+    less: int
+    of_people: bool = False
+
+    def __post_init__(self) -> None:
+        if self.has_private_groups or not self.axes:
+            raise ValueError("only public groups have counts less people")
+        if min(self.times, self.less) < 1:
+            raise ValueError("the multiples of counts and people are positive")
+
+    @cached_property
+    def counts(self) -> LinearQuery:
+        """The count of each cell."""
+        clamp = (0, 1) if self.of_people else None
+        return LinearQuery(
+            by=self.by, items=self.items, where=self.where, present=self.present, user_clamp=clamp
+        )
+
+    @cached_property
+    def people(self) -> LinearQuery:
+        """The number of people with a row that counts."""
+        return LinearQuery(where=self.where, present=self.present, user_clamp=(0, 1))
+
+    def centered(self, counts: Array, people: Array) -> Array:
+        """The answer, from those to `counts` and to `people`."""
+        subtracted = multiply_exact(people, -self.less).repeat(len(counts))
+        return add_exact(multiply_exact(counts, self.times), subtracted)
+
+    @property
+    def number_of_cells(self) -> int:
+        """The number of groups and items, which are public."""
+        return prod(map(len, self.axes))
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """No column; rows are counted."""
+        return ()
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """What a person without a row in a cell adds to it, and what one row adds at most."""
+        return RowContribution(-self.less, self.times)
+
+
+def counted_part(query: Query) -> Query:
+    """The counts from which people are subtracted; another query as it is."""
+    return query.counts if isinstance(query, CenteredCountQuery) else query

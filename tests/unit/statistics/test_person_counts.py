@@ -1,0 +1,232 @@
+"""Counts by groups of which one person can raise many."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcli.columns import Axis, NumericColumn
+from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.person_counts import CenteredCountQuery
+from dpcli.planning.plan import PlannedStatistic
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
+from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries import LinearQuery
+from dpcli.statistics.statistic import NoisyAnswer
+from tests.oracles.opened import engine
+from tests.oracles.plain import evaluate
+from tests.support.streams import Stream
+from tests.support.surveys import planned_statistic
+
+AGE = NumericColumn("age", "integer", bounds=(0, 3))
+
+SPEC = """
+dpcli: 1
+dataset: town
+privacy:
+  unit: {{column: id, max_rows: {rows}, max_groups: {groups}, max_rows_per_group: {each}}}
+  neighbors: {neighbors}
+  budget: {{epsilon: 2, delta: 1e-5}}
+columns:
+  id: {{type: id}}
+  shop: {{type: category, values: [{shops}]}}
+statistics:
+  - {{name: n, statistic: {statistic}, by: [shop], mechanism: {mechanism}, {budget}}}
+"""
+
+
+def planned(
+    shops: int, groups: int | None = None, each: int = 1, rows: int | None = None, **fields: str
+) -> PlannedStatistic:
+    """The plan of counts by shop; by default, of people who are once in any of the shops."""
+    groups = shops if groups is None else groups
+    return planned_statistic(
+        SPEC.format(
+            rows=groups * each if rows is None else rows,
+            groups=groups,
+            each=each,
+            neighbors=fields.get("neighbors", "add-remove"),
+            shops=", ".join(f"s{place}" for place in range(shops)),
+            statistic=fields.get("statistic", "count"),
+            mechanism=fields.get("mechanism", "gaussian"),
+            budget=fields.get("budget", "epsilon: 1, delta: 1e-6"),
+        )
+    )
+
+
+def deviation(statistic: PlannedStatistic) -> float:
+    """The standard deviation of the noise in a published count."""
+    variances = [query.noise.discrete_variance for query in statistic.queries]
+    query = statistic.queries[0].weighted.query
+    if isinstance(query, CenteredCountQuery):
+        counts, people = variances
+        return sqrt(counts + query.less**2 * people) / query.times
+    return sqrt(variances[0])
+
+
+def single_deviation() -> float:
+    """The deviation of Gaussian noise for one count at the same loss."""
+    target = Loss(Fraction(1), Fraction(1, 10**6))
+    (noise,) = Gaussian().calibrate_and_verify([Sensitivity(1, 1, 1, 1)], target)
+    return sqrt(noise.discrete_variance)
+
+
+@pytest.mark.parametrize("statistic", ["count", "count_distinct"])
+def test_ten_counts_of_one_person_have_twice_the_noise_of_one(statistic: str) -> None:
+    """The factor is (sqrt(10) + 1)/2 = 2.08, against 3.16 for separate counts."""
+    factor = deviation(planned(10, statistic=statistic)) / single_deviation()
+    assert factor == pytest.approx(2.08, abs=0.01)
+
+
+@pytest.mark.parametrize("each", [1, 3])
+@pytest.mark.parametrize("shops", [2, 40])
+def test_the_noise_of_all_groups_follows_the_formula(shops: int, each: int) -> None:
+    """With d groups and r rows in each, it is r (sqrt(d) + 1)/2 times that of one count."""
+    factor = deviation(planned(shops, each=each)) / single_deviation()
+    assert factor == pytest.approx(each * (sqrt(shops) + 1) / 2, rel=0.01)
+
+
+@pytest.mark.parametrize(("groups", "times"), [(100, 2), (60, 2), (40, 4), (30, 4), (5, 1), (1, 1)])
+def test_the_multiple_depends_on_how_many_groups_a_person_can_be_in(
+    groups: int, times: int
+) -> None:
+    """Of 100 groups: half for most of them, a quarter for some, nothing for a few."""
+    statistic = planned(100, groups)
+    query = statistic.queries[0].weighted.query
+    assert (query.times if isinstance(query, CenteredCountQuery) else 1) == times
+    # With t of the most rows subtracted: sqrt(l (1 - 2 t) + d t^2) + t, for t from 0 to 1/2.
+    part = Fraction(1, times) if times > 1 else Fraction(0)
+    factor = sqrt(groups * (1 - 2 * part) + 100 * part**2) + part
+    assert deviation(statistic) / single_deviation() == pytest.approx(float(factor), rel=0.01)
+    assert factor <= sqrt(groups)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"neighbors": "change-one"},
+        {"mechanism": "laplace", "budget": "epsilon: 1"},
+        {"rows": 3, "each": 3},
+    ],
+)
+def test_other_plans_count_each_group_alone(fields: dict[str, str]) -> None:
+    """People who are exchanged, noise by L1, and people with few rows gain nothing."""
+    (query,) = planned(10, **fields).queries  # type: ignore[arg-type]
+    assert isinstance(query.weighted.query, LinearQuery)
+
+
+def exact_by_person(shops: int, groups: int, each: int) -> list[tuple[int, ...]]:
+    """What one person can add to the counts: every vector that the limits allow."""
+    return [
+        rows for rows in product(range(each + 1), repeat=shops) if sum(map(bool, rows)) <= groups
+    ]
+
+
+@pytest.mark.parametrize("times", [1, 2, 4, 5])
+@pytest.mark.parametrize("less", [1, 2, 3])
+@pytest.mark.parametrize("most", [1, 2, 3, 5])
+@pytest.mark.parametrize(("shops", "groups", "each"), [(1, 1, 3), (3, 2, 2), (4, 4, 1), (4, 3, 2)])
+def test_no_person_changes_counts_less_people_by_more_than_stated(
+    shops: int, groups: int, each: int, most: int, less: int, times: int
+) -> None:
+    """Over all vectors of rows, the stated norms are the largest."""
+    changes = [
+        [abs(times * count - less) for count in rows]
+        for rows in exact_by_person(shops, groups, each)
+        if sum(rows) <= most
+    ]
+    unit = PersonUnit("id", min(each, most), groups, most)
+    claimed = centered_sensitivity(times, less, unit, shops)
+    assert claimed.l1 == max(map(sum, changes))
+    assert claimed.l2_squared == max(sum(part**2 for part in change) for change in changes)
+    assert claimed.linf >= max(map(max, changes))
+    assert claimed.l0 == shops
+
+
+@pytest.mark.parametrize("of_people", [False, True])
+def test_the_pipeline_moves_by_what_the_query_states(of_people: bool, tmp_path: Path) -> None:
+    """For a person with any rows, added to a file, the answer moves within the sensitivity."""
+    shop = Axis(AGE, range(4))
+    query = CenteredCountQuery(by=(shop,), times=2, less=1, of_people=of_people)
+    unit, path = PersonUnit("id", 1, 4, 4), tmp_path / "data.csv"
+    base = "id,age\na,0\na,1\nb,3\nb,\n"
+    stated = query_sensitivity(query, Relation(unit, Neighbors.ADD_REMOVE))
+    assert (stated.l1, stated.l2_squared, stated.linf) == (4, 4, 1)
+    reached = 0
+    for cells in product([0, 1], repeat=4):
+        more = "".join(f"c,{place}\n" for place, inside in enumerate(cells) if inside)
+        answers = []
+        for text in (base, base + more):
+            path.write_text(text)
+            (found,) = engine([query], unit, path)
+            (expected,) = evaluate([query], text.encode(), unit)
+            assert found == expected
+            assert isinstance(found, list)
+            answers.append(found)
+        before, after = answers
+        change = np.array(after) - np.array(before)
+        reached = max(reached, int((change**2).sum()))
+        assert (change**2).sum() <= stated.l2_squared and abs(change).sum() <= stated.l1
+    assert reached == stated.l2_squared
+
+
+def test_no_bound_is_stated_for_rows_or_exchanged_people() -> None:
+    """Where the proof does not hold, there is no sensitivity."""
+    query = CenteredCountQuery(by=(Axis(AGE, range(4)),), times=2, less=1)
+    for relation in (
+        Relation(RowUnit(), Neighbors.ADD_REMOVE),
+        Relation(PersonUnit("id", 1, 4, 4), Neighbors.CHANGE_ONE),
+    ):
+        with pytest.raises(ValueError, match="have a bound"):
+            query_sensitivity(query, relation)
+    with pytest.raises(ValueError, match="public groups"):
+        CenteredCountQuery(times=2, less=1)
+    with pytest.raises(ValueError, match="positive"):
+        CenteredCountQuery(by=query.by, times=2, less=0)
+
+
+@pytest.mark.parametrize(("groups", "each"), [(10, 1), (4, 1), (10, 2)])
+def test_sums_of_both_answers_are_the_counts(groups: int, each: int, stream: Stream) -> None:
+    """The published counts are near the truth by the stated deviation, within their intervals."""
+    statistic, runs = planned(10, groups, each), 1000
+    truth, people = np.arange(0, 5000, 500), 7000
+    counts, everyone = statistic.queries
+    query = counts.weighted.query
+    assert isinstance(query, CenteredCountQuery)
+    errors, inside = [], []
+    for _ in range(runs):
+        exact = query.times * truth - query.less * people, np.array([people])
+        answers = [
+            NoisyAnswer(
+                values + np.array(part.noise.sample(len(values))), part.noise,
+                query=part.weighted.query,
+            )
+            for part, values in zip((counts, everyone), exact, strict=True)
+        ]  # fmt: skip
+        found = statistic.entry.statistic.estimate(
+            statistic.entry.request, answers, Fraction(19, 20)
+        )
+        errors.append(found.value * float(found.step) - truth)
+        exact_steps = query.times * truth
+        inside.append((found.lower <= exact_steps) & (exact_steps <= found.upper))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation(statistic), rel=0.05)
+    assert 0.93 <= np.mean(inside) <= 0.97
+    width = statistic.error(Fraction(19, 20))
+    assert width == (found.upper[0] - found.lower[0]) * found.step / 2
+
+
+@pytest.mark.parametrize("statistic", ["count", "count_distinct"])
+def test_a_wanted_error_is_reached(statistic: str) -> None:
+    """A plan for an error of 25 has intervals of that half-width, or slightly less."""
+    reached = planned(10, statistic=statistic, budget="error: 25, delta: 1e-6")
+    error = reached.error(Fraction(19, 20))
+    assert error is not None and 24 <= error <= 25
+    assert len(reached.queries) == 2
