@@ -50,8 +50,8 @@ def _divided(counts: Ints, substeps: int) -> Ints:
     for start in range(0, rows, BLOCK):
         numbers = np.arange(start, min(start + BLOCK, rows))
         classes = np.searchsorted(ends, numbers, side="right")
-        # The number of sub-steps divides 2^16, so the remainders are equally likely.
-        drawn = np.frombuffer(random_bytes(2 * len(numbers)), np.uint16) % substeps
+        # The number of sub-steps is a power of two up to 2^16, which 16 bits cannot hold.
+        drawn = np.frombuffer(random_bytes(2 * len(numbers)), np.uint16) & np.uint16(substeps - 1)
         np.add.at(cells, classes * substeps + drawn, 1)
     return cells
 

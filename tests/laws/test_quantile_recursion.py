@@ -21,7 +21,7 @@ import pytest
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import SelectionMechanism
-from dpcli.mechanisms.quantile_choices import choose_quantiles
+from dpcli.mechanisms.quantile_choices import choose_quantiles, ordered_rows
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ChoiceNoise, ExponentialChoice
 from dpcli.numeric.search import bisect
@@ -425,6 +425,25 @@ def test_equal_values_are_divided_between_parts(stream: Stream) -> None:
     # Of 1,990 rows, 500 are below the value, and 490 above.
     assert (chosen[:, 2:7] == 50).all()
     assert (chosen[:, :2] < 50).all() and (chosen[:, 7:] > 50).all()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 1_000])
+@pytest.mark.parametrize("classes", range(1, 7))
+def test_few_classes_are_divided_whatever_their_rows(
+    classes: int, rows: int, stream: Stream
+) -> None:
+    """The most sub-steps that a class can have are as many as two bytes have values."""
+    substeps = substeps_for(classes, 1)
+    asked, counts = query(QUARTILES, classes, substeps), np.zeros((2, classes), np.int64)
+    counts[:, -1] = rows
+
+    below = ordered_rows(counts[0], asked)
+    chosen = choose_quantiles(ExponentialChoice(Fraction(2)), counts, asked)
+
+    assert (classes > 4) or substeps == 2**16
+    assert below[-1] == rows and below[-substeps - 1] == 0
+    assert len(np.flatnonzero(np.diff(below))) >= rows // 2
+    assert chosen.min() >= 0 and chosen.max() < classes
 
 
 @pytest.mark.parametrize(
