@@ -11,6 +11,7 @@ from dpcli.cli.text_tables import write_table
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.engine.cells_check import CellsCheck, ColumnCells
 from dpcli.messages import escape_controls, note
+from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.model import Spec
 
 NOTICE = """\
@@ -64,7 +65,8 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
         _print_lines([note("check.unique")])
     elif checked.repeated != "none":
         _print_lines([note("check.repeated", amount=checked.repeated)])
-    quality = "check.few_rows" if checked.enough_rows is False else "check.enough_rows"
+    what = "kept" if isinstance(spec.privacy.unit, PersonUnit) else "rows"
+    quality = f"check.few_{what}" if checked.enough_rows is False else f"check.enough_{what}"
     print(note("check.undeclared_rows" if checked.enough_rows is None else quality))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from difflib import get_close_matches
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
-from dpcli.numeric.exact import plain_text, with_exponent
+from dpcli.numeric.exact import plain_text, readable_down, readable_up, with_exponent
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import read_spec_file
@@ -190,9 +191,17 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
 def _write(title: str, facts: Sequence[JsonObject], columns: Sequence[str]) -> None:
     rows = [
         {
-            name.replace("_", " "): "" if fact[name] is None else with_exponent(str(fact[name]))
+            name.replace("_", " "): "" if fact[name] is None else _cell(name, str(fact[name]))
             for name in columns
         }
         for fact in facts
     ]
     write_table(sys.stdout, title, rows)
+
+
+def _cell(name: str, text: str) -> str:
+    """A cell of a table; a loss that no decimal writes is rounded."""
+    if name.endswith(("epsilon", "delta", "rho")) and "/" in text:
+        rounded = readable_down if name.startswith("remaining") else readable_up
+        return rounded(Fraction(text))
+    return with_exponent(text)

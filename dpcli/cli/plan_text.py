@@ -8,18 +8,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.bernstein import BernsteinQuery
-from dpcli.cli.text_tables import (
-    BUDGET_BAR_LEGEND,
-    Row,
-    budget_bar,
-    can_draw_bars,
-    share_bar,
-    write_table,
-)
-from dpcli.ledger.account import MAX_RUNS, BalanceForecast
+from dpcli.cli.plan_losses import print_losses
+from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_table
+from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.bounds_text import choice_rules, kept_texts
+from dpcli.planning.designs import design_notes
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
 from dpcli.planning.notes import (
     binning_notes,
@@ -39,7 +35,7 @@ from dpcli.planning.notes import (
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule
 from dpcli.planning.selection_comparison import selection_comparisons
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import loss_text
 from dpcli.reference import texts
 from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response
@@ -86,7 +82,7 @@ def print_plan(
         for line in caption_lines(caption_facts(plan.spec.caption), captions):
             print(line)
     print("", *notes, "", sep="\n")
-    _print_losses(plan, forecast)
+    print_losses(plan, forecast)
     if shuffled is not None:
         print("", *_shuffled_notes(plan, shuffled), sep="\n")
 
@@ -105,6 +101,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         selection_comparisons,
         population_notes,
         bounding_comparisons,
+        design_notes,
         post_processing_notes,
     ):
         yield from notes_of(plan)
@@ -133,7 +130,7 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
         "L2": rounded_text(part.l2, 6),
         "mechanism": "exact" if part.is_exact else part.mechanism.name,
         "scale": rounded_text(part.scale, 6),
-        f"error {_percent(plan)}": rounded_text(part.error(spec.confidence), 6),
+        f"error {_percent(plan)}": _error_text(part, spec.confidence),
         "epsilon": exact_or_rounded(part.loss.epsilon),
         **({"cost": share_bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
         **(
@@ -143,6 +140,12 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
         ),
         "delta": exact_or_rounded(part.loss.delta),
     }
+
+
+def _error_text(part: PlannedQuery, confidence: Fraction) -> str:
+    """Empty for an objective: the error of a slope is not that of a coefficient."""
+    is_objective = isinstance(part.weighted.query, ObjectiveQuery)
+    return "" if is_objective else rounded_text(part.error(confidence), 6)
 
 
 def _percent(plan: Plan) -> str:
@@ -242,58 +245,3 @@ def _shuffled_notes(plan: Plan, shuffled: ShuffledGuarantee) -> Iterator[str]:
     yield note("plan.shuffled", epsilon=exact_or_up(shuffled.epsilon), **facts)
     yield note("plan.source")
     yield note("plan.condition", condition=shuffle_condition(plan), **facts)
-
-
-def _print_losses(plan: Plan, forecast: BalanceForecast) -> None:
-    budget = plan.spec.privacy.budget
-    left = (
-        forecast.before.remaining
-        if forecast.before and forecast.before.budget == budget
-        else budget
-    )
-    measures = summed = ["epsilon", "delta"]
-    if plan.cost.rho is not None and budget.rho is not None:
-        measures, summed = ["rho", *measures], ["rho"]
-    elif plan.spec.privacy.composition.name != "sequential":
-        # The composition does not add epsilons, and spends the delta of the budget once.
-        summed = ["epsilon"] if left == budget else []
-    for measure in measures:
-        remaining: Fraction | None = getattr(left, measure) if measure in summed else None
-        print(f"{measure:8}{_loss_against_budget(plan, forecast, measure, remaining)}")
-    if can_draw_bars(sys.stdout) and any(getattr(budget, measure) for measure in summed):
-        print(f"        {BUDGET_BAR_LEGEND}")
-    if forecast.before is not None:
-        print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
-    if forecast.runs is not None:
-        runs = forecast.runs
-        least = "at least " if runs.most >= MAX_RUNS or not runs.exact else ""
-        facts = {"runs": runs.asked, "needed": loss_text(runs.needed), "most": runs.most}
-        print(f"times   {note('plan.times', least=least, **facts)}")
-
-
-def _loss_against_budget(
-    plan: Plan, forecast: BalanceForecast, measure: str, left: Fraction | None
-) -> str:
-    """One measure of the loss against the budget; with a bar if `left` is known."""
-    requested: Fraction = getattr(plan.cost, measure)
-    allowed: Fraction = getattr(plan.spec.privacy.budget, measure)
-    text = f"{exact_or_up(requested)} of {exact_or_up(allowed)}"
-    text += " per record" if plan.is_local else " allowed"
-    if left is not None:
-        text += f", {exact_or_up(left)} left" if left < allowed else ""
-        drawn = budget_bar(allowed - left, requested, allowed) if can_draw_bars(sys.stdout) else ""
-        text = f"{drawn}  {text}" if drawn else text
-    if requested > allowed or (forecast.exhausted and requested):
-        return f"{text}: does not fit"
-    return (
-        f"{text}: {'refused, see below' if forecast.refused is not None and requested else 'fits'}"
-    )
-
-
-def _account_text(plan: Plan, forecast: BalanceForecast, before: Loss) -> str:
-    facts = {"what": "collection" if plan.is_local else "release", "path": str(forecast.ledger)}
-    if not forecast.exists or forecast.terms is None:
-        return note("plan.no_account" if forecast.exists else "plan.no_ledger", **facts)
-    window = f" {note('plan.window', days=forecast.window)}" if forecast.window else ""
-    after = note("plan.after", left=loss_text(forecast.after.remaining)) if forecast.after else ""
-    return note("plan.left", left=loss_text(before), window=window, after=after, **facts)

@@ -18,7 +18,7 @@ from dpcli.cli.text_tables import (
 from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import caption_lines, number_writer
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
@@ -64,7 +64,7 @@ def print_summary(report: Report, receipt: Receipt, *, shown: bool, quiet: bool)
 
 def spent_text(spent: Loss, receipt: Receipt) -> str:
     """What a release spent, and what its account has left."""
-    left, budget = loss_text(receipt.balance.remaining), loss_text(receipt.balance.budget)
+    left, budget = remaining_text(receipt.balance.remaining), loss_text(receipt.balance.budget)
     facts = {"left": left, "budget": budget, "entry": receipt.entry, "ledger": receipt.ledger}
     return note("notice.spent", spent=loss_text(spent), **facts)
 

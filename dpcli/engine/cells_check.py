@@ -64,6 +64,7 @@ class ColumnCells:
 class CellsCheck:
     """What `dpcli check --cells` shows; `enough_rows` is None without a declared minimum.
 
+    `enough_rows` is about the rows that the limits on people keep, if there are limits.
     `faults` are what is wrong with whole records or with the encoding. Fewer cells of the columns
     `below` are readable than is required. `repeated` are the rows beyond `max_rows` of their id,
     and `is_unique` if each id has one row.
@@ -136,7 +137,13 @@ def check_cells(
             if counted[f"readable{at}"].sum() < shares.get(column.name, 0) * rows
         )
         users = _rows_of_users(counted) if user is not None else pl.Series([], dtype=pl.UInt32)
-    enough_rows = None if min_rows is None else rows >= min_rows
+        if isinstance(unit, PersonUnit) and user is not None:
+            kept = int(users.clip(upper_bound=unit.max_rows).sum())
+            # Rows without an id are a user each, or left out.
+            kept += (rows - int(users.sum())) * unit.singletons_without_id
+        else:
+            kept = rows
+    enough_rows = None if min_rows is None else kept >= min_rows
     checked = CellsCheck(cells, rows > 0, enough_rows, faults if rows else (), below)
     if not isinstance(unit, PersonUnit) or users.is_empty():
         return checked

@@ -13,7 +13,7 @@ from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.numeric.search import bisect
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import Loss, loss_text, remaining_text
 
 MAX_RUNS = 1_000_000
 """The largest number of runs that a forecast counts."""
@@ -62,7 +62,7 @@ class Account:
                 "account-exhausted.window" if terms.window else code,
                 asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
                 dataset=terms.dataset,
-                left=loss_text(before.remaining),
+                left=remaining_text(before.remaining),
                 budget=loss_text(terms.budget),
                 window=terms.window or 0,
             )

@@ -114,6 +114,23 @@ def readable_text(value: Fraction) -> str:
     return with_exponent(plain_text(value))
 
 
+def readable_up(value: Fraction) -> str:
+    """A rational for people to read: exactly if a decimal can be, else rounded up."""
+    return readable_text(value if _is_decimal(value) else short_up(value))
+
+
+def readable_down(value: Fraction) -> str:
+    """The same, rounded down."""
+    return readable_text(value if _is_decimal(value) else short_down(value))
+
+
+def _is_decimal(value: Fraction) -> bool:
+    try:
+        return decimal_places(value) >= 0
+    except ValueError:
+        return False
+
+
 def with_exponent(text: str) -> str:
     """A plain decimal, with an exponent instead of four or more zeros after its point.
 

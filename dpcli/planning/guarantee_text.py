@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_most,
@@ -111,11 +112,11 @@ def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
             return note("protection.quantiles", rounds=query.rounds, **facts)
         is_rank = isinstance(query, ScoreQuery) and isinstance(query.score_function, Rank)
         return note("protection.rank" if is_rank else "protection.chosen", **facts)
+    if isinstance(query, ObjectiveQuery):
+        return note("protection.objective", **facts)
     most = exact_or_up(planned_query.l1)
     if planned_query.noise.norm == "l2":
-        most = (
-            f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
-        )
+        most = f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' in L2'}"
     key = {None: "private", 1: "one"}.get(query.cells, "several")
     noise, scale = planned_query.noise.title, rounded_text(planned_query.scale, 6)
     facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}

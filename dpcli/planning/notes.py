@@ -48,7 +48,7 @@ def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
     unit, planned_query = spec.privacy.unit, planned.queries[0]
     if not isinstance(unit, PersonUnit):
         return ""
-    key, grouped = _totals_key(planned_query), planned_query.weighted.query.cells != 1
+    key, grouped = _totals_key(planned_query), bool(planned_query.weighted.query.axes)
     key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
     return note(f"left_out.{key}", **_limits(unit, spec))
 
@@ -250,10 +250,7 @@ def post_processing_notes(plan: Plan) -> list[str]:
     ]
     for planned in plan.statistics:
         entry = planned.entry
-        queries = [query.weighted for query in planned.queries]
-        noises = [query.noise for query in planned.queries]
-        steps = list(entry.statistic.design_notes(entry.request, queries, noises))
-        steps += [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
+        steps = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
         noises = [planned_query.noise for planned_query in planned.queries]
         if least := entry.statistic.rows_for_interval(entry.request, noises):

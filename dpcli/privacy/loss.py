@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.numeric.exact import readable_text, require_exact
+from dpcli.numeric.exact import readable_down, readable_up, require_exact
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.zcdp_conversion import pure_rho
 
@@ -46,10 +46,22 @@ ZERO_LOSS = Loss(Fraction(0))
 
 
 def loss_text(loss: Loss) -> str:
-    """A loss as people write it, such as `epsilon 0.5, delta 1e-6`."""
-    rho = "" if loss.rho is None else f" (rho {readable_text(loss.rho)})"
-    delta = f", delta {readable_text(loss.delta)}" if loss.delta else ""
-    return f"epsilon {readable_text(loss.epsilon)}{delta}{rho}"
+    """A loss as people write it, such as `epsilon 0.5, delta 1e-6`.
+
+    What no decimal writes is rounded up.
+    """
+    return _loss_text(loss, readable_up)
+
+
+def remaining_text(loss: Loss) -> str:
+    """The same for what remains of a budget: what no decimal writes is rounded down."""
+    return _loss_text(loss, readable_down)
+
+
+def _loss_text(loss: Loss, text: Callable[[Fraction], str]) -> str:
+    rho = "" if loss.rho is None else f" (rho {text(loss.rho)})"
+    delta = f", delta {text(loss.delta)}" if loss.delta else ""
+    return f"epsilon {text(loss.epsilon)}{delta}{rho}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.filters import joint_texts
 from dpcli.numeric.exact import decimal_text
 from dpcli.numeric.number_text import plain_decimal
+from dpcli.planning.designs import design_sentences
 from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.notes import counted_units, left_out_note
@@ -57,6 +58,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "delta": planned.target.delta,
         "rho": planned.rho,
         "error95": planned.error(spec.confidence),
+        "designs": design_sentences(planned),
         "protected": protection(planned, spec),
         "parts": [
             _part(planned_query, spec.confidence, joint=planned.is_joint)

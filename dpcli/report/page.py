@@ -192,7 +192,13 @@ class StatisticView:
         if not self.count:
             yield "No group was shown."
         elif not self._any("lower"):
-            yield "A choice among candidates has no interval."
+            minimized = self.facts["mechanism"]["kind"] == "objective"
+            what = (
+                "The minimizer of a perturbed objective"
+                if minimized
+                else "A choice among candidates"
+            )
+            yield f"{what} has no interval."
         elif not any(table.ranges for table in self.tables):
             yield "The numbers are exact."
         else:

@@ -149,6 +149,7 @@ class SpecContext:
             is_category = isinstance(column, CategoryColumn)
             code = "wrong-column-type.labels" if is_category else "wrong-column-type"
             code = "wrong-column-type.days" if column.kind == "date" else code
+            code = "wrong-column-type.boolean" if column.kind == "boolean" else code
             facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": needed_by}
             raise scalar.span.report(code, **facts)
         return column

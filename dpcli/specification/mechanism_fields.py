@@ -123,6 +123,7 @@ def _read_mechanisms(
     if not named:
         code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
         code = "mechanism-not-taken.labels" if statistic.selects_labels else code
+        code = "mechanism-not-taken.objective" if statistic.minimizes else code
         names = [mechanism.name for mechanism in suitable]
         raise section.report(code, "mechanism", mechanism=name, able=names)
     return named

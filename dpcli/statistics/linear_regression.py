@@ -12,6 +12,8 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.messages import note
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.exact import short_up
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
@@ -55,7 +57,7 @@ class LinearRegression(Statistic):
     few or inputs several. The regression minimizes sum (y - <theta, x>)^2 / 2 over columns
     scaled to [-1, 1], with a column of ones. The absolute values of theta add up to at most
     one, so predictions from inputs within bounds are within bounds. A ridge that epsilon
-    sets (about 2 k/epsilon rows for k coefficients) shrinks theta towards zero.
+    sets (about 4 k/epsilon rows for k coefficients) shrinks theta towards zero.
 
     With `method: output` (for change-one, rows as units and no skipped row), noise is added
     to the coefficients of a ridge regression. It needs `ridge: lambda` and the public
@@ -174,6 +176,12 @@ class LinearRegression(Statistic):
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
         return super().notes(request)
 
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """Which moments are answered."""
+        return (note("designs.moments"),) if len(queries) > 1 else ()
+
 
 class ObjectiveLinearRegression(LinearRegression):
     """Linear regression by `method: objective`."""
@@ -211,8 +219,20 @@ class ObjectiveLinearRegression(LinearRegression):
         return 0
 
     def notes(self, request: Request) -> tuple[str, ...]:
-        """What is minimized, and what that does to the coefficients."""
-        return (note("objective.squares"), note("objective.ridge"))
+        """Which coefficients are allowed, and that their error is not known."""
+        return (note("objective.squares"), note("objective.error"))
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """What the noise is added to, and how heavy the ridge is."""
+        query, scale = queries[0].query, noises[0].scale * queries[0].step
+        assert isinstance(query, LeastSquaresQuery)
+        return (
+            note(
+                "designs.objective", rows=exact_or_up(short_up(query.perturbation(scale).ridge, 2))
+            ),
+        )
 
 
 OBJECTIVE = ObjectiveLinearRegression()

@@ -19,7 +19,7 @@ from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.quotient import Quotient, bernstein_notes, distances_from_bounds, mean_error
+from dpcli.statistics.quotient import Quotient, distances_from_bounds, mean_error, sum_notes
 from dpcli.statistics.ratio import SUM_WEIGHT
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
@@ -90,7 +90,9 @@ class Mean(WeightedStatistic):
         constant = contribution.low == contribution.high
         public = relation.size_is_public and constant and rows.cells == 1
         weight = Fraction(1) if public else SUM_WEIGHT
-        roles = ("weighted centred sum", "sum of weights") if weights else ("centred sum", "count")
+        roles = (
+            ("weighted centered sum", "sum of weights") if weights else ("centered sum", "count")
+        )
         queries = (
             WeightedQuery(roles[0], total, weight, distance.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
@@ -128,7 +130,7 @@ class Mean(WeightedStatistic):
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
     ) -> tuple[str, ...]:
         """How sums of distances from both bounds give the mean."""
-        return bernstein_notes(queries)
+        return sum_notes(queries)
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""

@@ -104,9 +104,10 @@ def mean_error(column: NumericColumn, errors: Sequence[float]) -> float:
     return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
 
 
-def bernstein_notes(queries: Sequence[WeightedQuery]) -> tuple[str, ...]:
-    """Two sentences on sums of Bernstein polynomials, if these are the queries."""
+def sum_notes(queries: Sequence[WeightedQuery]) -> tuple[str, ...]:
+    """Two sentences on sums of distances from both bounds, or from their middle."""
     query = queries[0].query
-    if not isinstance(query, BernsteinQuery):
-        return ()
-    return (note("designs.distances" if query.degree == 1 else "designs.squares"),)
+    if isinstance(query, BernsteinQuery):
+        return (note("designs.distances" if query.degree == 1 else "designs.squares"),)
+    answered = [weighted for weighted in queries if weighted.weight]
+    return (note("designs.centered"),) if len(answered) == 2 else ()

@@ -22,9 +22,9 @@ from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.quotient import (
     Coefficients,
     Quotient,
-    bernstein_notes,
     distances_from_bounds,
     mean_error,
+    sum_notes,
 )
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
@@ -160,7 +160,7 @@ class Ratio(WeightedStatistic):
     ) -> tuple[str, ...]:
         """How a mean is answered, if rows divide."""
         _, below = self.parts(request)
-        return bernstein_notes(queries) if below is None else ()
+        return sum_notes(queries) if below is None else ()
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction

@@ -9,6 +9,7 @@ from math import hypot
 
 from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import NumericColumn
+from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
@@ -20,7 +21,7 @@ from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.quotient import bernstein_notes
+from dpcli.statistics.quotient import sum_notes
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 Pair = tuple[int, int]
@@ -73,6 +74,12 @@ class Covariance(Statistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """All first and second moments."""
         return Moments(self.columns(request)).queries(request, relation)
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """Which moments are answered."""
+        return (note("designs.moments"),)
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The number of a pair, shape (cells,), in half-widths of its columns."""
@@ -205,7 +212,8 @@ class Variance(Covariance):
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
     ) -> tuple[str, ...]:
         """How three sums give the variance."""
-        return bernstein_notes(queries)
+        is_pure = isinstance(queries[0].query, BernsteinQuery)
+        return sum_notes(queries) if is_pure else super().design_notes(request, queries, noises)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction

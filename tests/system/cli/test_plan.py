@@ -103,10 +103,10 @@ def test_diff_lists_what_changed(dpcli: Command, old: Path) -> None:
     (ages,) = [statistic for statistic in facts if statistic["name"] == "ages"]
     assert ages["error95"] == [None, None]
     assert {query: len(set(pair)) for query, pair in ages["errors"].items()} == {
-        "centred sum": 1,
+        "centered sum": 1,
         "count of rows": 1,
     }
-    assert "centred sum" in words["ages"]
+    assert "centered sum" in words["ages"]
 
 
 def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> None:

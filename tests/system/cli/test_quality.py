@@ -475,3 +475,29 @@ def test_check_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: P
     for factor, warned in ((0.9, True), (1.1, False)):
         spec.write_text(text.replace("0.001,", f"{float(needed) * factor:.6f},"), "utf-8")
         assert ("notices nothing" in dpcli("check", spec).err) == warned
+
+
+@pytest.mark.parametrize(("most", "answer"), [(2, "fewer than"), (3, "at least")])
+def test_check_cells_counts_the_rows_that_limits_keep(
+    most: int, answer: str, tmp_path: Path
+) -> None:
+    """Twenty users have three rows each: 40 or 60 of them count, and 50 are required."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(
+        f"""\
+dpcli: 1
+dataset: visits
+privacy:
+  {{unit: {{column: id, max_rows: {most}}}, neighbors: add-remove, budget: {{epsilon: 9}}}}
+quality: {{epsilon: 1, min_rows: 50}}
+columns: {{id: {{type: id}}}}
+statistics:
+  - {{name: visits, statistic: count, epsilon: 1}}
+""",
+        encoding="utf-8",
+    )
+    rows = [f"{user}\n" for user in range(20)] * 3
+    data.write_text("id\n" + "".join(rows), encoding="utf-8")
+    shown = on_terminal("check", spec, data, "--cells").out
+
+    assert f"rows that the limits on people keep: {answer} `min_rows`" in shown

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dpcli.numeric.exact import plain_text, readable_text, with_exponent
+from dpcli.numeric.exact import plain_text, readable_down, readable_text, readable_up, with_exponent
 from dpcli.privacy.loss import Loss, loss_text
 
 
@@ -48,3 +48,14 @@ def test_other_texts_stay(text: str) -> None:
 def test_losses_are_readable() -> None:
     """A loss in words has no run of zeros."""
     assert loss_text(Loss(Fraction(1, 2), Fraction(1, 10**7))) == "epsilon 0.5, delta 1e-7"
+
+
+@given(some.fractions(min_value=0, max_value=1000))
+def test_a_readable_number_is_exact_or_rounded_in_its_direction(exact: Fraction) -> None:
+    """What no decimal writes is rounded to twelve digits, up or down as the name says."""
+    up, down = Fraction(readable_up(exact)), Fraction(readable_down(exact))
+
+    assert down <= exact <= up
+    assert up - down <= exact / 10**10
+    assert (up == exact) == (down == exact)
+    assert "/" not in readable_up(exact) + readable_down(exact)

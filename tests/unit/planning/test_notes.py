@@ -10,6 +10,7 @@ import pytest
 
 from dpcli import messages
 from dpcli.planning import notes
+from dpcli.planning.designs import design_notes
 from dpcli.planning.guarantee_text import headline, meaning, promise, protection
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
@@ -30,10 +31,17 @@ from tests.support.specs import completed
 TABLES = (
     "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
+    "designs",
 )  # fmt: skip
 
 BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
 """Sentences that commands choose."""
+
+ELSEWHERE = {
+    f"designs.{key}"
+    for key in ("joint", "unions", "effects", "equal", "unequal", "error", "people")
+}
+"""Sentences about designs of `marginals` and of counts, which have tests of their own."""
 
 SPEC = """\
 dpcli: 1
@@ -59,6 +67,14 @@ statistics:
   - {name: men, statistic: count, where: {sex: m}, epsilon: 0.1}
   - {name: towns, statistic: count, by: [town], keys: private, epsilon: 0.1, delta: 1e-9}
   - {name: largest, statistic: mode, column: town, epsilon: 0.1, delta: 1e-9}
+  - {name: mean_age, statistic: mean, column: age, epsilon: 0.1}
+  - {name: mean_paid, statistic: mean, column: paid, mechanism: gaussian, epsilon: 0.1, delta: 1e-9}
+  - {name: spread, statistic: variance, column: age, epsilon: 0.1}
+  - {name: joint, statistic: covariance, columns: [age, paid], epsilon: 0.1}
+  - {name: line, statistic: linear_regression, column: paid, on: [age], method: objective,
+    epsilon: 0.1}
+  - {name: unknown, statistic: count_missing, columns: [age, paid, sex], mechanism: gaussian,
+    epsilon: 0.1, delta: 1e-9}
 MORE"""
 
 PEOPLE = """\
@@ -142,7 +158,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     for about in (
         notes.limitations, notes.bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
-        notes.exact_notes, notes.unit_warnings, check_rule, selection_comparisons,
+        notes.exact_notes, notes.unit_warnings, design_notes, check_rule, selection_comparisons,
     ):  # fmt: skip
         yield from about(plan)
     yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
@@ -182,7 +198,7 @@ def test_every_sentence_is_stated_about_a_plan(monkeypatch: pytest.MonkeyPatch) 
     }
     always = {f"limits.{key}" for key in texts("notes")["limits"]}
     unused = {key for key, text in (stated | judged).items() if text not in used}
-    assert unused - always == BY_COMMANDS
+    assert unused - always == BY_COMMANDS | ELSEWHERE
 
 
 @pytest.mark.parametrize(
