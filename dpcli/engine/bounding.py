@@ -84,7 +84,7 @@ class UserLevelAggregation:
         self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {
             grouping: UserTotals(
-                grouping, grouping.aggregation.linear_members(queries), unit.max_groups
+                grouping, grouping.aggregation.totalled_members(queries), unit.max_groups
             )
             for grouping in self._groupings
             if grouping.aggregation.kind.totals

@@ -18,6 +18,7 @@ from dpcli.engine.row_filter import row_filter
 from dpcli.engine.sums import plain_sums
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
+from dpcli.rows_per_user import RowsPerUserQuery
 
 JOINT_CELLS = 1 << 14
 """Up to this many cells, an aggregation costs about as much as with one cell."""
@@ -32,13 +33,15 @@ class AggregationKind:
 
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
     if the limits on groups can drop rows. `totals` states that rows are first added up per user.
-    `distinct` is a query that counts each value once.
+    `distinct` is a query that counts each value once, and `per_user` one that counts users by their
+    numbers of rows.
     """
 
     private: tuple[Axis, ...] = ()
     groups: tuple[Axis, ...] | None = None
     totals: bool = False
     distinct: DistinctQuery | None = None
+    per_user: RowsPerUserQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,13 @@ class SharedAggregation:
         """The members, from the list of all queries."""
         return [queries[position] for position in self.members]
 
-    def linear_members(self, queries: Sequence[Query]) -> list[LinearQuery]:
-        """The members that add up numbers of rows."""
-        return [query for query in self.member_queries(queries) if isinstance(query, LinearQuery)]
+    def totalled_members(self, queries: Sequence[Query]) -> list[LinearQuery | RowsPerUserQuery]:
+        """The members that add up numbers of the rows of each user."""
+        return [
+            query
+            for query in self.member_queries(queries)
+            if isinstance(query, LinearQuery | RowsPerUserQuery)
+        ]
 
 
 def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggregation]:
@@ -107,7 +114,9 @@ def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggre
 
 
 def _kind(query: Query, unit: Unit) -> AggregationKind:
+    per_user = query if isinstance(query, RowsPerUserQuery) else None
     totals = isinstance(query, LinearQuery) and query.user_clamp is not None
+    totals = totals or per_user is not None
     limits_groups = isinstance(unit, PersonUnit) and unit.limits_groups
     drops_rows = totals or (limits_groups and bool(query.axes))
     return AggregationKind(
@@ -115,6 +124,7 @@ def _kind(query: Query, unit: Unit) -> AggregationKind:
         tuple(sorted(query.axes, key=repr)) if drops_rows else None,
         totals,
         query if isinstance(query, DistinctQuery) else None,
+        per_user,
     )
 
 

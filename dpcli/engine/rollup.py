@@ -54,6 +54,11 @@ def roll_up(
     for axis in reversed(aggregation.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
     kind, members = aggregation.kind, aggregation.member_queries(queries)
+    if kind.per_user is not None:
+        numbers = np.zeros(kind.per_user.cells, dtype=np.int64)
+        numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
+        # Equal queries share the aggregation.
+        return {position: numbers.copy() for position in aggregation.members}
     private = {key: merged[f"o{place}"] for place, key in enumerate(kind.private)}
     names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
     answers: dict[int, Answer] = {}

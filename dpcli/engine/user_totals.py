@@ -12,6 +12,7 @@ import polars as pl
 from dpcli.engine.grouping import Grouping
 from dpcli.engine.sums import PlainSum
 from dpcli.queries import LinearQuery
+from dpcli.rows_per_user import RowsPerUserQuery
 
 
 def user_order() -> pl.Expr:
@@ -39,7 +40,9 @@ class UserTotals:
     `sums` uses the `most` cells of each user with the smallest priorities.
     """
 
-    def __init__(self, grouping: Grouping, queries: Sequence[LinearQuery], most: int) -> None:
+    def __init__(
+        self, grouping: Grouping, queries: Sequence[LinearQuery | RowsPerUserQuery], most: int
+    ) -> None:
         self._grouping, self._queries, self._most = grouping, queries, most
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -64,7 +67,16 @@ class UserTotals:
         return table.group_by("user", *self._grouping.keys).agg(*sums)
 
     def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
-        """For each cell, the sum of the clamped totals of users who have it among their groups."""
+        """For each cell, the sum of the clamped totals of users who have it among their groups.
+
+        Where users are counted by their numbers of rows, a cell is a bin of these.
+        """
+        used = smallest_priorities(table.lazy(), self._most)
+        per_user = self._grouping.aggregation.kind.per_user
+        if per_user is not None:
+            starts = pl.lit(pl.Series(per_user.starts, dtype=pl.Int64))
+            place = starts.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
+            return used.group_by(place.alias("cell")).agg(pl.len().cast(pl.Int64).alias("s0"))
         # Clamping to bounds without zero can enlarge totals, so their sum may need 128 bits.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)
@@ -73,14 +85,16 @@ class UserTotals:
             .sum()
             .alias(f"s{position}")
             for position, query in enumerate(self._queries)
-            if query.user_clamp is not None
+            if isinstance(query, LinearQuery) and query.user_clamp is not None
         ]
-        used = smallest_priorities(table.lazy(), self._most)
         return used.group_by(self._grouping.keys).agg(clamped)
 
 
-def _count_and_total(query: LinearQuery) -> tuple[PlainSum, PlainSum]:
+def _count_and_total(query: LinearQuery | RowsPerUserQuery) -> tuple[PlainSum, PlainSum]:
     """The number of rows of a user that count, and their total."""
+    if isinstance(query, RowsPerUserQuery):
+        every = PlainSum((), (), frozenset())
+        return every, every
     not_missing = frozenset(
         column
         for column in (*query.present, *(factor.column for factor in query.factors))

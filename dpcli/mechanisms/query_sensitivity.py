@@ -34,6 +34,7 @@ from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery
 from dpcli.regression_queries import RidgeQuery
+from dpcli.rows_per_user import RowsPerUserQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
@@ -49,6 +50,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         EffectQuery,
         CenteredCountQuery,
         LeastSquaresQuery,
+        RowsPerUserQuery,
     }
 )
 """Every kind of query."""
@@ -110,7 +112,14 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
 
 def _unit_of(query: Query, unit: Unit) -> Unit:
     """The unit with the limits that hold for this query."""
-    if not isinstance(unit, PersonUnit) or isinstance(query, ReadabilityQuery):
+    per_user = isinstance(query, RowsPerUserQuery)
+    if not isinstance(unit, PersonUnit):
+        if per_user:
+            raise ValueError("rows are counted per user where a user is the unit")
+        return unit
+    if per_user:
+        return unit.in_one_cell
+    if isinstance(query, ReadabilityQuery):
         return unit
     if isinstance(query, LinearQuery) and query.user_clamp is not None:
         return unit.for_totals

@@ -44,6 +44,7 @@ from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
+from dpcli.rows_per_user import RowsPerUserQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
@@ -237,6 +238,9 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         counts, everyone = (_answer(part, people, unit) for part in (query.counts, query.people))
         assert isinstance(counts, list) and isinstance(everyone, list)
         return [query.times * count - query.less * everyone[0] for count in counts]
+    if isinstance(query, RowsPerUserQuery):
+        places = [query.place(len(rows)) for rows in people if rows]
+        return [places.count(place) for place in range(query.cells)]
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:

@@ -10,6 +10,7 @@ from dpcli.columns import Axis, Column, IdColumn, PrivatePartitionColumn
 from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
+from dpcli.rows_per_user import RowsPerUserQuery
 from tests.oracles import files
 
 
@@ -30,6 +31,8 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     )
     unit = replace(unit, na=random.choice(((), (), ("p1",), ("1", "NA"))))
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
+    if seed % 3 == 0:
+        queries.insert(seed % len(queries), RowsPerUserQuery(starts=(0, 2, 3, 6)[: seed % 4 + 1]))
     return files._file(random, columns), unit, queries
 
 
