@@ -1,14 +1,16 @@
-"""Choosing bounds: the first phase of a release that leaves them to counts.
+"""Choosing bounds and limits: the first phase of a release that leaves them open.
 
 The histograms are answered and charged for in an entry of their own, whose name is the id of the
 release with `+bounds`. The entry stores the noisy counts and the chosen bounds. They are public
 from then on: the second phase is an ordinary release with these bounds.
 
 Privacy: both phases are charged, so their losses add up by the composition of the account, which
-allows that the second phase depends on the answers of the first. Before anything is read, the
-account must have enough for both. After a crash between them the same release id finds the stored
-counts: nothing is answered or charged twice. A data file may change in between; each phase is then
-about the file that it read, and is charged for.
+allows that the second phase depends on the answers of the first. If the limit on rows per person is
+chosen too, no histogram depends on it: people are counted once, by the number of all their rows,
+and histograms of cells use one random row of each person. Before anything is read, the account must
+have enough for both phases. After a crash between them the same release id finds the stored counts:
+nothing is answered or charged twice. A data file may change in between; each phase is then about
+the file that it read, and is charged for.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input
 from dpcli.errors import UsageError
-from dpcli.ledger.charge import STDIN, Charge, StoredRelease, charged_events
-from dpcli.ledger.kept_bounds import BOUNDS, SUFFIX
+from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease, charged_events
+from dpcli.ledger.kept_bounds import BOUNDS
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.plan import Plan
@@ -67,8 +69,8 @@ def choose_bounds(
             stored = _answer(only, data, open_charge, engine, progress)
     (entry,) = ledger.entries("release_id = ?", name)
     chosen = {
-        column: replace(bounds, entry=entry.number, head=entry.head)
-        for column, bounds in from_json(stored.outputs[BOUNDS]).items()
+        histogram: replace(bounds, entry=entry.number, head=entry.head)
+        for histogram, bounds in from_json(stored.outputs[BOUNDS]).items()
     }
     return make_plan(with_chosen_bounds(plan.spec, chosen))
 
@@ -108,8 +110,8 @@ def _answer(
 
 
 def bounds_from(only: Plan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
-    """What the noisy counts choose, by column: post-processing."""
+    """What the noisy counts choose, by the name of the histogram: post-processing."""
     return {
-        choice.column.name: choice.choose(one.answers[0])
+        choice.name: choice.choose(one.answers[0])
         for choice, one in zip(only.spec.choices, noisy, strict=True)
     }

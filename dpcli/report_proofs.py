@@ -24,8 +24,7 @@ from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import LedgerEntry
-from dpcli.ledger.charge import charged_events
-from dpcli.ledger.kept_bounds import SUFFIX
+from dpcli.ledger.charge import SUFFIX, charged_events
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
@@ -36,7 +35,8 @@ from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec
-from dpcli.statistics.bounds_choice import ChosenBounds
+from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
+from dpcli.statistics.limit_choice import LIMIT_NAME
 
 BOM = "\ufeff"
 
@@ -226,16 +226,19 @@ def _statistics(report: PublishedReport) -> list[ReportJson]:
 
 
 def _choices(report: PublishedReport) -> list[ReportJson]:
-    """The choices of bounds of a report."""
-    return list(report.facts.get("chosen_bounds", ()))
+    """The choices of bounds and limits of a report."""
+    return [*report.facts.get("chosen_bounds", ()), *report.facts.get("chosen_limits", ())]
 
 
 def _chosen_bounds(report: PublishedReport) -> dict[str, ChosenBounds]:
-    """The bounds that a report states, by column."""
-    return {
-        str(one["column"]): ChosenBounds(Fraction(one["lower"]), Fraction(one["upper"]))
-        for one in [*_choices(report), *report.facts.get("kept_bounds", ())]
-    }
+    """The bounds and limits that a report states, by the name of the histogram."""
+    facts, chosen = report.facts, {}
+    for one in (*facts.get("chosen_bounds", ()), *facts.get("kept_bounds", ())):
+        bounds = ChosenBounds(Fraction(one["lower"]), Fraction(one["upper"]))
+        chosen[bounds_name(str(one["column"]))] = bounds
+    for one in (*facts.get("chosen_limits", ()), *facts.get("kept_limits", ())):
+        chosen[LIMIT_NAME] = ChosenBounds(Fraction(0), Fraction(one["limit"]))
+    return chosen
 
 
 def _spec_of(report: PublishedReport) -> Spec:

@@ -22,6 +22,9 @@ from dpcli.scores import SelectionQuery
 
 STDIN = "-"
 
+SUFFIX = "+bounds"
+"""What the name of the entry of a choice adds to the release id, which cannot have a plus."""
+
 STOPPED = "stopped.json"
 """The output of a release that its quality check stopped: a JSON list of reasons."""
 

@@ -1,4 +1,4 @@
-"""Bounds that a release chose, as the ledger stores them for later releases."""
+"""Bounds and limits that a release chose, as the ledger stores them for others."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import NAMED, ledger_of
 from dpcli.specification.chosen_bounds import from_json
 from dpcli.statistics.bounds_choice import ChosenBounds
 
-SUFFIX = "+bounds"
-"""What the name of their entry adds to the release id, which cannot have a plus itself."""
-
 BOUNDS = "bounds.json"
-"""The stored output of a choice of bounds: its noisy counts and the bounds."""
+"""The stored output of a choice of bounds and limits: its noisy counts, and what they chose."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerBounds:
-    """Finds the bounds that releases in a ledger chose; `Published` of a spec.
+    """Finds what releases in a ledger chose; `Published` of a spec.
 
     The ledger is the named one, or that of the environment, or the one next to the spec. It is
     opened only for a spec that asks. Raises LedgerError if it is in doubt.
@@ -33,8 +31,8 @@ class LedgerBounds:
     named: Path | None
     spec: Path
 
-    def __call__(self, release_id: str, column: str) -> ChosenBounds | None:
-        """The bounds of a column; None if the ledger, the release or the column is absent."""
+    def __call__(self, release_id: str, histogram: str) -> ChosenBounds | None:
+        """What a histogram chose; None if the ledger, the release or the histogram is absent."""
         environment = os.environ.get(NAMED)
         named = self.named or (Path(environment) if environment else None)
         path = ledger_of(named, self.spec.parent)
@@ -42,4 +40,4 @@ class LedgerBounds:
             return None
         with closing(OpenLedger.open(path)) as ledger:
             stored = ledger.stored(release_id + SUFFIX)
-        return None if stored is None else from_json(stored.outputs[BOUNDS]).get(column)
+        return None if stored is None else from_json(stored.outputs[BOUNDS]).get(histogram)

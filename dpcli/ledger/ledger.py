@@ -27,7 +27,7 @@ from dpcli.ledger.chain import (
     seal_of,
     to_events_json,
 )
-from dpcli.ledger.charge import Charge, Receipt, Render, StoredRelease
+from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease
 from dpcli.ledger.filesystem import (
     is_absent,
     require_file_name,
@@ -86,6 +86,12 @@ class OpenLedger(Store):
     def releases(self, dataset: str) -> list[LedgerEntry]:
         """The entries of the releases that an account paid for, in order."""
         return self.entries("kind = 'release' AND dataset = ?", dataset)
+
+    def is_first(self, release_id: str, dataset: str) -> bool:
+        """Whether an account paid for no other release before; its own choice is no other."""
+        others = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?)"
+        query = f"SELECT 1 FROM entries WHERE {others} LIMIT 1"  # noqa: S608 - a constant
+        return not list(self.query(query, dataset, release_id, release_id + SUFFIX))
 
     def release_ids(self) -> list[str]:
         """The release ids of all entries of releases, in order."""
@@ -227,7 +233,7 @@ class OpenLedger(Store):
         )
         receipt = Receipt(
             self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
-            before.spent, after, first=not account.costs,
+            before.spent, after, first=self.is_first(charge.release_id, dataset),
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)

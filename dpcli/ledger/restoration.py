@@ -253,7 +253,7 @@ def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Pro
 
 def _require_history(ledger: OpenLedger, proof: Proof) -> None:
     """Raise LedgerError unless the account has the history that the report of a release states."""
-    is_first = not ledger.releases(proof.terms.dataset)
+    is_first = ledger.is_first(proof.release_id, proof.terms.dataset)
     if proof.first is not None and proof.first != is_first:
         others = "releases" if is_first else "no release"
         raise LedgerError([proof.disagrees(f"its account had {others} before it")])

@@ -1,4 +1,4 @@
-"""Sentences about chosen bounds: how, from which counts, and which they are."""
+"""Sentences about chosen bounds and limits: how, and from which counts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.bounds_rule import BoundsRule
+from dpcli.statistics.limit_choice import KeptLimit, LimitChoice
 
 
 def choices(plan: Plan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
-    """Each choice of bounds and the histogram from which it is made."""
+    """Each choice and the histogram from which it is made."""
     return zip(plan.spec.choices, plan.bounds, strict=True)
 
 
@@ -24,24 +25,24 @@ def rule_of(choice: BoundsChoice, planned: PlannedStatistic) -> BoundsRule:
 
 
 def choice_rules(plan: Plan) -> Iterator[str]:
-    """How bounds will be chosen, before that is done."""
+    """How bounds and limits will be chosen, before that is done."""
     for choice, planned in choices(plan) if plan.chooses_bounds else ():
         yield from rule_sentences(choice, planned, plan)
 
 
 def rule_sentences(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> Iterator[str]:
-    """How the bounds of one column are chosen."""
+    """How the bounds of one column, or the limit, are chosen."""
     facts = _facts(choice, planned, plan)
-    yield note("chosen.rule", **facts)
+    yield _note("rule", choice, **facts)
     if choice.cover < 1:
-        yield note("chosen.cover", **facts)
+        yield _note("cover", choice, **facts)
 
 
 def kept_texts(plan: Plan) -> list[str]:
-    """A sentence on the bounds of each column that an earlier release chose."""
+    """A sentence on the bounds of each column, and on the limit, that an earlier release chose."""
     return [
         note(
-            "chosen.kept",
+            "chosen.limit_kept" if isinstance(kept, KeptLimit) else "chosen.kept",
             column=kept.column,
             name=kept.release_id,
             low=readable_text(kept.bounds.lower),
@@ -52,14 +53,17 @@ def kept_texts(plan: Plan) -> list[str]:
 
 
 def simulated_bounds(plan: Plan) -> Iterator[str]:
-    """Which bounds a simulation has, in place of those that a release would choose."""
-    names = ", ".join(choice.column.name for choice in plan.spec.choices)
+    """What a simulation uses in place of the bounds and the limit that a release would choose."""
+    limit = plan.spec.limit_choice
+    names = ", ".join(one.column.name for one in plan.spec.choices if one is not limit)
     if names:
         yield note("chosen.simulated", columns=names)
+    if limit is not None:
+        yield note("chosen.limit_simulated", most=limit.column.upper)
 
 
 def chosen_texts(plan: Plan) -> list[str]:
-    """Two sentences on the bounds of each column: what was chosen, and from which counts."""
+    """Two sentences on each choice: what was chosen, and from which counts."""
     return [
         " ".join(chosen_sentences(choice, planned, plan))
         for choice, planned in choices(plan)
@@ -76,15 +80,23 @@ def chosen_sentences(
     key = "result" if chosen.decided else "fallback"
     key = "covering" if chosen.decided and choice.cover < 1 else key
     ends = {"low": readable_text(chosen.lower), "high": readable_text(chosen.upper)}
-    return note(f"chosen.{key}", **ends, **facts), note("chosen.counts", **facts)
+    return _note(key, choice, **ends, **facts), _note("counts", choice, **facts)
+
+
+def _note(key: str, choice: BoundsChoice, **facts: object) -> str:
+    kind = "limit_" if isinstance(choice, LimitChoice) else ""
+    return note(f"chosen.{kind}{key}", **facts)
 
 
 def _facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> dict[str, object]:
-    column, query = choice.column, planned.queries[0]
+    column, query, rows = choice.column, planned.queries[0], plan.spec.rows_are
     low, high = (readable_text(bound * column.step) for bound in column.limits)
+    # Where the limit on rows is chosen too, one row of each person enters the other histograms.
+    single = plan.spec.limit_choice is not None
     return {
         "column": column.name,
-        "rows": plan.spec.rows_are,
+        "rows": rows,
+        "counted": note("chosen.single", rows=rows) if single else rows,
         "bins": len(choice.ladder.axis),
         "ladder": choice.ladder.kind.name,
         "least": low,

@@ -1,4 +1,4 @@
-"""Errors to expect: of responses, and under bounds that may be chosen."""
+"""Errors to expect: of responses, and under bounds and limits that may be chosen."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from math import sqrt
 from dpcli.columns import CategoryColumn
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.model import Response
-from dpcli.statistics.bounds_choice import shown_places
+from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
+from dpcli.statistics.limit_choice import LimitChoice, chosen_limit
 
 
 def standard_error(response: Response, records: int) -> float | None:
@@ -29,35 +30,47 @@ def standard_error(response: Response, records: int) -> float | None:
 
 
 def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
-    """What the errors of statistics would be if the bounds are at three places of their ladders.
+    """What the errors of statistics would be after each third of the ladders of all choices.
 
     For each statistic that changes with them, the noise of its first query.
     """
     spec = plan.spec
     if not plan.chooses_bounds:
         return
-    places = shown_places(spec.choices)
     tried = {
-        place: make_plan(
-            with_chosen_bounds(
-                spec, {choice.column.name: choice.at_rung(place) for choice in spec.choices}
-            )
+        third: make_plan(
+            with_chosen_bounds(spec, {one.name: one.at_third(third) for one in spec.choices})
         )
-        for place in places
+        for third in THIRDS
     }
-    names = {choice.column.name for choice in spec.choices}
     for number, planned in enumerate(plan.statistics):
-        read = {
-            column.name for query in planned.queries for column in query.weighted.query.columns
-        } & names
-        for name in sorted(read):
-            choice = next(choice for choice in spec.choices if choice.column.name == name)
+        for together in _assumed(plan, planned):
             parts: dict[str, str] = {}
-            for place, assumed in tried.items():
-                bounds = choice.at_rung(place)
+            for third, assumed in tried.items():
                 error = assumed.statistics[number].queries[0].error(spec.confidence)
-                low, high = (rounded_text(bound) for bound in (bounds.lower, bounds.upper))
-                parts[f"{low} to {high}"] = rounded_text(error, 3)
+                at = " and ".join(_place_text(choice, third) for choice in together)
+                parts[at] = rounded_text(error, 3)
             if len(set(parts.values())) > 1:
                 errors = ", ".join(f"{error} at {bounds}" for bounds, error in parts.items())
-                yield note("chosen.errors", name=planned.name, column=name, errors=errors)
+                key = "errors" if spec.limit_choice is None else "limit_errors"
+                facts = {"name": planned.name, "column": together[0].column.name}
+                yield note(f"chosen.{key}", errors=errors, **facts)
+
+
+def _assumed(plan: Plan, planned: PlannedStatistic) -> Iterator[list[BoundsChoice]]:
+    """The choices on which a statistic depends: those of single columns, or all with the limit."""
+    read = {column.name for query in planned.queries for column in query.weighted.query.columns}
+    limit, columns = plan.spec.limit_choice, plan.spec.choices
+    of_columns = [one for one in columns if one is not limit and one.column.name in read]
+    of_columns.sort(key=lambda choice: choice.column.name)
+    if limit is not None:
+        yield [*of_columns, limit]
+    else:
+        yield from ([choice] for choice in of_columns)
+
+
+def _place_text(choice: BoundsChoice, third: int) -> str:
+    bounds = choice.at_third(third)
+    if isinstance(choice, LimitChoice):
+        return f"{choice.column.name} {chosen_limit(bounds)}"
+    return f"{rounded_text(bounds.lower)} to {rounded_text(bounds.upper)}"

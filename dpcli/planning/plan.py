@@ -188,8 +188,8 @@ class Plan:
 
     A `quality` check is answered first; the `statistics` follow only if it passes. Before both,
     the histograms `bounds` are answered and charged for in an entry of their own: they choose the
-    bounds of columns. In the local model there are no statistics: every record gives the responses
-    of the spec.
+    bounds of columns and the limit on rows per person. In the local model there are no statistics:
+    every record gives the responses of the spec.
     """
 
     spec: Spec
@@ -220,7 +220,7 @@ class Plan:
 
     @property
     def chooses_bounds(self) -> bool:
-        """Whether bounds are still to be chosen."""
+        """Whether bounds or a limit are still to be chosen."""
         return any(choice.chosen is None for choice in self.spec.choices)
 
     @property
@@ -233,7 +233,7 @@ class Plan:
     @property
     def bounds_only(self) -> Plan:
         """The plan of the histograms that choose bounds, as an entry of its own."""
-        return Plan(self.spec, self.bounds, self._bound_of(self.bounds))
+        return Plan(self.spec.for_choices, self.bounds, self._bound_of(self.bounds))
 
     def _bound_of(self, statistics: Sequence[PlannedStatistic]) -> Bound:
         privacy = self.spec.privacy

@@ -129,7 +129,9 @@ def check_rule(plan: Plan) -> Iterator[str]:
         yield note("quality.public", rows=rows)
         return
     key = "rule_of_several" if len(minimums) > 1 else "rule"
-    yield note(f"quality.{key}", rows=rows, count=len(minimums), stopped=percent_text(FALSE_STOP))
+    charged = note("quality.check_and_choice" if plan.spec.choices else "quality.check")
+    facts = {"count": len(minimums), "stopped": percent_text(FALSE_STOP), "charged": charged}
+    yield note(f"quality.{key}", rows=rows, **facts)
     # Columns that require the same share have the same margin.
     yield from dict.fromkeys(_detection_sentence(minimum, rows) for minimum in minimums)
 

@@ -28,6 +28,8 @@ from dpcli.privacy.loss import loss_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.reference import texts
+from dpcli.specification.model import Spec
+from dpcli.statistics.limit_choice import KeptLimit
 
 SMALL_EPSILON = 1
 """Up to this epsilon, a belief of one in ten becomes at most one in two."""
@@ -125,7 +127,8 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
             column.name for column in spec.columns if isinstance(column, NumericColumn)
         ),
         "chosen": _listed(
-            [choice.column.name for choice in spec.choices] + [one.column for one in spec.kept]
+            [one.column.name for one in spec.choices if one is not spec.limit_choice]
+            + [one.column for one in spec.kept if not isinstance(one, KeptLimit)]
         ),
         "steps": _listed(response.column.name for response in spec.responses if response.steps),
         "changed": _listed(planned.name for planned in planned_statistics if _is_biased(planned)),
@@ -134,6 +137,14 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
             planned.name for planned in planned_statistics if planned.entry.request.by
         ),
     }
+
+
+def _chosen_keys(spec: Spec) -> tuple[str, str]:
+    """The keys of the sentences on chosen bounds and on a chosen limit; empty without one."""
+    limits = [one for one in spec.kept if isinstance(one, KeptLimit)]
+    limits_count = len(limits) + (spec.limit_choice is not None)
+    columns = len(spec.choices) + len(spec.kept) - limits_count
+    return "chosen" if columns else "", "chosen_limit" if limits_count else ""
 
 
 RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
@@ -160,8 +171,8 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
     # A program knows that bounds clamp values, but not where the bounds come from.
     numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
-    chosen = plan.spec.choices or plan.spec.kept
-    yield "clipping", OPEN, "clamped" if numeric else "", "chosen" if chosen else "", "known"
+    chosen, limit = _chosen_keys(plan.spec)
+    yield "clipping", OPEN, "clamped" if numeric else "", chosen, limit, "known"
     if isinstance(unit, PersonUnit):
         yield "limits", WARNED, "limited"
     yield "bias", *_bias(plan)

@@ -157,12 +157,13 @@ class StatisticPlanner:
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy, statistic = self.spec.privacy, entry.statistic
+        relation = self.spec.relation_of(entry)
         if mechanism.needs_delta:
-            queries = statistic.queries(entry.request, privacy.relation)
+            queries = statistic.queries(entry.request, relation)
         elif target.rho is not None:
-            queries = statistic.queries_for_pure_noise_in_rho(entry.request, privacy.relation)
+            queries = statistic.queries_for_pure_noise_in_rho(entry.request, relation)
         else:
-            queries = statistic.queries_for_pure_noise(entry.request, privacy.relation)
+            queries = statistic.queries_for_pure_noise(entry.request, relation)
         weights = [weighted.weight for weighted in queries]
         if entry.selects_partitions:
             # Partition selection uses the first query alone: a count.
@@ -170,7 +171,7 @@ class StatisticPlanner:
         calibrated = CalibratedMechanism.calibrate(
             mechanism,
             [weighted.query for weighted in queries],
-            privacy.relation,
+            relation,
             target,
             weights,
             entry.calibration,

@@ -1,4 +1,4 @@
-"""What a plan and a report state about bounds that are chosen from noisy counts."""
+"""What a plan and a report state about chosen bounds and limits."""
 
 from __future__ import annotations
 
@@ -14,51 +14,60 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.report.entry_facts import QUALITY_KEYS, statistic_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.statistics.bounds_choice import BoundsChoice, KeptBounds
+from dpcli.statistics.limit_choice import KeptLimit, LimitChoice, chosen_limit
 
 BINS_COLUMNS = ("from", "to", "noisy count")
 """The columns of the table of noisy counts."""
 
 
 def bounds_facts(plan: Plan) -> Facts:
-    """Each choice of bounds, with its noisy counts once they are known, and kept bounds."""
-    stated = [_choice_facts(choice, planned, plan) for choice, planned in choices(plan)]
-    kept = [_kept_facts(*pair) for pair in zip(plan.spec.kept, kept_texts(plan), strict=True)]
-    return {
-        **({"chosen_bounds": stated} if stated else {}),
-        **({"kept_bounds": kept} if kept else {}),
-    }
+    """Each choice, with its noisy counts once they are known, and what earlier releases chose."""
+    facts: dict[str, list[Fact]] = {}
+    for choice, planned in choices(plan):
+        key = "chosen_limits" if isinstance(choice, LimitChoice) else "chosen_bounds"
+        facts.setdefault(key, []).append(_choice_facts(choice, planned, plan))
+    for kept, text in zip(plan.spec.kept, kept_texts(plan), strict=True):
+        key = "kept_limits" if isinstance(kept, KeptLimit) else "kept_bounds"
+        facts.setdefault(key, []).append(_kept_facts(kept, text))
+    return dict(facts)
 
 
 def _kept_facts(kept: KeptBounds, text: str) -> Fact:
+    release: Facts = {"release_id": kept.release_id}
+    if isinstance(kept, KeptLimit):
+        return {"key": kept.column, **release, "limit": chosen_limit(kept.bounds), "says": [text]}
     low, high = (
         JsonNumber(decimal_text(bound, decimal_places(bound)))
         for bound in (kept.bounds.lower, kept.bounds.upper)
     )
-    facts: Facts = {"column": kept.column, "release_id": kept.release_id}
-    return facts | {"lower": low, "upper": high, "says": [text]}
+    return {"column": kept.column, **release, "lower": low, "upper": high, "says": [text]}
 
 
 def _choice_facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> Fact:
-    histogram, chosen = statistic_facts(planned, plan.spec), choice.chosen
+    histogram, chosen = statistic_facts(planned, plan.spec.for_choices), choice.chosen
     least, most = choice.column.limits
+    is_limit = isinstance(choice, LimitChoice)
     facts: Facts = {
         "name": planned.name,
-        "column": choice.column.name,
+        ("key" if is_limit else "column"): choice.column.name,
         **{key: histogram[key] for key in QUALITY_KEYS},
         "ladder": choice.ladder.kind.name,
-        "outermost": [_number(choice, least), _number(choice, most)],
+        "outermost": most if is_limit else [_number(choice, least), _number(choice, most)],
         "cover": choice.cover,
         "threshold": rule_of(choice, planned).threshold,
         "rule": list(rule_sentences(choice, planned, plan)),
     }
     if chosen is None:
         return facts
-    return facts | {
+    ends = {
         "lower": _number(choice, int(chosen.lower / choice.column.step)),
         "upper": _number(choice, int(chosen.upper / choice.column.step)),
+    }
+    return facts | {
+        **({"limit": chosen_limit(chosen)} if is_limit else ends),
         "decided": chosen.decided,
         "counts": list(chosen.counts),
-        "bins": [[_number(choice, end) for end in ends] for ends in choice.ladder.bins],
+        "bins": [[_number(choice, end) for end in ends] for ends in choice.bins],
         "says": list(chosen_sentences(choice, planned, plan)),
         "ledger": {"entry": chosen.entry, "head": chosen.head},
     }

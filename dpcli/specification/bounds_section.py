@@ -26,7 +26,7 @@ from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import Entry
 from dpcli.specification.tree import ScalarNode, node_at
 from dpcli.specification.validation import Section
-from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice, ChosenBounds, KeptBounds
+from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds, KeptBounds, bounds_name
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
 
 
 Published = Callable[[str, str], ChosenBounds | None]
-"""The bounds that a release chose for a column, by its id and the name; None if it chose none."""
+"""What a release chose, by its id and the name of the histogram; None if it chose nothing there."""
 
 WHOLE = ("choose", "up_to", "epsilon")
 """The keys of a choice that have no default."""
@@ -80,11 +80,11 @@ def with_kept_bounds(section: Section[Any], name: str, context: SpecContext) -> 
     others = [key for key in section.node.mapping("bounds").pairs if key != "from_release"]  # type: ignore[union-attr]
     if others:
         raise section.report_key("bounds-kept.alone", "bounds", others[0], key=others[0])
-    release, path = model.from_release, ("bounds", "from_release")
-    bounds = context.chosen.get(name) or (context.published and context.published(release, name))
+    release, histogram = model.from_release, bounds_name(name)
+    bounds = context.choice_of(release, histogram)
     if not bounds:
         code = "bounds-kept" if context.published else "bounds-kept.no-ledger"
-        raise section.report(code, *path, release_id=release, column=name)
+        raise section.report(code, "bounds", "from_release", release_id=release, column=name)
     context.kept.append(KeptBounds(name, release, bounds))
     written = [bounds.lower, bounds.upper]
     return replace(section, values=section.values.model_copy(update={"bounds": written}))
@@ -126,7 +126,7 @@ def read_choice(column: Column, section: Section[Any], context: SpecContext) -> 
     if not isinstance(model, ChosenBoundsModel) or not isinstance(column, NumericColumn):
         return column
     kind = next(kind for kind in LADDERS if kind.name == model.choose)
-    chosen, epsilon = context.chosen.get(column.name), model.epsilon or Fraction(0)
+    chosen, epsilon = context.chosen.get(bounds_name(column.name)), model.epsilon or Fraction(0)
     choice = BoundsChoice(Ladder(column, kind), model.cover, epsilon, chosen)
     context.choices[column.name] = choice
     return choice.bounded(chosen)
@@ -135,7 +135,7 @@ def read_choice(column: Column, section: Section[Any], context: SpecContext) -> 
 def choice_entry(choice: BoundsChoice) -> Entry:
     """The entry that is charged for the noisy histogram of a choice: Laplace noise."""
     request = BudgetRequest(epsilon=choice.epsilon)
-    return Entry(choice.request, BOUNDS_HISTOGRAM, (Laplace(),), request)
+    return Entry(choice.request, choice.histogram, (Laplace(),), request)
 
 
 def require_choices_used(context: SpecContext) -> None:

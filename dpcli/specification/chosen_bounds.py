@@ -6,22 +6,25 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from dpcli.errors import SpecError
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec
-from dpcli.statistics.bounds_choice import ChosenBounds
+from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
+from dpcli.statistics.limit_choice import LIMIT_NAME, MAX_ROWS
 
-ByColumn = Mapping[str, ChosenBounds]
+ByHistogram = Mapping[str, ChosenBounds]
+"""What was chosen, by the name of the histogram."""
 
 
-def with_chosen_bounds(spec: Spec, chosen: ByColumn) -> Spec:
-    """The same spec with the bounds that were chosen for its columns.
+def with_chosen_bounds(spec: Spec, chosen: ByHistogram) -> Spec:
+    """The same spec with the bounds and the limit that were chosen.
 
     Its digest is that of its text: the bounds are stored under the id of the release. Raises
     SpecError if a file that the spec names is no longer the same.
     """
-    kept = {one.column: one.bounds for one in spec.kept}
+    kept = {one.name: one.bounds for one in spec.kept}
     bounded = parse_spec(spec.text, spec.dataset, spec.folder, {**kept, **chosen})
     if bounded.named_files != spec.named_files:
         raise SpecError.about("code-list.changed")
@@ -29,37 +32,45 @@ def with_chosen_bounds(spec: Spec, chosen: ByColumn) -> Spec:
 
 
 def narrowest_and_widest(spec: Spec) -> tuple[Spec, Spec]:
-    """The spec with the narrowest and the widest bounds that can be chosen."""
-    chosen = (
-        {choice.column.name: choice.at_rung(place) for choice in spec.choices} for place in (0, -1)
-    )
+    """The spec with the narrowest and the widest bounds and limits that can be chosen."""
+    chosen = ({choice.name: choice.at_rung(place) for choice in spec.choices} for place in (0, -1))
     narrow, wide = (with_chosen_bounds(spec, bounds) for bounds in chosen)
     return narrow, wide
 
 
-def to_json(chosen: ByColumn) -> bytes:
-    """The chosen bounds as the ledger stores them; numbers are exact fractions as text."""
+def to_json(chosen: ByHistogram) -> bytes:
+    """What was chosen as the ledger stores it; numbers are exact fractions as text."""
     columns = [
         {
-            "column": name,
+            "column": name.removeprefix(bounds_name("")),
             "lower": str(bounds.lower),
             "upper": str(bounds.upper),
-            "counts": list(bounds.counts),
-            "decided": bounds.decided,
+            **_counts(bounds),
         }
         for name, bounds in chosen.items()
+        if name != LIMIT_NAME
     ]
-    return json.dumps({"bounds": columns}, ensure_ascii=False, indent=1).encode()
+    limit = chosen.get(LIMIT_NAME)
+    rows = {} if limit is None else {MAX_ROWS: {"limit": str(limit.upper), **_counts(limit)}}
+    return json.dumps({"bounds": columns, **rows}, ensure_ascii=False, indent=1).encode()
+
+
+def _counts(bounds: ChosenBounds) -> dict[str, object]:
+    return {"counts": list(bounds.counts), "decided": bounds.decided}
 
 
 def from_json(stored: bytes) -> dict[str, ChosenBounds]:
-    """The chosen bounds that `to_json` wrote, by column."""
-    return {
-        str(one["column"]): ChosenBounds(
-            Fraction(one["lower"]),
-            Fraction(one["upper"]),
-            tuple(int(count) for count in one["counts"]),
-            decided=bool(one["decided"]),
-        )
-        for one in json.loads(stored)["bounds"]
+    """What `to_json` wrote, by the name of the histogram."""
+    facts = json.loads(stored)
+    chosen = {
+        bounds_name(str(one["column"])): _chosen(one, one["lower"], one["upper"])
+        for one in facts["bounds"]
     }
+    if MAX_ROWS in facts:
+        chosen[LIMIT_NAME] = _chosen(facts[MAX_ROWS], "0", facts[MAX_ROWS]["limit"])
+    return chosen
+
+
+def _chosen(one: Mapping[str, Any], lower: str, upper: str) -> ChosenBounds:
+    counts = tuple(int(count) for count in one["counts"])
+    return ChosenBounds(Fraction(lower), Fraction(upper), counts, decided=bool(one["decided"]))

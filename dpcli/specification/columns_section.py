@@ -25,6 +25,7 @@ from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt
 from dpcli.specification.validation import read_section
 from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds, KeptBounds
+from dpcli.statistics.limit_choice import LimitChoice
 from dpcli.statistics.sampling import SampleDesign
 
 MAX_COLUMNS = 10_000
@@ -54,9 +55,10 @@ class SpecContext:
     each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
     been read. `files` are those in `folder` that the spec names. `captions` are
     those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
-    `choices` say how the bounds of columns are chosen; of these columns, `chosen` has the bounds as
-    far as they are known, and `bounded` the names of those that a statistic uses.
-    Bounds that earlier releases have `published` are `kept`.
+    `choices` say how the bounds of columns are chosen, and `limit_choice` how the limit on rows per
+    person is; `chosen` has the results as far as they are known, by the name of the histogram, and
+    `bounded` the names of the columns that a statistic uses.
+    What earlier releases have `published` is `kept`.
     """
 
     findings: Findings
@@ -76,6 +78,7 @@ class SpecContext:
     captions: dict[str, Caption] = field(default_factory=dict)
     blank_answers: set[str] = field(default_factory=set)
     choices: dict[str, BoundsChoice] = field(default_factory=dict)
+    limit_choice: LimitChoice | None = None
     chosen: Mapping[str, ChosenBounds] = field(default_factory=dict)
     published: Published | None = None
     kept: list[KeptBounds] = field(default_factory=list)
@@ -86,6 +89,11 @@ class SpecContext:
         """The neighboring relation, with defaults for what is missing or wrong."""
         neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
         return Relation(self.unit or RowUnit(), neighbors)
+
+    def choice_of(self, release_id: str, histogram: str) -> ChosenBounds | None:
+        """What an earlier release chose from a histogram of this name; None if nothing is known."""
+        known = self.chosen.get(histogram)
+        return known or (self.published(release_id, histogram) if self.published else None)
 
     def declared_name(self, scalar: ScalarNode) -> str:
         """The name of a column that is declared, perhaps with problems."""

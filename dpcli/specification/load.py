@@ -34,6 +34,7 @@ from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
 from dpcli.specification.derive_section import declare_derived
+from dpcli.specification.limit_section import require_limit_used
 from dpcli.specification.model import Spec
 from dpcli.specification.privacy_section import read_privacy, read_quality
 from dpcli.specification.sample_section import read_sample
@@ -156,9 +157,9 @@ def parse_spec(
 ) -> Spec:
     """The spec in a text, of either model.
 
-    `source` names the text in messages. Files that the text names are read from `folder`. Columns
-    whose bounds are `chosen` have them; before that, they have their outermost bounds. `published`
-    finds bounds that earlier releases chose.
+    `source` names the text in messages. Files that the text names are read from `folder`. Bounds
+    and limits that are `chosen` are used; before that, the outermost ones are. `published` finds
+    what earlier releases chose.
     Raises `SpecError` with all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -166,8 +167,9 @@ def parse_spec(
     context = SpecContext(findings, folder or Path(), chosen=chosen or {}, published=published)
     with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, context)
-        if not findings:
+        if not findings and root is not None:
             require_choices_used(context)
+            require_limit_used(root, spec)
         if not findings:
             digest = hashlib.sha256(raw)
             for file in context.files:
@@ -207,7 +209,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     # Statistics decide in which columns a blank cell is an answer.
     quality = attempt(read_quality, checks, context)
     collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
-    rows_are = attempt(_read_rows_name, heading, context.unit)
+    rows_are, unit = attempt(_read_rows_name, heading, context.unit), context.unit
     heading.require()
     responses, public = collected()
     return Spec(
@@ -227,8 +229,11 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         responses=responses,
         public=public,
         named_files=tuple(context.files),
-        choices=tuple(context.choices.values()),
+        choices=(*context.choices.values(), *filter(None, [context.limit_choice])),
         kept=tuple(context.kept),
+        unit_of_choices=(
+            unit.in_one_cell if context.limit_choice and isinstance(unit, PersonUnit) else None
+        ),
         caption=stated_caption(values),
         column_captions=context.captions,
         numbers=getattr(values, "numbers", None) or "",

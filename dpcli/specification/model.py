@@ -6,7 +6,7 @@ Only `dpcli.specification.load` makes a `Spec`, and only from a text without pro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,8 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.statistics.bounds_choice import BoundsChoice, KeptBounds
+from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram, KeptBounds
+from dpcli.statistics.limit_choice import LimitChoice
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Request, Statistic
@@ -164,7 +165,8 @@ class Spec:
     how rows were drawn. With `must_exist`, no release creates a ledger or opens an account. The
     default ledger is in the `folder` of the spec. `numbers` is how
     the number 1234.5 is written for people; empty if it is not stated. The `choices` are of the
-    columns whose bounds noisy counts choose; `kept` are bounds that earlier releases chose.
+    columns whose bounds noisy counts choose, and last of the limit on rows per person; `kept` are
+    those of earlier releases. If the limit is chosen, `unit_of_choices` is the unit until then.
     """
 
     dataset: str
@@ -188,6 +190,7 @@ class Spec:
     numbers: str = ""
     choices: tuple[BoundsChoice, ...] = ()
     kept: tuple[KeptBounds, ...] = ()
+    unit_of_choices: PersonUnit | None = None
     folder: Path = field(default=Path(), compare=False)
 
     @property
@@ -205,6 +208,26 @@ class Spec:
         """What the privacy unit is called: `person`, `row`, or locally `record`."""
         person = isinstance(self.privacy.unit, PersonUnit)
         return "person" if person else "record" if self.is_local else "row"
+
+    @property
+    def limit_choice(self) -> LimitChoice | None:
+        """How the limit on rows per person is chosen; None if it is declared."""
+        return next((one for one in self.choices if isinstance(one, LimitChoice)), None)
+
+    @property
+    def for_choices(self) -> Spec:
+        """The spec as the histograms of its choices are answered.
+
+        Where the limit on rows per person is chosen, it is not known yet: histograms of cells use
+        one row of each person, which is chosen at random.
+        """
+        unit = self.unit_of_choices
+        return self if unit is None else replace(self, privacy=replace(self.privacy, unit=unit))
+
+    def relation_of(self, entry: Entry) -> Relation:
+        """The relation for which an entry is answered."""
+        chooses = isinstance(entry.statistic, BoundsHistogram)
+        return (self.for_choices if chooses else self).privacy.relation
 
     @property
     def charged_entries(self) -> tuple[Entry, ...]:

@@ -31,6 +31,7 @@ from dpcli.spec_values import (
     summaries_by_name,
 )
 from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.limit_section import ChosenLimitModel, Limit, read_limit
 from dpcli.specification.mechanism_fields import MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
@@ -38,20 +39,15 @@ from dpcli.specification.validation import Section, read_section
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Request
 
-MAX_LIMIT = 1_000_000
-"""A larger limit on rows would protect no better than no limit."""
-
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
-
-Limit = Annotated[int, ExactNumber("limit-not-whole", least=1, most=MAX_LIMIT, whole=True)]
 
 
 class UnitModel(SectionModel):
     """All rows of one person are protected together, within enforced limits."""
 
     column: Text
-    max_rows: Limit
+    max_rows: Annotated[Limit | ChosenLimitModel, ByForm]
     max_groups: Limit | None = None
     max_rows_per_group: Limit | None = None
 
@@ -107,16 +103,18 @@ def _read_unit(section: Section[PrivacyModel], context: SpecContext) -> Unit:
     unit = section.values.unit
     if column is None or not isinstance(unit, UnitModel):
         return RowUnit()
-    per_group = unit.max_rows_per_group or unit.max_rows
-    if per_group > unit.max_rows:
-        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": unit.max_rows}
+    rows, per_group = read_limit(section, unit.max_rows, context), unit.max_rows_per_group
+    # What was chosen, now or before, can be less than the other limits.
+    most = unit.max_rows if isinstance(unit.max_rows, int) else unit.max_rows.up_to
+    if per_group and most and per_group > most:
+        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": most}
         raise section.report_key("limit-idle", *path, **facts)
     id_column = column()
     return PersonUnit(
         id_column.name,
-        per_group,
-        unit.max_groups or unit.max_rows,
-        unit.max_rows,
+        min(per_group or rows, rows),
+        unit.max_groups or rows,
+        rows,
         id_column.singletons_without_id,
         id_column.source,
         id_column.na,

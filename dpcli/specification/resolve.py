@@ -12,7 +12,7 @@ from typing import Any
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
 from dpcli.objectives import LeastSquaresQuery
-from dpcli.privacy.unit import RowUnit
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import MAX_PRODUCT, LinearQuery
 from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import Points
@@ -22,6 +22,7 @@ from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.conditions import read_position, read_positions
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
+from dpcli.specification.limit_section import depends_on_limit
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
     MappingNode,
@@ -224,10 +225,15 @@ class RequestReader:
                 raise section.report("grid-too-fine.product")
 
     def refuse_chosen_bounds(self, request: Request) -> None:
-        """Refuses an entry whose loss would follow from bounds that are not known yet."""
-        queries = self._statistic.queries(request, self._context.relation)
+        """Refuses an entry whose loss would follow from bounds or a limit not known yet."""
+        context = self._context
+        queries = self._statistic.queries(request, context.relation)
+        if context.limit_choice is not None and isinstance(context.unit, PersonUnit):
+            asked = (weighted.query for weighted in queries)
+            if depends_on_limit(asked, context.unit):
+                raise self._section.report_key("bounds-chosen.error-limit", "error")
         names = (column.name for weighted in queries for column in weighted.query.columns)
-        chosen = next((name for name in names if name in self._context.choices), None)
+        chosen = next((name for name in names if name in context.choices), None)
         if chosen is not None:
             raise self._section.report_key("bounds-chosen.error", "error", column=chosen)
 

@@ -54,6 +54,7 @@ PLACES = {
     "CandidateStepModel": "candidates",
     "ComparedColumnModel": "limit",
     "ChosenBoundsModel": "bounds",
+    "ChosenLimitModel": "max_rows",
 }
 """The places of some models in reference pages; for others, the place is the model's name."""
 

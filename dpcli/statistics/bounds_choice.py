@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -45,6 +44,11 @@ class BoundsHistogram(Statistic):
 BOUNDS_HISTOGRAM = BoundsHistogram()
 
 
+def bounds_name(column: str) -> str:
+    """The name of the histogram that chooses the bounds of a column; no spec can give it."""
+    return f"bounds of {column}"
+
+
 @dataclass(frozen=True, slots=True)
 class ChosenBounds:
     """The bounds of a column as they were chosen: public numbers.
@@ -70,6 +74,11 @@ class KeptBounds:
     release_id: str
     bounds: ChosenBounds
 
+    @property
+    def name(self) -> str:
+        """The name of the histogram that chose them."""
+        return bounds_name(self.column)
+
 
 @dataclass(frozen=True, slots=True)
 class BoundsChoice:
@@ -89,10 +98,24 @@ class BoundsChoice:
         return self.ladder.column
 
     @property
+    def name(self) -> str:
+        """The name of the histogram."""
+        return bounds_name(self.column.name)
+
+    @property
+    def histogram(self) -> BoundsHistogram:
+        """The statistic from whose noisy counts they are chosen."""
+        return BOUNDS_HISTOGRAM
+
+    @property
     def request(self) -> Request:
-        """What is asked of the data; its name is not one that a spec can give."""
-        name = f"bounds of {self.column.name}"
-        return Request(name, column=self.column, bins=self.ladder.axis)
+        """What is asked of the data."""
+        return Request(self.name, column=self.column, bins=self.ladder.axis)
+
+    @property
+    def bins(self) -> list[tuple[int, int]]:
+        """The least and the greatest value of each bin, in steps."""
+        return self.ladder.bins
 
     def choose(self, answer: NoisyAnswer) -> ChosenBounds:
         """The bounds that the noisy counts of the bins choose: post-processing."""
@@ -124,8 +147,13 @@ class BoundsChoice:
         clamped = None if missing is None else min(max(missing, low), high)
         return replace(self.column, bounds=(low, high), missing=clamped)
 
+    def at_third(self, third: int) -> ChosenBounds:
+        """The bounds after one, two or three thirds of the rungs, to show what they would mean."""
+        most = max(len(self.ladder.above), len(self.ladder.below)) - 1
+        return self.at_rung(third * most // 3)
+
     def at_rung(self, place: int) -> ChosenBounds:
-        """The bounds at this place of the ladder on both sides, to show what they would mean."""
+        """The bounds at this place of the ladder on both sides; minus one is the outermost."""
         low, high = self.column.limits
         below, above = self.ladder.below, self.ladder.above
         low = below[min(place, len(below) - 1)] if below else low
@@ -133,7 +161,5 @@ class BoundsChoice:
         return ChosenBounds(low * self.column.step, high * self.column.step)
 
 
-def shown_places(choices: Sequence[BoundsChoice]) -> tuple[int, ...]:
-    """Three places of the ladders for which a plan shows errors: near, middle and outermost."""
-    most = max(max(len(choice.ladder.above), len(choice.ladder.below)) for choice in choices) - 1
-    return tuple(dict.fromkeys((most // 3, 2 * most // 3, most)))
+THIRDS = (1, 2, 3)
+"""The thirds of the ladders for which a plan shows errors: near, middle and outermost."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcli.statistics.bounds_ladder import LADDERS
+from tests.benchmarks import limits
 from tests.benchmarks.bounds import SHAPES, ratio
 from tests.benchmarks.timing import run
 from tests.benchmarks.workloads import WORKLOADS, commands_of, make_file
@@ -32,3 +33,15 @@ def test_chosen_bounds_are_close_to_the_best_ones(shape: str) -> None:
     values = SHAPES[shape](generator, 10_000)
 
     assert ratio(values, LADDERS[0], 100, generator, 20) < 10
+
+
+@pytest.mark.parametrize("shape", ["one", "poisson 3", "lognormal 1", "zipf 2.5"])
+def test_a_chosen_limit_is_close_to_the_best_one(shape: str) -> None:
+    """Sums of the rows of 10,000 people have at most ten times the error of the best limit.
+
+    Twice is usual. The outermost limit is a hundred times too wide.
+    """
+    generator = np.random.default_rng(2)
+    rows = np.maximum(np.rint(limits.SHAPES[shape](generator, 10_000)), 1).astype(np.int64)
+
+    assert limits.ratio(rows, LADDERS[0], 100, 0.5, generator, 20) < 10

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 import dpcli
 from dpcli import choosing_bounds
 from dpcli.ledger import kept_bounds
+from dpcli.ledger.charge import SUFFIX
 from dpcli.report.formats import report_schema
 from tests.support.cli import Command, remove_ledger
 
@@ -84,6 +85,9 @@ def test_a_messy_file_is_released_within_chosen_bounds(dpcli: Command, tmp_path:
     ]  # fmt: skip
     assert report["privacy"]["spent"]["epsilon"] == 1
     assert report["privacy"]["remaining"]["epsilon"] == 0
+    # The entry of its own choice is no other release of the account.
+    assert report["ledger"]["first_release"] is True
+    assert "first release" in outcome.err
     assert "The bounds of spent are 0 and " in outcome.err
     assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
 
@@ -144,7 +148,7 @@ def stored_bounds(folder: Path) -> bytes:
     from dpcli.ledger.ledger import OpenLedger
 
     with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as ledger:
-        stored = ledger.stored("r" + kept_bounds.SUFFIX)
+        stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
     return stored.outputs[kept_bounds.BOUNDS]
 
@@ -197,7 +201,7 @@ VARIANTS = {
         "columns:", "quality: {epsilon: 0.1, min_rows: 1000}\ncolumns:"
     ),
     "below zero": SPEC.replace("up_to:", "from: -1000, up_to:"),
-    "constant": SPEC.replace("step: 0.01", "step: 0.01, missing: 5000"),
+    "constant": SPEC.replace("step: 0.01", "step: 0.01, missing: 500"),
     "median": SPEC.replace(
         "statistic: sum, column: spent", "statistic: median, column: spent, candidates: {step: 100}"
     ),
@@ -229,6 +233,11 @@ def test_a_failed_quality_check_keeps_the_charge_for_bounds(dpcli: Command, tmp_
     assert outcome.status == 8
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.1")]
     assert reported(tmp_path / "r.json")["privacy"]["spent"]["epsilon"] == 0.2
+    page = tmp_path / "r.md"
+    assert dpcli("release", spec, data, "--release-id", "r", "--report", page).status == 8
+    charged = "only the check and the counts that chose bounds or limits before it were charged"
+    assert page.read_text(encoding="utf-8").count(charged) == 2
+    assert "only the loss of the check and of the counts that choose" in dpcli("plan", spec).out
 
 
 def test_a_lost_ledger_is_charged_for_both_phases(dpcli: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dpcli.cli.ledger_show import history, show
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import balance, guarantee_counts, recorded_cost
 from dpcli.ledger.chain import canonical, to_events_json
-from dpcli.ledger.charge import Charge, charge_for
+from dpcli.ledger.charge import Charge, charge_for, charged_events
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
@@ -56,8 +56,11 @@ def planned(path: Path) -> Plan:
 
 
 def charged(plan: Plan) -> Loss:
-    """The cost that the ledger computes for a plan."""
-    return balance(terms_from_spec(plan.spec), [charge_for(plan, "r", None).cost]).spent
+    """The cost that the ledger computes for a plan; what it chooses is charged for before."""
+    phases = (plan.bounds_only, plan) if plan.bounds else (plan,)
+    charge = charge_for(plan, "r", None)
+    costs = [replace(charge, events=charged_events(one)).cost for one in phases]
+    return balance(terms_from_spec(plan.spec), costs).spent
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))

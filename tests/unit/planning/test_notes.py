@@ -135,9 +135,12 @@ def plans() -> Iterator[Plan]:
         text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
         yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
     ladder = "bounds: {choose: 1-2-5, up_to: 100, epsilon: 0.1}}"
+    limit = "{column: who, max_rows: {choose: 1-2-5, up_to: 50, epsilon: 0.1}}"
     chosen = small.replace("bounds: [0, 100]}", ladder, 1).replace("EPSILON", "9")
+    chosen = chosen.replace("unit: row", f"unit: {limit}")
     total = "  - {name: total, statistic: sum, column: age, epsilon: 0.5}\n"
-    yield make_plan(parse_spec(chosen.replace("NEIGHBORS", "add-remove") + total, "spec", None))
+    chosen = f"{chosen}{total}quality: {QUALITIES[0]}\n".replace("NEIGHBORS", "add-remove")
+    yield make_plan(parse_spec(chosen, "spec", None))
     for people in ("10", "1000000"):
         declared = f"declarations: {{population: {people}}}\n"
         yield make_plan(parse_spec(f"{by_row.spec.text}{declared}", "spec", None))

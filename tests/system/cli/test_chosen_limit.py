@@ -1,0 +1,425 @@
+"""`max_rows: {choose: ...}`: noisy counts of people choose the limit on their rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpcli.ledger import kept_bounds
+from dpcli.ledger.charge import SUFFIX
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.report.formats import report_schema
+from tests.support.cli import ROOT, Command, remove_ledger
+
+SPEC = """\
+dpcli: 1
+dataset: shop
+rows_are: visits
+privacy:
+  unit: {column: who, max_rows: {choose: 1-2-5, up_to: 500, epsilon: 0.1}}
+  neighbors: add-remove
+  budget: {epsilon: 1}
+columns:
+  who: {type: id}
+  spent: {type: number, step: 0.01, bounds: [0, 100]}
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: total, statistic: sum, column: spent, epsilon: 0.5}
+  - {name: visits, statistic: count, by: [sex], epsilon: 0.4}
+"""
+
+BOTH = SPEC.replace("[0, 100]", "{choose: 1-2-5, up_to: 1000000, epsilon: 0.1}").replace(
+    "epsilon: 0.5", "epsilon: 0.4"
+)
+
+
+def write(folder: Path, spec: str = SPEC, people: int = 2_000) -> tuple[Path, Path]:
+    """A spec, and visits of people: a third have one, few more than ten, and one has a thousand."""
+    random = Random(5)
+    lines = ["who,spent,sex"]
+    for person in range(people):
+        visits = 1_000 if person == 7 else max(1, round(random.lognormvariate(0.8, 0.8)))
+        lines += [
+            f"p{person},{random.uniform(0, 80):.2f},{random.choice(['f', 'm', 'x'])}"
+            for _ in range(visits)
+        ]
+    lines += [",5,f", ",n/a,f"] * 30
+    paths = folder / "spec.yaml", folder / "data.csv"
+    paths[0].write_text(spec, encoding="utf-8")
+    paths[1].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return paths
+
+
+def history(dpcli: Command, folder: Path) -> list[tuple[str, str]]:
+    """The names of the releases in a ledger, and their epsilons."""
+    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    return [(entry["release_id"], entry["epsilon"]) for entry in json.loads(outcome.out)]
+
+
+def reported(path: Path) -> dict[str, Any]:
+    """A report as it was written."""
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return report
+
+
+def test_the_limit_is_chosen_first_and_all_statistics_use_it(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """It is near the usual number of rows, and the noise is that of the chosen limit."""
+    spec, data = write(tmp_path)
+    outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    report = reported(tmp_path / "t.report.json")
+    (choice,) = report["chosen_limits"]
+    limit = choice["limit"]
+
+    assert outcome.status == 0, outcome.err
+    assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.9")]
+    assert limit in (10, 20, 50)
+    assert choice["bins"][:3] == [[1, 1], [2, 2], [3, 5]]
+    # Each person is in one bin, and rows without an id belong to no person.
+    assert abs(sum(choice["counts"]) - 2_000) < 200
+    assert report["privacy"]["unit"] == {
+        "column": "who", "max_rows": limit, "max_groups": limit, "max_rows_per_group": limit,
+    }  # fmt: skip
+    total, visits = report["statistics"]
+    assert (total["sensitivity"]["l1"], visits["sensitivity"]["l1"]) == (100 * limit, limit)
+    assert choice["sensitivity"]["l1"] == 1
+    assert report["privacy"]["spent"]["epsilon"] == 1
+    assert f"max_rows is {limit}: " in outcome.err
+    assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
+
+
+def test_pages_show_how_the_limit_was_chosen(dpcli: Command, tmp_path: Path) -> None:
+    """Every form of report says it in two sentences, and the pages have the noisy counts."""
+    spec, data = write(tmp_path)
+    paths = [tmp_path / f"r.{ending}" for ending in ("html", "md", "yaml")]
+    words = [word for path in paths for word in ("--report", path)]
+    assert dpcli("release", spec, data, *words).status == 0
+    for path in paths:
+        text = path.read_text(encoding="utf-8").replace("\u00a0", " ")
+        assert "It was chosen from noisy counts of people by their number of visits" in text
+    page = paths[1].read_text(encoding="utf-8")
+    assert "## How bounds and limits were chosen" in page
+    assert "| 201 | 500 |" in page
+
+
+def test_bounds_and_a_limit_are_chosen_in_one_entry(dpcli: Command, tmp_path: Path) -> None:
+    """Neither histogram depends on the other: one row of each person chooses the bounds."""
+    spec, data = write(tmp_path, BOTH)
+    plan = dpcli("plan", spec).out
+    assert "noisy counts of one of the visits of each person" in plan
+    assert "at 0 to 1000000 and max_rows 500, if that is what is chosen" in plan
+    outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    report = reported(tmp_path / "t.report.json")
+    (bounds,), (limit,) = report["chosen_bounds"], report["chosen_limits"]
+
+    assert outcome.status == 0, outcome.err
+    assert history(dpcli, tmp_path) == [("r+bounds", "0.2"), ("r", "0.8")]
+    assert bounds["ledger"] == limit["ledger"]
+    assert bounds["sensitivity"]["l1"] == limit["sensitivity"]["l1"] == 1
+    assert bounds["upper"] in (100, 200)
+    # 2,000 people, of whom some have no readable cell in the chosen row.
+    assert abs(sum(bounds["counts"]) - 2_000) < 300
+    assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
+
+
+VARIANTS = {
+    "change-one": SPEC.replace("add-remove", "change-one"),
+    "both, change-one": BOTH.replace("add-remove", "change-one"),
+    "rho": BOTH.replace("{epsilon: 1}", "{rho: 1, delta: 1e-6}\n  composition: zcdp"),
+    "pld": SPEC.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}\n  composition: pld"),
+    "advanced": SPEC.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}\n  composition: advanced"),
+    "gaussian": SPEC.replace("{epsilon: 1}", "{epsilon: 1, delta: 1e-5}").replace(
+        "epsilon: 0.5}", "epsilon: 0.5, mechanism: gaussian, delta: 1e-6}"
+    ),
+    "shares": SPEC.replace("epsilon: 0.5}", "share: 1}").replace("epsilon: 0.4}", "share: 2}"),
+    "quality": SPEC.replace("budget: {epsilon: 1}", "budget: {epsilon: 2}").replace(
+        "columns:", "quality: {epsilon: 0.1, min_rows: 100}\ncolumns:"
+    ),
+    "other limits": SPEC.replace("epsilon: 0.1}", "epsilon: 0.1}, max_groups: 2").replace(
+        "max_groups: 2", "max_groups: 2, max_rows_per_group: 400"
+    ),
+    "each": SPEC.replace("{type: id}", "{type: id, missing: each}"),
+    "totals": SPEC.replace(
+        "column: spent,", "column: spent, bound: sum, unit_bounds: [0, 500],"
+    ),
+    "powers": SPEC.replace("1-2-5", "powers-of-2, cover: 0.9"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_other_guarantees_and_limits_choose_as_well(
+    name: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Each is planned, released within its budget, proven by its report, and recovered from it."""
+    spec, data = write(tmp_path, VARIANTS[name])
+    assert dpcli("plan", spec).status == dpcli("check", spec, data).status == 0
+    outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
+
+    assert outcome.status == 0, outcome.err
+    report = reported(path)
+    unit = report["privacy"]["unit"]
+    assert report["chosen_limits"][0]["limit"] == unit["max_rows"] <= 100
+    if name == "other limits":
+        assert (unit["max_groups"], unit["max_rows_per_group"]) == (2, unit["max_rows"])
+    assert dpcli("ledger", "verify", path, "--ledger", ledger).status == 0
+    before = history(dpcli, tmp_path)
+    assert [release_id for release_id, _ in before] == ["r+bounds", "r"]
+    ledger.unlink()
+    assert dpcli("ledger", "recover", "--from", path, "--ledger", ledger).status == 0
+    assert history(dpcli, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"limit": LIMIT', '"limit": 1'),
+        ('"limit": LIMIT', '"limit": 1.5'),
+        ('"limit": LIMIT', '"limit": 0'),
+        ('"limit": LIMIT', '"limit": 501'),
+        ('"limit": LIMIT', '"limit": "many"'),
+        ('"limit": LIMIT,', ""),
+    ],
+)
+def test_a_report_with_another_limit_proves_nothing(
+    old: str, new: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Recovery refuses a report whose chosen limit was changed, without a traceback."""
+    spec, data = write(tmp_path)
+    dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
+    old = old.replace("LIMIT", str(reported(path)["chosen_limits"][0]["limit"]))
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    ledger.unlink()
+    outcome = dpcli("ledger", "recover", "--from", path, "--ledger", ledger)
+
+    assert outcome.status in (2, 6)
+    assert "internal-fault" not in outcome.err
+
+
+def test_few_people_leave_the_outermost_limit(dpcli: Command, tmp_path: Path) -> None:
+    """With fewer people than noise explains, the declared limit is used, and the report says so."""
+    spec, data = write(tmp_path, people=20)
+    assert dpcli("release", spec, data, "-o", tmp_path / "t.csv").status == 0
+    (choice,) = reported(tmp_path / "t.report.json")["chosen_limits"]
+
+    assert (choice["limit"], choice["decided"]) == (500, False)
+    assert choice["says"][0].startswith("max_rows is the outermost limit, 500")
+
+
+@pytest.mark.parametrize(
+    ("more", "changed"), [("p5000,1,f\n", 1), ("p5,1,f\n", 2), (",1,f\n", 0), ("p7,bad,\n", 0)]
+)
+def test_one_more_row_moves_one_person(
+    more: str, changed: int, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
+) -> None:
+    """With frozen noise, a new person is one more count, and a new row moves its person by a bin.
+
+    The person with a thousand rows stays in the last bin, and a row without an id is no person.
+    """
+    counts = []
+    for rows in ("", more):
+        remove_ledger(tmp_path)
+        spec, data = write(tmp_path)
+        text = data.read_text(encoding="utf-8")
+        if more.startswith("p5,"):
+            # The person has two visits before, and three after.
+            text = "".join(line for line in text.splitlines(True) if not line.startswith("p5,"))
+            text += 2 * more
+        data.write_text(text + rows, encoding="utf-8")
+        freeze()
+        words = ["release", spec, data, "--release-id", "r", "--force"]
+        assert dpcli(*words, "--report", tmp_path / "r.json").status == 0
+        counts.append(reported(tmp_path / "r.json")["chosen_limits"][0]["counts"])
+    one, other = counts
+
+    assert sum(abs(first - second) for first, second in zip(one, other, strict=True)) == changed
+
+
+KILL = """
+import os, signal, sys
+from dpcli.cli import release
+from dpcli.cli.main import main
+
+def kill(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+release.run_release = kill
+sys.argv[1:] = {words!r}
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("text", [SPEC, BOTH], ids=["limit", "both"])
+def test_a_kill_between_the_phases_charges_once_and_keeps_the_choice(
+    text: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """The same release id finds the stored counts, although the process ended at once."""
+    spec, data = write(tmp_path, text)
+    words = ["release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r"]
+    script = KILL.format(words=[str(word) for word in words])
+    killed = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+    )
+    first = 0.1 if text == SPEC else 0.2
+
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert history(dpcli, tmp_path) == [("r+bounds", str(first))]
+    assert not (tmp_path / "t.csv").exists()
+    with closing(OpenLedger.open(tmp_path / "dpcli-ledger.sqlite")) as ledger:
+        stored = ledger.stored("r" + SUFFIX)
+    assert stored is not None
+    choices = json.loads(stored.outputs[kept_bounds.BOUNDS])
+    # The file has other people by now: counts are not taken again.
+    write(tmp_path, text, people=30)
+    outcome = dpcli(*words)
+    report = reported(tmp_path / "t.report.json")
+
+    assert outcome.status == 0, outcome.err
+    assert history(dpcli, tmp_path) == [("r+bounds", str(first)), ("r", str(1 - first))]
+    assert report["chosen_limits"][0]["counts"] == choices["max_rows"]["counts"]
+    assert str(report["chosen_limits"][0]["limit"]) == choices["max_rows"]["limit"]
+    for bounds, kept in zip(report.get("chosen_bounds", ()), choices["bounds"], strict=True):
+        assert (bounds["counts"], bounds["upper"]) == (kept["counts"], int(kept["upper"]))
+
+
+def test_another_spec_cannot_use_a_choice_under_its_id(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a stop between the phases, a changed spec needs another id, and pays for its choice."""
+    spec, data = write(tmp_path)
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dpcli.cli.release.run_release", stop)
+        dpcli("release", spec, data, "--release-id", "r")
+    spec.write_text(SPEC.replace("up_to: 500", "up_to: 600"), encoding="utf-8")
+    outcome = dpcli("release", spec, data, "--release-id", "r")
+
+    assert (outcome.status, "release-id-taken" in outcome.err) == (6, True)
+    assert history(dpcli, tmp_path) == [("r+bounds", "0.1")]
+
+
+def test_the_whole_budget_is_checked_before_anything_is_read(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What both phases cost together must fit the spec and the account."""
+
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr("dpcli.choosing_bounds.aggregate_data", read)
+    spec, data = write(tmp_path, SPEC.replace("epsilon: 0.5", "epsilon: 0.51"))
+    assert dpcli("release", spec, data).status == 5
+    monkeypatch.undo()
+    spec.write_text(SPEC.replace("budget: {epsilon: 1}", "budget: {epsilon: 1.5}"), "utf-8")
+    assert dpcli("release", spec, data, "--release-id", "one").status == 0
+    monkeypatch.setattr("dpcli.choosing_bounds.aggregate_data", read)
+    # Half of the epsilon is left: enough for the limit alone.
+    outcome = dpcli("release", spec, data, "--release-id", "two")
+
+    assert (outcome.status, "account-exhausted" in outcome.err) == (5, True)
+    assert [name for name, _ in history(dpcli, tmp_path)] == ["one+bounds", "one"]
+
+
+KEPT = SPEC.replace("{choose: 1-2-5, up_to: 500, epsilon: 0.1}", "{from_release: r}").replace(
+    "budget: {epsilon: 1}", "budget: {epsilon: 3}"
+)
+
+
+def test_a_later_release_keeps_the_limit_at_no_cost(dpcli: Command, tmp_path: Path) -> None:
+    """The limit is read from the ledger and stated by the report, which alone proves it."""
+    spec, data = write(tmp_path, SPEC.replace("budget: {epsilon: 1}", "budget: {epsilon: 3}"))
+    dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    (choice,) = reported(tmp_path / "t.report.json")["chosen_limits"]
+    later = tmp_path / "later.yaml"
+    # Where the limit is known, an error can be asked for.
+    later.write_text(KEPT.replace("epsilon: 0.4}", "error: 500}"), encoding="utf-8")
+    assert f"max_rows is {choice['limit']}: the release r chose" in dpcli("plan", later).out
+    outcome = dpcli("release", later, data, "-o", tmp_path / "l.csv", "--release-id", "l")
+    report = reported(tmp_path / "l.report.json")
+
+    assert outcome.status == 0, outcome.err
+    assert report["kept_limits"][0]["limit"] == choice["limit"]
+    assert report["privacy"]["unit"]["max_rows"] == choice["limit"]
+    assert [name for name, _ in history(dpcli, tmp_path)] == ["r+bounds", "r", "l"]
+    assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
+    ledger, before = tmp_path / "dpcli-ledger.sqlite", history(dpcli, tmp_path)
+    ledger.unlink()
+    reports = [tmp_path / "t.report.json", tmp_path / "l.report.json"]
+    words = [word for path in reports for word in ("--from", path)]
+    assert dpcli("ledger", "recover", *words, "--ledger", ledger).status == 0
+    assert history(dpcli, tmp_path) == before
+
+
+def test_a_limit_that_no_release_chose_is_refused(dpcli: Command, tmp_path: Path) -> None:
+    """Neither an absent ledger, nor a release that chose bounds alone, gives a limit."""
+    later, (spec, data) = tmp_path / "later.yaml", write(tmp_path)
+    later.write_text(KEPT, encoding="utf-8")
+    outcome = dpcli("plan", later)
+    assert (outcome.status, "chose `max_rows`" in outcome.err) == (3, True)
+    text = BOTH.replace("{choose: 1-2-5, up_to: 500, epsilon: 0.1}", "3", 1)
+    spec.write_text(text, encoding="utf-8")
+    assert dpcli("release", spec, data, "--release-id", "r").status == 0
+    outcome = dpcli("release", later, data)
+    assert (outcome.status, "chose `max_rows`" in outcome.err) == (3, True)
+
+
+def test_data_that_can_be_read_once_are_refused(dpcli: Command, tmp_path: Path) -> None:
+    """Standard input and sealed parts are refused before a ledger has an entry."""
+    spec, data = write(tmp_path)
+    for words in (
+        ["release", spec, "-"],
+        ["aggregate", spec, data, "-o", tmp_path / "part.sealed"],
+        ["release", spec, data, "--partials"],
+    ):
+        outcome = dpcli(*words)
+        assert (outcome.status, "error[chosen-bounds" in outcome.err) == (2, True)
+    assert history(dpcli, tmp_path) == []
+
+
+def test_a_plan_shows_errors_for_several_limits(dpcli: Command, tmp_path: Path) -> None:
+    """The entry, its cost, its rule, and the noise of each statistic for three limits."""
+    spec, _ = write(tmp_path)
+    outcome = dpcli("plan", spec)
+
+    assert "limit on rows" in outcome.out
+    assert "max_rows: noisy counts of people by their number of visits, in 9 bins" in outcome.out
+    for name in ("total", "visits"):
+        assert outcome.out.count(f"{name}: the noise is at most") == 1
+    assert "at max_rows 5, " in outcome.out
+    risks = dpcli("plan", spec, "--risks").out
+    assert "The limit max_rows is chosen from noisy counts, within the guarantee." in risks
+    facts = json.loads(dpcli("plan", spec, "--json").out)
+    assert facts["privacy"]["spent"]["epsilon"] == 1
+    assert facts["chosen_limits"][0]["outermost"] == 500
+    assert "limit" not in facts["chosen_limits"][0]
+
+
+def test_a_simulation_uses_the_outermost_limit(dpcli: Command, tmp_path: Path) -> None:
+    """None is chosen from synthetic rows, and the result says so."""
+    spec, _ = write(tmp_path)
+    outcome = dpcli("simulate", spec, "--rows", "2000", "--runs", "5", "--seed", "1")
+
+    assert outcome.status == 0, outcome.err
+    assert "the outermost max_rows, 500, is used, and none is chosen" in outcome.out

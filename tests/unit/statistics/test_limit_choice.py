@@ -1,0 +1,134 @@
+"""A private limit on rows per person: the sensitivity of its counts, and what they choose."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.numeric.arrays import integer_array
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.specification.chosen_bounds import from_json, to_json
+from dpcli.statistics.bounds_choice import ChosenBounds
+from dpcli.statistics.bounds_ladder import LADDERS
+from dpcli.statistics.limit_choice import LIMIT_NAME, ROWS_HISTOGRAM, LimitChoice, chosen_limit
+from dpcli.statistics.statistic import NoisyAnswer
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+
+KINDS = pytest.mark.parametrize("kind", LADDERS, ids=lambda kind: kind.name)
+
+
+def choice(up_to: int = 1000, kind: int = 0, cover: str = "1") -> LimitChoice:
+    """A choice of a limit of at most this number."""
+    return LimitChoice.of(LADDERS[kind], up_to, Fraction(cover), Fraction(1, 10), None)
+
+
+def chosen(counts: list[int], scale: int = 10, **how: object) -> ChosenBounds:
+    """What these counts choose."""
+    answer = NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(scale)))
+    return choice(**how).choose(answer)  # type: ignore[arg-type]
+
+
+@KINDS
+@pytest.mark.parametrize("up_to", [2, 3, 10, 64, 1000])
+def test_a_person_is_in_the_bin_of_the_least_limit_that_holds_their_rows(
+    kind: object, up_to: int
+) -> None:
+    """Every number of rows has one bin, and more rows than the outermost limit are in the last."""
+    one = choice(up_to, list(LADDERS).index(kind))  # type: ignore[arg-type]
+    query = RowsPerUserQuery(starts=tuple(one.ladder.axis.starts))
+    rungs = one.ladder.above
+
+    assert rungs[0] == 1
+    assert rungs[-1] == up_to
+    assert len(rungs) == query.cells == len(one.bins)
+    for rows in range(1, up_to + 1):
+        place = query.place(rows)
+        assert rungs[place] == min(rung for rung in rungs if rung >= rows)
+        assert one.bins[place][0] <= rows <= one.bins[place][1] == rungs[place]
+    assert query.place(10 * up_to) == len(rungs) - 1
+
+
+UNITS = [PersonUnit("id", 1, 1, 1), PersonUnit("id", 2, 2, 3), PersonUnit("id", 1, 4, 4, True)]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_no_person_changes_the_counts_by_more_than_the_sensitivity(
+    unit: PersonUnit, neighbors: Neighbors
+) -> None:
+    """Over all neighbors, the greatest change is the stated one, however many rows a person has."""
+    (weighted,) = ROWS_HISTOGRAM.queries(choice(5).request, relation := Relation(unit, neighbors))
+    # Rows whose cells cannot be read count as well.
+    people = ["".join(f"a,{'x' if row % 2 else 1}\n" for row in range(rows)) for rows in range(13)]
+    others = ["", "b,1\n", "b,1\nb,2\n,3\n"]
+
+    def counts(text: str) -> list[int]:
+        (answer,) = evaluate([weighted.query], f"id,x\n{text}".encode(), unit)
+        return cells_of(answer)
+
+    before = people if neighbors is Neighbors.CHANGE_ONE else [""]
+    changes = [
+        [abs(a - b) for a, b in zip(counts(rest + one), counts(rest + two), strict=True)]
+        for rest, one, two in product(others, before, people)
+    ]
+    stated = query_sensitivity(weighted.query, relation)
+
+    assert stated.l1 == max(map(sum, changes)) == (1 if neighbors is Neighbors.ADD_REMOVE else 2)
+    assert stated.linf == max(map(max, changes)) == 1
+    assert stated.l2_squared == max(sum(change**2 for change in one) for one in changes)
+    assert stated.l0 == max(sum(map(bool, one)) for one in changes)
+
+
+def test_rows_are_no_users() -> None:
+    """Where each row is a unit, there is no person to count."""
+    query = RowsPerUserQuery(starts=(0, 2))
+    with pytest.raises(ValueError, match="where a user is the unit"):
+        query_sensitivity(query, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+
+
+@pytest.mark.parametrize("starts", [(), (2, 3), (0, 0), (0, 3, 2)])
+def test_bins_that_leave_a_person_out_or_count_one_twice_are_refused(
+    starts: tuple[int, ...],
+) -> None:
+    """The sensitivity holds for bins of which every number of rows has one."""
+    with pytest.raises(ValueError, match="bins of numbers of rows"):
+        RowsPerUserQuery(starts=starts)
+
+
+def test_the_limit_is_the_outermost_bin_above_the_noise() -> None:
+    """The rungs are 1, 2, 5, 10, 20, 50, 100, 200, 500 and 1,000."""
+    counts = [900, 700, 400, 300, 30, 0, 0, 0, 0, 0]
+    assert chosen_limit(chosen(counts)) == 20
+    assert chosen_limit(chosen([900, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == 1
+    assert chosen_limit(chosen([*counts[:-1], 300])) == 1000
+
+
+def test_few_people_leave_the_outermost_limit() -> None:
+    """Without a clear bin nothing is decided."""
+    found = chosen([20, -3, 31, 8, -14, 2, 0, 5, -6, 1])
+    assert (found.decided, chosen_limit(found)) == (False, 1000)
+
+
+def test_cover_leaves_out_rows_of_people_with_most_of_them() -> None:
+    """The limit is the least that covers the share of the accepted counts."""
+    counts = [500, 400, 90, 10, 0, 0, 0, 0, 0, 0]
+    limits = [
+        chosen_limit(chosen(counts, scale=1, cover=cover)) for cover in ("1", "0.99", "0.9", "0.5")
+    ]
+    assert limits == [10, 5, 2, 1]
+
+
+def test_what_is_stored_is_read_again() -> None:
+    """A limit and the bounds of a column of any name are stored side by side."""
+    bounds = ChosenBounds(Fraction(-1, 2), Fraction(5), (1, -2), decided=False)
+    limit = ChosenBounds(Fraction(0), Fraction(20), (7, 8))
+    for name in ("x", LIMIT_NAME, "bounds of x", "max_rows"):
+        kept = {f"bounds of {name}": bounds, LIMIT_NAME: limit}
+        assert from_json(to_json(kept)) == kept
