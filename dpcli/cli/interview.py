@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
+from dpcli.cli.budget_division import divide_budget
 from dpcli.cli.dialogue import (
     InvalidAnswerError,
     Prompter,
@@ -25,28 +25,26 @@ from dpcli.cli.dialogue import (
     parse_yes_or_no,
     question_texts,
 )
+from dpcli.cli.interview_choices import MAX_ROWS, Unknowns
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.csv_dialect import DECIMALS, STANDARD_DIALECT, Dialect
 from dpcli.errors import SpecError
 from dpcli.messages import quote
-from dpcli.number_syntax import parse_number
-from dpcli.numeric.exact import plain_text, short_down
+from dpcli.numeric.exact import plain_text
 from dpcli.planning.notes import count_text
 from dpcli.spec_fields import LABELED, field_examples
-from dpcli.spec_values import MAX_EPSILON
 from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault
-from dpcli.specification.draft import duplicate_names, spec_text, why_undeclarable
+from dpcli.specification.draft import (
+    duplicate_names,
+    likely_person_column,
+    spec_text,
+    why_undeclarable,
+)
 from dpcli.specification.load import parse_central_spec
 
 PROBE = "1e-6"
 """The epsilon of each statistic until the number of statistics is known."""
-
-QUALITY_SHARE = Fraction(1, 10)
-"""The part of the budget of a release that the quality check gets."""
-
-DIGITS = 3
-"""The significant digits to which each epsilon is rounded down."""
 
 BINS, MAX_CANDIDATES = 10, 1000
 """The approximate number of bins proposed, and the most candidates of a median."""
@@ -63,13 +61,6 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "na": parse_list,
 }
 """The parsers of answers about fields of a column whose values are not single texts."""
-
-PERSON_NAMES = re.compile(
-    "person|people|patient|customer|client|user|member|student|pupil|employee|citizen|resident"
-    "|respondent|participant|household",
-    re.IGNORECASE,
-)
-"""Words in the name of a column that probably holds ids of people."""
 
 
 def ask_spec(
@@ -111,6 +102,7 @@ class Interview:
             "dataset": "probe", "unit": "row", "neighbors": "add-remove",
             "budget": {"epsilon": "1"}, "quality": {}, "columns": {}, "statistics": {},
         }  # fmt: skip
+        self._unknowns = Unknowns()
 
     def put(self, value: object, *path: str) -> None:
         """Put a value at a place of the spec; InvalidAnswerError if the loader refuses it.
@@ -142,12 +134,12 @@ class Interview:
         ask = self._prompter.ask
         self._prompter.explain("start")
         self._ask_field("dataset", "dataset", default="" if dataset_name_fault(name) else name)
-        likely = next(filter(PERSON_NAMES.search, self._header), "")
+        likely = likely_person_column(self._header)
         unit = ask("unit", parse_choice("row", *self._header), likely)
         if unit != "row":
             self._tree["columns"][unit] = {"type": "id"}
             self._tree["unit"] = {"column": unit, "max_rows": "3"}
-            self._ask_field("max_rows", "unit", "max_rows")
+            self._ask_limits("max_rows", *MAX_ROWS)
         self._ask_field("neighbors", "neighbors")
         self._ask_field("epsilon", "budget", "epsilon")
         if self._dialect.delimiter != DECIMALS[1]:
@@ -161,13 +153,24 @@ class Interview:
             self._prompter.explain("no_statistic")
             self._ask_statistics()
         ask("min_rows", self._put_quality)
-        self._divide_budget(ask("releases", parse_count))
+        self._unknowns.choose(self._tree, self.put, PROBE)
+        divided = divide_budget(self._tree, ask("releases", parse_count))
+        self._prompter.explain("divided", **divided)
+        if divided["choices"]:
+            self._prompter.explain("divided_choices", **divided)
         return self._text()
 
     def _ask_field(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
         """Ask for the value at a place of the spec."""
         read = PARSERS.get(path[-1], str)
         self._prompter.ask(key, lambda text: self.put(read(text), *path), default, **facts)
+
+    def _ask_limits(self, key: str, *path: str) -> None:
+        """Ask for bounds or a limit, or for the outermost ones if they are not known."""
+        read = PARSERS.get(path[-1], str)
+        check = self._unknowns.read(path, lambda text: self.put(read(text), *path))
+        if self._prompter.ask(key, check):
+            self._ask_field(f"outermost.{key}", *path)
 
     def _ask_form(self, key: str, *path: str) -> None:
         """Ask how the cells of a column are written, and declare what differs from the default."""
@@ -203,6 +206,8 @@ class Interview:
             asked = key in ASKED and (key != "values" or shape.kind in LABELED)
             if key in FORMS and keys:
                 self._ask_form(keys[0], *place)
+            elif keys == ["bounds"]:
+                self._ask_limits("bounds", *place)
             elif asked and keys and question_texts()[keys[0]]:
                 self._ask_field(keys[0], *place)
             elif field.is_required() and key != "type":
@@ -231,6 +236,9 @@ class Interview:
     def _ask_numbers(self, column: NumericColumn) -> None:
         kind = "date." if column.kind == "date" else ""
         offered = ("histogram", "median") if kind else ("mean", "sum", "histogram", "median")
+        if ("columns", column.name, "bounds") in self._unknowns.places:
+            # Bins and candidates need bounds before the release.
+            offered = ("mean", "sum")
         names = {statistic: self._name(statistic, column.name) for statistic in offered}
         own: dict[str, dict[str, object]] = {
             "histogram": {"bins": {"width": _round_step(column, BINS)}}
@@ -271,22 +279,6 @@ class Interview:
         taken = self._tree["statistics"]
         names = [plain, *(f"{plain}_{count}" for count in range(2, len(taken) + 3))]
         return next(name for name in names if name not in taken)
-
-    def _divide_budget(self, releases: int) -> None:
-        """Divide the budget of each release among its statistics and the quality check."""
-        entries, quality = self._tree["statistics"], self._tree["quality"]
-        budget = Fraction(parse_number(self._tree["budget"]["epsilon"])) / releases
-        part = QUALITY_SHARE * budget if quality else Fraction(0)
-        each, check = (
-            plain_text(short_down(min(epsilon, MAX_EPSILON), DIGITS))
-            for epsilon in ((budget - part) / len(entries), part)
-        )
-        for entry in entries.values():
-            entry["epsilon"] = each
-        if quality:
-            quality["epsilon"] = check
-        facts = {"count": len(entries), "each": each, "check": check, "releases": releases}
-        self._prompter.explain("divided", **facts)
 
 
 def _round_step(column: NumericColumn, parts: int) -> str:

@@ -31,9 +31,9 @@ from dpcli.specification.yaml_reader import PLACEHOLDER
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 UNQUOTED = re.compile(
-    r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z]+(-[A-Za-z]+)+"
+    r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|1-2-5|[A-Za-z]+(-[A-Za-z]+)+"
 )
-"""Values that need no quotes: numbers, days and words with hyphens."""
+"""Values that need no quotes: numbers, days, a ladder, and words with hyphens."""
 
 AMBIGUOUS_WORDS = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "fill_in")
@@ -49,6 +49,12 @@ EMPTY_SECTION = re.compile(r"^(csv|quality): $", re.MULTILINE)
 MAX_SIMPLE_KEY = 1000
 """YAML requires a question mark before a longer key."""
 
+PROPOSED_UNIT = """
+  # If no source says how many rows are usual, noisy counts can choose the limit:
+  # {{column: {column},
+  #  max_rows: {{choose: 1-2-5, up_to: 1000, epsilon: 0.1}}}}"""
+"""A comment where a column probably says whose row it is."""
+
 WIDTH = 80
 """Columns of a line that people edit without scrolling."""
 
@@ -63,6 +69,13 @@ CELLS_NOTICED = 7
 
 SHEET_NOTE = "a cell that the workbook shows as 12.5 % is read as 0.125"
 """A comment below the columns of a workbook."""
+
+PERSON_NAMES = re.compile(
+    "person|people|patient|customer|client|user|member|student|pupil|employee|citizen|resident"
+    "|respondent|participant|household",
+    re.IGNORECASE,
+)
+"""Words in the name of a column that probably holds ids of people."""
 
 TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
 
@@ -101,7 +114,13 @@ def draft_spec(
         "columns": columns,
         "statistics": {"rows": {"statistic": "count", "epsilon": PLACEHOLDER}},
     }
-    return spec_text(tree, dialect, comments=comments, notes=notes, todo=TODO)
+    person = likely_person_column([name for name in columns if len(name) < WIDTH // 4])
+    return spec_text(tree, dialect, comments=comments, notes=notes, todo=TODO, person=person)
+
+
+def likely_person_column(names: Sequence[str]) -> str:
+    """The first column that probably says whose row it is; empty if none does."""
+    return next(filter(PERSON_NAMES.search, names), "")
 
 
 def spec_text(
@@ -111,11 +130,12 @@ def spec_text(
     comments: Mapping[str, str] = MappingProxyType({}),
     notes: Sequence[str] = (),
     todo: str = "",
+    person: str = "",
 ) -> str:
     """The text of a spec with these sections, without the empty ones.
 
     Columns and statistics are mappings by name. The `comments` stand above columns, by name, and
-    the `notes` below all columns.
+    the `notes` below all columns. A comment proposes the `person` column as unit, if one is named.
     """
     lines = []
     for name, column in tree["columns"].items():
@@ -129,6 +149,7 @@ def spec_text(
         {key: flow_yaml(value) if value else "" for key, value in tree.items()},
         csv=_csv_section(dialect),
         noticed=_cells_noticed(tree),
+        person=PROPOSED_UNIT.format(column=scalar_yaml(person)) if person else "",
         form="".join(f"\n# {remark}" for remark in _csv_remarks(dialect)),
         columns="\n".join(lines),
         statistics="\n".join(entries),

@@ -129,6 +129,42 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
     assert dpcli("release", spec, PEOPLE, "-q").status == 0
 
 
+def test_what_is_unknown_is_left_to_noisy_counts(
+    ask: Ask, dpcli: Command, table: Path, tmp_path: Path
+) -> None:
+    """`unknown` leads to choices, each with a tenth of the budget, where a statistic uses them."""
+    answers = {"person_id": "", "age": "integer\nunknown\n0 200\ndrop\nnone\nnone\n"}
+    spec, header = tmp_path / "spec.yaml", HEADER.strip().split(",")
+    columns = "".join(answers.get(name.strip(), "skip\n") for name in header)
+    start = "town\nperson_id\nunknown\n500\nadd-remove\n1\n"
+    outcome = ask(f"yes\n{start}{columns}yes\nhistogram\nmean\nskip\n1\n", table, "-o", spec)
+    text = spec.read_text(encoding="utf-8")
+
+    assert outcome.status == 0, outcome.err
+    assert "max_rows: {choose: 1-2-5, up_to: 500, epsilon: 0.1}" in text
+    assert "bounds: {choose: 1-2-5, up_to: 200, epsilon: 0.1}" in text
+    assert "Bounds and limits that noisy counts choose: 2, with epsilon 0.1 each." in outcome.err
+    # Bins need bounds before the release.
+    assert "histogram, age" not in text
+    plan = dpcli("plan", spec)
+    assert plan.status == 0
+    assert "fits" in plan.out
+
+
+def test_a_draft_proposes_to_choose_the_limit_where_ids_are_likely(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """The comment names the column, and a file without such a column has none."""
+    for header, proposed in (("day,customer_no,sum", True), ("day,sum", False)):
+        data = tmp_path / "data.csv"
+        data.write_text(f"{header}\n", encoding="utf-8")
+        draft = dpcli("init", data).out
+        lines = (
+            "# {column: customer_no,\n  #  max_rows: {choose: 1-2-5, up_to: 1000, epsilon: 0.1}}"
+        )
+        assert (lines in draft) == proposed
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -259,7 +295,7 @@ ANSWERS = st.one_of(
     st.sampled_from(
         ["", "<", "row", "id", "a", "1", "0.5", "yes", "no", "integer", "number", "category",
          "boolean", "date", "skip", "0 10", "a, b", "0=a, 1=b", "mean histogram", "median", "5",
-         "done", "2021-01-01, 2021-12-31", "change-one"]
+         "done", "2021-01-01, 2021-12-31", "change-one", "unknown"]
     ),
     st.text(max_size=8),
 )  # fmt: skip
