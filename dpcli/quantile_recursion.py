@@ -43,7 +43,7 @@ class PartQuantile:
     """The quantile that one choice of the recursion is about, in its part of the rows.
 
     The part lies between the quantiles at `low` and `high`, or at the end of the rows. Of the
-    part, the fraction `relative` of the rows shall lie below the quantile at `place`. Places count
+    part, the fraction `relative` of the rows is wanted below the quantile at `place`. Places count
     the quantiles in increasing order.
     """
 

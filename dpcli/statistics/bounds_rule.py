@@ -29,14 +29,14 @@ CLEAR = 5
 """In scales of the noise: what counts must exceed to show how they decline."""
 
 LIKELY = (Fraction(2, 5), Fraction(5))
-"""In scales: expected counts that are worth a rung, and that noise can hide."""
+"""In scales: expected counts from which on a rung is added, and that noise can hide."""
 
 WINDOW = 4
 """The most neighboring counts whose sum can be clear, if none of them is."""
 
 
 def sum_width(scale: Fraction, terms: int, outside: float) -> int:
-    """About the least number that the sum of independent Laplace noises seldom exceeds."""
+    """About the least number that the sum of independent Laplace noises rarely exceeds."""
     return search_least(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
 
 
@@ -144,7 +144,7 @@ class BoundsRule:
         """Whether the next bin is likely to hold rows, although noise hides how many.
 
         Its count is expected from the ratio of its two predecessors, which declines further if it
-        declined before. The noisy count must not speak against it.
+        declined before. The noisy count must be at least half a scale.
         """
         if last < 2 or last + 1 == len(counts):
             return False

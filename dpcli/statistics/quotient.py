@@ -108,6 +108,7 @@ def sum_notes(queries: Sequence[WeightedQuery]) -> tuple[str, ...]:
     """Two sentences on sums of distances from both bounds, or from their middle."""
     query = queries[0].query
     if isinstance(query, BernsteinQuery):
-        return (note("designs.distances" if query.degree == 1 else "designs.squares"),)
+        key = "distances" if query.weight is None else "weighted"
+        return (note(f"designs.{key if query.degree == 1 else 'squares'}"),)
     answered = [weighted for weighted in queries if weighted.weight]
     return (note("designs.centered"),) if len(answered) == 2 else ()

@@ -68,6 +68,7 @@ statistics:
   - {name: towns, statistic: count, by: [town], keys: private, epsilon: 0.1, delta: 1e-9}
   - {name: largest, statistic: mode, column: town, epsilon: 0.1, delta: 1e-9}
   - {name: mean_age, statistic: mean, column: age, epsilon: 0.1}
+  - {name: weighted, statistic: mean, column: age, weight: paid, epsilon: 0.1}
   - {name: mean_paid, statistic: mean, column: paid, mechanism: gaussian, epsilon: 0.1, delta: 1e-9}
   - {name: spread, statistic: variance, column: age, epsilon: 0.1}
   - {name: joint, statistic: covariance, columns: [age, paid], epsilon: 0.1}
