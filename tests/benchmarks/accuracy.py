@@ -1,9 +1,12 @@
-"""Errors at equal epsilon, next to other libraries: `python tests/benchmarks/accuracy.py [DRAWS]`.
+"""Errors at equal epsilon, next to other libraries: `accuracy.py [DRAWS [NAME]]`.
+
+`NAME` is a part of the names of the questions to ask.
 
 Every library gets the same rows, bounds and epsilon 1. A row is the privacy unit and is added or
 removed, or replaced where a library takes the number of rows as public. dpcli answers for as many
 groups of equal rows as there are draws, in one release, so that its whole pipeline runs. Libraries
-that are not installed are left out: `pip install opendp diffprivlib "scikit-learn<1.6" python-dp`.
+that are not installed are left out: `pip install opendp diffprivlib "scikit-learn<1.6" python-dp
+pipeline-dp`.
 
 The figures are root mean square errors, or mean errors in ranks for quantiles, and their ratio to
 the best.
@@ -12,7 +15,6 @@ the best.
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -24,6 +26,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from dpcli import Ledger, load_spec, plan, release
 
 Values = NDArray[np.int64]
 Error = Callable[[Values, Sequence[float]], float]
@@ -113,20 +117,14 @@ statistics:
         folder = Path(name)
         frame.write_csv(folder / "data.csv")
         (folder / "spec.yaml").write_text(spec, encoding="utf-8")
-        releases = [published(folder, str(place)) for place in range(draws if groups == 1 else 1)]
-    numbers = pl.concat(releases)["value"].cast(pl.Float64).to_list()
+        wanted = plan(load_spec(folder / "spec.yaml"))
+        tables = []
+        for place in range(draws if groups == 1 else 1):
+            with Ledger.create(folder / f"{place}.sqlite") as ledger:
+                tables.append(release(wanted, folder / "data.csv", ledger=ledger).table)
+    numbers = pl.concat(tables)["value"].cast(pl.Float64).to_list()
     size = max(len(question.ranks), 1)
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
-
-
-def published(folder: Path, release_id: str) -> pl.DataFrame:
-    """The table of one release."""
-    command = "from dpcli.cli.main import main; main()"
-    words = ["release", "spec.yaml", "data.csv", "-o", "out.csv", "-q", "--force"]
-    subprocess.run(
-        [sys.executable, "-c", command, *words, "--release-id", release_id], cwd=folder, check=True
-    )
-    return pl.read_csv(folder / "out.csv", infer_schema=False)
 
 
 def diffprivlib_answers(question: Question) -> Answer | None:
@@ -191,8 +189,7 @@ def opendp_answers(question: Question) -> Answer | None:
     if dp is None:
         return None
     dp.enable_features("contrib", "honest-but-curious")
-    bounds, public = (0, question.upper), question.size_is_public
-    metric = dp.change_one_distance() if public else dp.symmetric_distance()
+    bounds, metric = (0, question.upper), dp.symmetric_distance()
     whole = (dp.vector_domain(dp.atom_domain(T=dp.i64)), metric)
 
     def calibrated(chain: Callable[[float], Any], epsilon: float, moved: int = 1) -> Any:
@@ -230,9 +227,45 @@ def opendp_answers(question: Question) -> Answer | None:
         )
         then = dp.t.then_mean() if question.name.startswith("mean") else dp.t.then_variance(ddof=0)
         space = sized >> then
-        measured = calibrated(lambda scale: space >> dp.m.then_laplace(scale), EPSILON)
+        # A row that is replaced is one that is removed and one that is added.
+        measured = calibrated(lambda scale: space >> dp.m.then_laplace(scale), EPSILON, 2)
         return lambda x: [measured(x.astype(float).tolist())]
     return None
+
+
+def pipeline_answers(question: Question) -> Answer | None:
+    """PipelineDP on one machine: each row has an id of its own, and the only group is public."""
+    library = optional("pipeline_dp")
+    if library is None or question.size_is_public:
+        return None
+    metrics = {
+        "count": library.Metrics.COUNT,
+        "sum": library.Metrics.SUM,
+        "mean": library.Metrics.MEAN,
+        "variance": library.Metrics.VARIANCE,
+    }
+    named = metrics.get(question.name.split(",")[0])
+    wanted = [library.Metrics.PERCENTILE(round(100 * rank)) for rank in question.ranks] or [named]
+
+    def answer(values: Values) -> list[float]:
+        accountant = library.NaiveBudgetAccountant(total_epsilon=EPSILON, total_delta=1e-10)
+        engine = library.DPEngine(accountant, library.LocalBackend())
+        options = library.AggregateParams(
+            metrics=wanted, noise_kind=library.NoiseKind.LAPLACE, max_partitions_contributed=1,
+            max_contributions_per_partition=1, min_value=0, max_value=question.upper,
+        )  # fmt: skip
+        extractors = library.DataExtractors(
+            privacy_id_extractor=lambda row: row[0],
+            partition_extractor=lambda row: 0,
+            value_extractor=lambda row: row[1],
+        )
+        rows = list(enumerate(values.tolist()))
+        answers = engine.aggregate(rows, options, extractors, public_partitions=[0])
+        accountant.compute_budgets()
+        ((_, numbers),) = answers
+        return list(numbers)
+
+    return answer
 
 
 def optional(name: str) -> Any:
@@ -247,6 +280,7 @@ LIBRARIES: Mapping[str, Callable[[Question], Answer | None]] = {
     "OpenDP": opendp_answers,
     "diffprivlib": diffprivlib_answers,
     "PyDP": google_answers,
+    "PipelineDP": pipeline_answers,
 }
 
 
@@ -254,8 +288,9 @@ def main() -> None:
     """Print a line for each question and library."""
     warnings.filterwarnings("ignore")
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    for question in questions():
-        own = dpcli_draws(question, min(draws, 300) if question.size_is_public else draws)
+    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+    for question in (one for one in questions() if wanted in one.name):
+        own = dpcli_draws(question, draws)
         errors = {"dpcli": question.error(own)}
         for name, library in LIBRARIES.items():
             answer = library(question)
