@@ -27,8 +27,8 @@ from itertools import product
 from math import prod
 
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.sensitivity import Sensitivity, limits
+from dpcli.privacy.unit import Unit
 
 MOST_AXES = 5
 """Enumeration takes five to the power of the number of axes steps."""
@@ -44,7 +44,7 @@ def effect_sensitivity(
     if not sizes or min(sizes) < 2 or len(sizes) > MOST_AXES:
         raise ValueError("an effect has a few axes with two labels or more")
     cells = prod(sizes)
-    rows = _most_rows(unit, None if groups is None else groups * cells)
+    _, rows, _ = limits(unit, None if groups is None else groups * cells)
     touched = rows if groups is None else min(rows, groups)
     single = _single(sizes)
     changes = [single]
@@ -55,14 +55,6 @@ def effect_sensitivity(
             touched = 2 * touched if groups is None else min(2 * touched, groups)
     l1, l2_squared, linf = map(max, zip(*changes, strict=True))
     return Sensitivity(touched * cells, rows * l1, rows**2 * l2_squared, rows * linf)
-
-
-def _most_rows(unit: Unit, cells: int | None) -> int:
-    """The most rows of one unit in all cells."""
-    if not isinstance(unit, PersonUnit):
-        return 1
-    most = unit.max_groups if cells is None else min(unit.max_groups, cells)
-    return min(unit.max_rows_per_group * most, unit.max_rows)
 
 
 def _single(sizes: tuple[int, ...]) -> tuple[int, int, int]:

@@ -91,7 +91,7 @@ def sensitivity(
     contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int | None
 ) -> Sensitivity:
     """The table of this module, for a query of `cells` cells; None if their number is not known."""
-    rows, total, touched = _limits(unit, cells)
+    rows, total, touched = limits(unit, cells)
     largest = contribution.max_abs
     if neighbors is Neighbors.ADD_REMOVE:
         _, squares = _packed(rows, total, touched)
@@ -113,7 +113,7 @@ def _exchanged_person(
     contribution: RowContribution, unit: PersonUnit, cells: int | None
 ) -> Sensitivity:
     """The line of the table for a person who is replaced by another."""
-    rows, total, _ = _limits(unit, cells)
+    rows, total, _ = limits(unit, cells)
     largest, span = contribution.max_abs, contribution.span
     side_by_side = _side_by_side(unit, cells)
     greater, squares = map(
@@ -175,7 +175,7 @@ def indicator_sensitivity(
     most those of k counts that all change by the greater number. As in the table of this module,
     the greater numbers sum to at most e, and their squares to at most f.
     """
-    rows, total, touched = _limits(unit, groups)
+    rows, total, touched = limits(unit, groups)
     _, squares = _packed(rows, total, touched)
     l1, l2_squared = most * total, most * squares
     if neighbors is Neighbors.CHANGE_ONE:
@@ -203,7 +203,7 @@ def signed_sensitivity(
     A number of a group changes by at most the rows that a unit has there; if it is exchanged, by
     at most the rows of both units. Their squares sum to most if both have rows in the same groups.
     """
-    rows, total, touched = _limits(unit, groups)
+    rows, total, touched = limits(unit, groups)
     _, squares = _packed(rows, total, touched)
     if neighbors is Neighbors.ADD_REMOVE:
         return _sensitivity(touched * tests, tests * total, tests * squares, rows)
@@ -220,7 +220,7 @@ def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) ->
     the limits allow: r rows in some of the cells, and perhaps the rest of t in one more. The sums
     are linear in the number of these cells, so it is none or the most there can be.
     """
-    rows, total, touched = _limits(unit, cells)
+    rows, total, touched = limits(unit, cells)
     most, _ = _packed(rows, total, touched)
     full, rest = divmod(most, rows)
     l1 = l2_squared = 0
@@ -242,13 +242,13 @@ def divided_sensitivity(
     all sums of its group. With `groups` None their number is not known.
     """
     counted = indicator_sensitivity(numbers, 1, neighbors, unit, groups)
-    _, _, touched = _limits(unit, groups)
+    _, _, touched = limits(unit, groups)
     if neighbors is Neighbors.CHANGE_ONE:
         touched = sum(_side_by_side(unit, groups))
     return replace(counted, l0=touched * numbers)
 
 
-def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
+def limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
     """The most rows of one unit in one cell, in all cells, and the most cells with them."""
     if not isinstance(unit, PersonUnit):
         return 1, 1, 1
@@ -259,7 +259,7 @@ def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
 
 def _side_by_side(unit: Unit, cells: int | None) -> tuple[int, int]:
     """How many cells two units can have rows in, if no cell has rows of both."""
-    _, _, touched = _limits(unit, cells)
+    _, _, touched = limits(unit, cells)
     if cells is None:
         return touched, touched
     return min(touched, cells - cells // 2), min(touched, cells // 2)
