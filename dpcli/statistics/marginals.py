@@ -62,7 +62,8 @@ class Marginals(Statistic):
     of its values in all tables, weighted by the inverse of their variances, and cells are
     adjusted to their totals. That is the best linear unbiased estimate (generalized least
     squares; Gauss and Markov). Without it, each table is the sum of the measured one in which
-    it has the least noise: these counts are published too, as NAME.raw.
+    it has the least noise: these counts are published too, as NAME.raw, if several tables or
+    effects are measured.
 
     Privacy: each measured table is a `histogram` of the same rows: a row that is added or
     removed changes one cell of each table by 1, and a row that is changed, two cells. The

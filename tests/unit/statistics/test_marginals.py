@@ -376,3 +376,29 @@ def test_the_error_of_a_joint_table_is_that_of_its_sums(stream: Stream) -> None:
     smallest = agreed.value.reshape(RUNS, -1)[:, -6:]
     assert 0.93 <= (abs(smallest) <= int(stated)).mean() <= 0.97
     assert stated > plan.queries[0].error(CONFIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ways", "loss", "raw"),
+    [
+        ((3, 5, 2, 3), 2, LAPLACE, False),
+        ((4, 4, 4), 3, LAPLACE, False),
+        ((3, 5, 2, 3), 2, f"{LAPLACE}, raw: true", False),
+        ((3, 5, 2, 3), 2, f"{LAPLACE}, raw: true, post: [consistent, nonnegative]", True),
+        ((2, 3, 5, 7, 11), 2, LAPLACE, True),
+        ((3, 5, 2, 3), 2, GAUSSIAN, True),
+    ],
+)
+def test_noisy_numbers_are_published_too_if_agreement_changes_them(
+    sizes: tuple[int, ...], ways: int, loss: str, raw: bool
+) -> None:
+    """The numbers of a single measured table agree as they are, and are not published twice."""
+    plan = planned(sizes, ways, loss)
+    assert plan.entry.raw == raw
+    if not raw:
+        answers = noise_alone(plan, 3)
+        entry = plan.entry
+        before = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+        after = consistent(plan, answers)
+        assert np.array_equal(before.value, after.value)
+        assert np.array_equal(before.lower, after.lower)
