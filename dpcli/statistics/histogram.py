@@ -11,11 +11,12 @@ from dpcli.queries import LinearQuery
 from dpcli.spec_fields import BinForms, ValuedColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 
 
-class Histogram(Statistic):
+class Histogram(PersonCounts):
     """The number of rows in each bin of a numeric column, or in each category.
 
     Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
@@ -27,7 +28,8 @@ class Histogram(Statistic):
     Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
     in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person moves as many rows
-    as the limits allow; each bin of each group counts as a group.
+    as the limits allow; each bin of each group counts as a group. If that is most of them,
+    they share Gaussian noise (see `count_distinct`).
 
     >>> l1("statistic: histogram, column: sex", sex="{type: category, values: [f, m]}")
     {'add-remove': [1], 'change-one': [2]}
@@ -41,7 +43,9 @@ class Histogram(Statistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The rows in each bin of each group."""
         query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
-        return (WeightedQuery("count", query),)
+        if request.sample:
+            return (WeightedQuery("count", query),)
+        return self.by_people(query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
         """Each bin is a share of a sample of public size."""

@@ -38,8 +38,9 @@ privacy:
 columns:
   id: {{type: id}}
   shop: {{type: category, values: [{shops}]}}
+  age: {{type: integer, bounds: [0, 9]}}
 statistics:
-  - {{name: n, statistic: {statistic}, by: [shop], mechanism: {mechanism}, {budget}}}
+  - {{name: n, statistic: {statistic}, {by}mechanism: {mechanism}, {budget}}}
 """
 
 
@@ -56,6 +57,7 @@ def planned(
             neighbors=fields.get("neighbors", "add-remove"),
             shops=", ".join(f"s{place}" for place in range(shops)),
             statistic=fields.get("statistic", "count"),
+            by=fields.get("by", "by: [shop], "),
             mechanism=fields.get("mechanism", "gaussian"),
             budget=fields.get("budget", "epsilon: 1, delta: 1e-6"),
         )
@@ -77,6 +79,15 @@ def single_deviation() -> float:
     target = Loss(Fraction(1), Fraction(1, 10**6))
     (noise,) = Gaussian().calibrate_and_verify([Sensitivity(1, 1, 1, 1)], target)
     return sqrt(noise.discrete_variance)
+
+
+def test_the_bins_of_a_histogram_are_groups_of_a_person() -> None:
+    """Ten bins of people who can be in all of them share noise, too."""
+    bins = "histogram, column: age, bins: {width: 1}"
+    (query, people) = planned(1, groups=10, statistic=bins, by="").queries
+    assert isinstance(query.weighted.query, CenteredCountQuery)
+    assert query.weighted.query.number_of_cells == 10
+    assert people.weighted.query == query.weighted.query.people
 
 
 @pytest.mark.parametrize("statistic", ["count", "count_distinct"])
