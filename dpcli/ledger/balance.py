@@ -21,14 +21,13 @@ from dpcli.ledger.terms import AccountTerms
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, MissingDependencyError
-from dpcli.privacy.accounting.parallel import Branch, parallel_composition
+from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.events import NO_NOISE_NAME, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import (
     ZERO_GUARANTEE,
     Guarantee,
     Loss,
     approximate_guarantee,
-    compose,
     pure_guarantee,
     sum_losses,
 )
@@ -55,16 +54,16 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
         counts = Counter(map(guarantee_of, events))
         del counts[ZERO_GUARANTEE]
         return tuple(counts.items())
-    joint: dict[object, list[Guarantee]] = {}
+    joint: dict[object, list[Answer]] = {}
     branches: dict[object, Branch | None] = {}
     for place, event in enumerate(events):
         # Events that are protected jointly count as one answer.
         name = (event.statistic, "" if event.joint else place)
-        joint.setdefault(name, []).append(guarantee_of(event))
+        joint.setdefault(name, []).append(_answer_of(event))
         branches[name] = event.disjoint
     placed = [
-        ((compose(guarantees) if len(guarantees) > 1 else guarantees[0],), branches[name])
-        for name, guarantees in joint.items()
+        ((composed_answer(answers) if len(answers) > 1 else answers[0],), branches[name])
+        for name, answers in joint.items()
     ]
     return tuple(parallel_composition(placed, Neighbors(neighbors)).items())
 
@@ -98,6 +97,16 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
         raise LedgerError.about("ledger-unusable.event")
     noise, failure_delta = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
     return mechanism.guarantee(noise, event.sensitivity, event.loss, failure_delta)
+
+
+def _answer_of(event: MechanismEvent) -> Answer:
+    """The guarantees of a recorded answer; an older event states no `single`."""
+    guarantee, single = guarantee_of(event), event.single
+    mechanism = BY_NAME.get(event.mechanism)
+    if event.scale is None or single is None or mechanism is None:
+        return Answer(guarantee, guarantee)
+    noise, failure_delta = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
+    return Answer(guarantee, mechanism.single_guarantee(noise, single, event.loss, failure_delta))
 
 
 def require_proven(events: Iterable[MechanismEvent]) -> None:

@@ -133,6 +133,7 @@ def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:
         question=part.weighted.role,
         joint=planned.is_joint,
         disjoint=planned.branch,
+        single=part.calibrated.single if planned.branch else None,
         details=details,
     )
 

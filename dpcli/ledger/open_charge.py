@@ -138,9 +138,12 @@ class OpenCharge:
         if os.getpid() != self.__process:
             raise ValueError("another process is charged for its own answers")
         with self.__lock:
-            if not self.__is_open or self.__unanswered[event.answer] < 1:
+            # Without `single`, an answer about disjoint rows costs more, and others cost the same.
+            charged = [event.answer, replace(event, single=None).answer]
+            left = [answer for answer in charged if self.__unanswered[answer] > 0]
+            if not self.__is_open or not left:
                 raise ValueError("the answer is not charged for, or was given before")
-            self.__unanswered[event.answer] -= 1
+            self.__unanswered[left[0]] -= 1
 
     def stop(self) -> None:
         """Reduce the charge to the failed quality check; the budget must cover the whole charge.

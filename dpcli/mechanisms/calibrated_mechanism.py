@@ -35,6 +35,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Query
+from dpcli.regression_queries import RegressionQuery
 from dpcli.scores import SelectionQuery
 
 Responses = tuple[Array, ...]
@@ -144,13 +145,34 @@ class CalibratedMechanism:
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, failure_delta)
 
     @property
+    def single(self) -> Sensitivity | None:
+        """The sensitivity to one unit that is added or removed, where neighbors exchange one.
+
+        None if neighbors do not, and for kinds of queries that state their own sensitivity.
+        """
+        of_its_own = isinstance(self.query, RegressionQuery)
+        if self.relation.neighbors is Neighbors.ADD_REMOVE or of_its_own:
+            return None
+        return query_sensitivity(self.query, Relation(self.relation.unit, Neighbors.ADD_REMOVE))
+
+    @property
+    def single_guarantee(self) -> Guarantee:
+        """The guarantee for one unit that is added or removed; that for neighbors at most."""
+        single, rule = self.single, self.partition_selection
+        if single is None or not self.sensitivity.l1:
+            return self.guarantee
+        failure_delta = rule.delta if rule else Fraction(0)
+        return self.mechanism.single_guarantee(self.noise, single, self.loss, failure_delta)
+
+    @property
     def event(self) -> MechanismEvent:
         """The event that the ledger charges; the plan adds the names of statistic and query."""
         delta = self.partition_selection.delta if self.partition_selection else None
         noise = self.noise
         return MechanismEvent(
-            "", "", noise.kind, self.loss, noise.scale, self.sensitivity, keys_delta=delta
-        )
+            "", "", noise.kind, self.loss, noise.scale, self.sensitivity,
+            keys_delta=delta, single=self.single,
+        )  # fmt: skip
 
     def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
         """The sealed numbers with noise, or what sealed scores or sums choose or minimize.

@@ -16,8 +16,8 @@ from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.objectives import ObjectiveQuery, slope_width
 from dpcli.planning.published_error import published_error
 from dpcli.privacy.accounting.composition import Bound
-from dpcli.privacy.accounting.parallel import Branch, parallel_composition
-from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
+from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
+from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
 from dpcli.scores import SelectionQuery
@@ -159,15 +159,17 @@ class PlannedStatistic:
         return len(self.queries) > 1 and self.mechanism.needs_delta
 
     @property
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        """The guarantee of each answer, or one guarantee if they are protected jointly."""
-        guarantees = tuple(query.guarantee for query in self.queries)
-        return (compose(guarantees),) if self.is_joint else guarantees
+    def answers(self) -> tuple[Answer, ...]:
+        """The guarantees of each answer, or of all of them if they are protected jointly."""
+        guarantees = [query.guarantee for query in self.queries]
+        singles = [query.calibrated.single_guarantee for query in self.queries if self.branch]
+        answers = tuple(map(Answer, guarantees, singles or guarantees))
+        return (composed_answer(answers),) if self.is_joint else answers
 
     @property
     def rho(self) -> Fraction:
-        """The sum of the rhos of its guarantees."""
-        return sum((guarantee.rho for guarantee in self.guarantees), start=Fraction(0))
+        """The sum of the rhos of its answers."""
+        return sum((query.guarantee.rho for query in self.queries), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a published number; None if it depends on the answers."""
@@ -293,5 +295,5 @@ def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Gu
     """
     if spec.is_local:
         return Counter(response.randomizer.guarantee for response in spec.responses)
-    answers = ((entry.guarantees, entry.branch) for entry in entries)
+    answers = ((entry.answers, entry.branch) for entry in entries)
     return parallel_composition(answers, spec.privacy.neighbors)

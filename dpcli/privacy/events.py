@@ -43,7 +43,9 @@ class MechanismEvent:
     `loss` was charged. Noise that is calibrated to a sensitivity has a `scale` in steps and that
     `sensitivity`; a response of the local model has neither. `joint` events of one statistic are
     one answer. Two events are about disjoint rows if their `disjoint` have the same name and
-    different numbers. An answer with a `keys_delta` selected groups. No loss depends on `details`.
+    different numbers; then `single` is the sensitivity to one unit that is added or removed, or
+    None if it is not known. An answer with a `keys_delta` selected groups. No loss depends on
+    `details`.
 
     Raises DamagedEventError for values that no mechanism can have.
     """
@@ -58,6 +60,7 @@ class MechanismEvent:
     disjoint: tuple[str, int] | None = None
     keys_delta: Fraction | None = None
     details: Mapping[str, object] = field(default_factory=dict, hash=False)
+    single: Sensitivity | None = None
 
     def __post_init__(self) -> None:
         sensitivity = self.sensitivity
@@ -66,17 +69,23 @@ class MechanismEvent:
         if min(self.loss.epsilon, self.loss.delta, self.scale or 0, self.keys_delta or 0) < 0:
             raise DamagedEventError("losses and scales are not negative")
         if sensitivity is None:
+            if self.single is not None:
+                raise DamagedEventError("two sensitivities belong together")
             return
+        single = self.single or sensitivity
         norms = sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf
-        if min(norms) < 0:
+        if min(*norms, single.l0, single.l1, single.l2_squared, single.linf) < 0:
             raise DamagedEventError("sensitivities are not negative")
+        if sensitivity.l1 > 2 * single.l1:
+            raise DamagedEventError("an exchange is a removal and an addition")
         if sensitivity.l1 and (not self.scale or self.mechanism == NO_NOISE_NAME):
             raise DamagedEventError("what a neighbor can change needs noise")
 
     @property
     def answer(self) -> tuple[object, ...]:
         """The values that the mechanism determines, without names and without `joint`."""
-        return self.mechanism, self.loss, self.scale, self.sensitivity, self.keys_delta
+        norms = self.sensitivity, self.single
+        return self.mechanism, self.loss, self.scale, norms, self.keys_delta
 
     def to_json(self) -> dict[str, object]:
         """Plain JSON, with numbers as exact fractions."""
@@ -95,6 +104,8 @@ class MechanismEvent:
             written |= {"scale": str(self.scale), **self.sensitivity.to_json()}
         if self.keys_delta is not None:
             written["keys_delta"] = str(self.keys_delta)
+        if self.single is not None:
+            written["single"] = self.single.to_json()
         return dict(self.details) | written
 
     @classmethod
@@ -106,15 +117,17 @@ class MechanismEvent:
             if version != VERSION:
                 raise UnknownEventError(f"{mechanism}, version {version}")
             epsilon, delta = _exact(remaining.pop("epsilon")), _exact(remaining.pop("delta"))
-            scale = sensitivity = keys_delta = disjoint = None
+            scale = sensitivity = keys_delta = disjoint = single = None
             if "scale" in remaining:
                 scale = _exact(remaining.pop("scale"))
-                sensitivity = Sensitivity(*(int(str(remaining.pop(norm))) for norm in NORMS))
+                sensitivity = _sensitivity(remaining)
             if "keys_delta" in remaining:
                 keys_delta = _exact(remaining.pop("keys_delta"))
             if "disjoint" in remaining:
                 name, part = _pair(remaining.pop("disjoint"))
                 disjoint = str(name), int(str(part))
+            if "single" in remaining:
+                single = _sensitivity(_object(remaining.pop("single")))
             joint = bool(remaining.pop("joint")) if "joint" in remaining else None
             statistic, question = (
                 str(remaining.pop("statistic", "")),
@@ -124,7 +137,7 @@ class MechanismEvent:
             raise DamagedEventError("an event lacks a value, or has one of another type") from error
         return cls(
             statistic, question, mechanism, Loss(epsilon, delta),
-            scale, sensitivity, joint, disjoint, keys_delta, remaining,
+            scale, sensitivity, joint, disjoint, keys_delta, remaining, single,
         )  # fmt: skip
 
 
@@ -133,6 +146,17 @@ def _pair(written: object) -> tuple[object, object]:
         raise TypeError("a name and a number are a list")
     name, part = written
     return name, part
+
+
+def _object(written: object) -> dict[str, object]:
+    if not isinstance(written, dict):
+        raise TypeError("a sensitivity is an object")
+    return written
+
+
+def _sensitivity(written: dict[str, object]) -> Sensitivity:
+    """The sensitivity with these norms, which are taken out of `written`."""
+    return Sensitivity(*(int(str(written.pop(norm))) for norm in NORMS))
 
 
 def _exact(written: object) -> Fraction:

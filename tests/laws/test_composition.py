@@ -15,7 +15,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.accounting.parallel import parallel_composition
+from dpcli.privacy.accounting.parallel import Answer, parallel_composition
 from dpcli.privacy.accounting.pld import composed_epsilon
 from dpcli.privacy.dominating_pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.loss import Guarantee, Loss, compose
@@ -144,7 +144,7 @@ def test_counted_and_repeated_answers_have_the_same_total(
     _, one = stated(mechanism, Fraction(30), SENSITIVITIES[1])
     delta, times = Fraction(1, 10**5), 12
     counted = rule.total({one: times}, delta)
-    placed = [((one,), None)] * times
+    placed = [(answered(one), None)] * times
     assert rule.total(parallel_composition(placed, Neighbors.ADD_REMOVE), delta) == counted
     if rule.name != "advanced":
         assert rule.total({compose([one] * 4): 3}, delta).epsilon == counted.epsilon
@@ -201,19 +201,27 @@ def test_failure_delta_is_part_of_delta(name: str) -> None:
     )
 
 
+def answered(*guarantees: Guarantee) -> tuple[Answer, ...]:
+    """Answers that one added or removed row can change as much as an exchanged one."""
+    return tuple(Answer(guarantee, guarantee) for guarantee in guarantees)
+
+
 def test_of_disjoint_rows_the_worst_counts() -> None:
     """Under add-remove the worst part counts, under change-one the two worst."""
     _, a = stated(MECHANISMS[0], Fraction(10), SENSITIVITIES[0])
     _, b = stated(MECHANISMS[0], Fraction(20), SENSITIVITIES[0])
     _, c = stated(MECHANISMS[1], Fraction(30), SENSITIVITIES[0])
-    placed = [((a, b), ("x", 0)), ((b,), ("x", 1)), ((b,), ("x", 2)), ((c,), None)]
+    placed = [
+        (answered(a, b), ("x", 0)), (answered(b), ("x", 1)), (answered(b), ("x", 2)),
+        (answered(c), None),
+    ]  # fmt: skip
     assert parallel_composition(placed, Neighbors.ADD_REMOVE) == {a: 1, b: 1, c: 1}
     assert parallel_composition(placed, Neighbors.CHANGE_ONE) == {a: 1, b: 2, c: 1}
-    crossed = [((b, b, b), ("x", 0)), ((a,), ("x", 1))]
+    crossed = [(answered(b, b, b), ("x", 0)), (answered(a), ("x", 1))]
     ((whole, times),) = parallel_composition(crossed, Neighbors.ADD_REMOVE).items()
     assert whole.loss.epsilon == b.loss.epsilon * 3 and whole.rho == a.rho and times == 1
     delta = Fraction(1, 10**5)
-    mixed = [((a,), ("x", 0)), ((c, b), ("x", 1))]
+    mixed = [(answered(a), ("x", 0)), (answered(c, b), ("x", 1))]
     for rule in COMPOSITIONS:
         for neighbors, parts in (
             (Neighbors.ADD_REMOVE, [Counter([a]), Counter([c, b])]),
@@ -232,7 +240,7 @@ def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
         for scale in (Fraction(1, 4), Fraction(27, 100))
     )
     delta = Fraction(5, 10**4)
-    placed = [((one,), ("x", 0)), ((two,), ("x", 1))]
+    placed = [(answered(one), ("x", 0)), (answered(two), ("x", 1))]
     whole = pld.total(parallel_composition(placed, Neighbors.ADD_REMOVE), delta).epsilon
     for part in (one, two):
         assert pld.total({part: 1}, delta).epsilon <= whole
