@@ -21,6 +21,7 @@ from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.statistics.statistic import NoisyAnswer
+from tests.laws.test_audit import least_epsilon
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
@@ -241,3 +242,23 @@ def test_a_wanted_error_is_reached(statistic: str) -> None:
     error = reached.error(Fraction(19, 20))
     assert error is not None and 24 <= error <= 25
     assert len(reached.queries) == 2
+
+
+@pytest.mark.parametrize("scale", [1, 6])
+def test_releases_reveal_no_more_than_stated(scale: int, stream: Stream) -> None:
+    """Releases show less than epsilon 1 of a person; with a sixth of the noise, they show more.
+
+    The best test weighs all published counts alike, because they differ by one each.
+    """
+    statistic, runs = planned(10), 40_000
+    counts, people = statistic.queries
+    query = counts.weighted.query
+    assert isinstance(query, CenteredCountQuery)
+    found = []
+    for added in (0, 1):
+        noise = np.array(counts.noise.sample(10 * runs)).reshape(runs, 10) / scale
+        shared = np.array(people.noise.sample(runs)) / scale
+        sums = query.times * added + noise + query.less * shared[:, None]
+        found.append(sums.mean(axis=1))
+    bound = least_epsilon(found[0], found[1], 1e-6)
+    assert bound <= 1 if scale == 1 else bound > 1

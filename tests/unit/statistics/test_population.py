@@ -283,9 +283,10 @@ def test_the_loss_and_the_noise_of_a_count_are_the_same_without_a_sample() -> No
     """A sample does not amplify privacy: the plan of a count does not depend on it."""
     statistic = planned("statistic: count, column: f, epsilon: 1")
     request = replace(statistic.entry.request, sample=None)
-    relation_free = statistic.entry.statistic.queries(request, None)  # type: ignore[arg-type]
+    relation = statistic.queries[0].calibrated.relation
+    without_sample = statistic.entry.statistic.queries(request, relation)
 
-    assert [query.weighted for query in statistic.queries] == list(relation_free)
+    assert [query.weighted for query in statistic.queries] == list(without_sample)
     assert statistic.queries[0].loss.epsilon == 1
 
 
