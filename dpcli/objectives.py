@@ -12,11 +12,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
+from dpcli.columns import Column
+from dpcli.filters import InRanges
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.regression_queries import RegressionQuery
+from dpcli.regression_queries import LinearRegressionQuery, RegressionQuery
+
+MAX_HALF_WIDTH = 1 << 30
+"""Inputs of a logistic regression are at most this many steps from their middle: their products fit
+machine words."""
 
 
 class Perturbation(NamedTuple):
@@ -30,32 +36,30 @@ class Perturbation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeastSquaresQuery(RegressionQuery):
-    """The coefficients of a least-squares regression, of the moments of the rows.
+class ObjectiveQuery(RegressionQuery):
+    """The coefficients that minimize a sum of convex losses of the rows.
 
-    Every column is centered and divided by its half-width, so that it lies in [-1, 1]. A column
-    of ones comes first. The objective is sum (y - <theta, x>)^2 / 2 over the rows, for all theta
-    whose absolute values add up to at most one: those are the coefficients for which the
-    predictions of all possible inputs lie within the bounds of the outcome.
+    Every input is centered and divided by its half-width, so that it lies in [-1, 1]. A column of
+    ones comes first: each row has a vector x with |x|^2 at most k, for k coefficients.
 
-    Privacy: `ObjectivePerturbation` has the argument. The gradient of a row is x (<theta, x> - y),
-    in each coordinate at most 2 from zero, and its second derivative is x x', with |x|^2 at most k
-    for k coefficients. For noise of scale 4t/3, a row that is added or removed costs 3/(2t) for
-    its gradient, and at most log(1 + k/ridge) for its curvature. The ridge is k/(u + u^2/2 +
-    u^3/6) with u = 1/(2t), so that this is at most u. Together this is 2/t. A row that is replaced
-    costs twice 3/(2t) and once u, because only one of two curvatures can count: 7/(2t).
+    Privacy: `ObjectivePerturbation` has the argument. The gradient of a row is at most G = 4 `step`
+    from zero in each coordinate, and its second derivative is h x x' with h at most `curvature`.
+    For noise of scale 4t/3, a row that is added or removed costs 3G/(4t) for its gradient, and at
+    most log(1 + h k/ridge) for its curvature. The ridge is h k/(u + u^2/2 + u^3/6) with u = G/(4t),
+    so that this is at most u. Together this is G/t. A row that is replaced costs twice 3G/(4t) and
+    once u, because only one of two curvatures can count: 7G/(4t).
     """
 
-    step: ClassVar[Fraction] = Fraction(1, 2)
+    step: ClassVar[Fraction]
+    curvature: ClassVar[Fraction]
     losses: ClassVar[tuple[int, int]] = (4, 7)
     grid: ClassVar[Fraction] = Fraction(1, 1 << 20)
 
     def perturbation(self, unit: Fraction) -> Perturbation:
-        """The noise and the ridge for a loss of 2/unit if a row is added or removed."""
-        part = 1 / (2 * unit)
-        return Perturbation(
-            unit * Fraction(4, 3), (len(self.inputs) + 1) / (part + part**2 / 2 + part**3 / 6)
-        )
+        """The noise and the ridge for a loss of 4 `step`/unit if a row is added or removed."""
+        part = self.step / unit
+        ridge = self.curvature * self.cells / (part + part**2 / 2 + part**3 / 6)
+        return Perturbation(unit * Fraction(4, 3), ridge)
 
     @cached_property
     def row_contribution(self) -> RowContribution:
@@ -63,8 +67,45 @@ class LeastSquaresQuery(RegressionQuery):
         return RowContribution(-self.losses[0], self.losses[0])
 
 
-ObjectiveQuery = LeastSquaresQuery
-"""A query for the minimizer of an objective."""
+@dataclass(frozen=True, kw_only=True)
+class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
+    """The coefficients of a least-squares regression, of the moments of the rows.
+
+    The outcome is scaled as the inputs are. The objective is sum (y - <theta, x>)^2 / 2 over the
+    rows, for all theta whose absolute values add up to at most one: those are the coefficients for
+    which the predictions of all possible inputs lie within the bounds of the outcome.
+
+    Privacy: the gradient of a row is x (<theta, x> - y), in each coordinate at most 2 from zero,
+    and its second derivative is x x'. So a row that is added costs 2/t, and one that is replaced
+    7/(2t).
+    """
+
+    step: ClassVar[Fraction] = Fraction(1, 2)
+    curvature: ClassVar[Fraction] = Fraction(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticQuery(ObjectiveQuery):
+    """The coefficients of a logistic regression, of the different inputs and their numbers of rows.
+
+    With s = 1 for rows whose `outcome` is true and s = -1 for others, the objective is
+    sum log(1 + exp(-s <theta, x>)) over the rows, for all theta.
+
+    Privacy: with p = 1/(1 + exp(s <theta, x>)), which is between 0 and 1, the gradient of a row is
+    -s p x, in each coordinate at most 1 from zero. Its second derivative is p (1 - p) x x', with
+    p (1 - p) at most 1/4. So a row that is added costs 1/t, and one that is replaced 7/(4t).
+    The half-width of an input must be at most `MAX_HALF_WIDTH`.
+    """
+
+    outcome: InRanges
+
+    step: ClassVar[Fraction] = Fraction(1, 4)
+    curvature: ClassVar[Fraction] = Fraction(1, 4)
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The column of the outcome, then the inputs."""
+        return (self.outcome.column, *(factor.column for factor in self.inputs))
 
 
 def objective_sensitivity(query: ObjectiveQuery, relation: Relation) -> Sensitivity:

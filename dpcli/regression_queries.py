@@ -21,18 +21,29 @@ GRID_STEPS = 1 << 10
 class RegressionQuery(Query):
     """The coefficients of a regression of an outcome on inputs, and its intercept."""
 
-    outcome: Factor
     inputs: tuple[Factor, ...]
 
     @property
-    def operands(self) -> tuple[Column, ...]:
-        """The outcome, then the inputs."""
-        return tuple(factor.column for factor in (self.outcome, *self.inputs))
+    def half_widths(self) -> tuple[int, ...]:
+        """What the column of ones and the inputs are divided by, in steps."""
+        return (1, *(max(map(abs, factor.limits)) for factor in self.inputs))
 
     @cached_property
     def cells(self) -> int:
         """One for each input, and the intercept."""
         return len(self.inputs) + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearRegressionQuery(RegressionQuery):
+    """The coefficients of a regression of a number, of the moments of the rows."""
+
+    outcome: Factor
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The outcome, then the inputs."""
+        return tuple(factor.column for factor in (self.outcome, *self.inputs))
 
     @cached_property
     def moments(self) -> tuple[LinearQuery, ...]:
@@ -44,7 +55,7 @@ class RegressionQuery(Query):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RidgeQuery(RegressionQuery):
+class RidgeQuery(LinearRegressionQuery):
     """The coefficients of a ridge regression, in whole steps of a grid.
 
     Every column is centered and divided by its half-width, so that it lies in [-1, 1]. A column

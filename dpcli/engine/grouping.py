@@ -15,9 +15,10 @@ import polars as pl
 
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.engine.row_filter import row_filter
-from dpcli.engine.sums import plain_sums
+from dpcli.engine.sums import factor_value, plain_sums
+from dpcli.objectives import LogisticQuery
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import DistinctQuery, LinearQuery, Query
+from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.rows_per_user import RowsPerUserQuery
 
 JOINT_CELLS = 1 << 14
@@ -34,7 +35,7 @@ class AggregationKind:
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
     if the limits on groups can drop rows. `totals` states that rows are first added up per user.
     `distinct` is a query that counts each value once, and `per_user` one that counts users by their
-    numbers of rows.
+    numbers of rows. `factors` are numbers by which a query counts rows with equal ones.
     """
 
     private: tuple[Axis, ...] = ()
@@ -42,6 +43,7 @@ class AggregationKind:
     totals: bool = False
     distinct: DistinctQuery | None = None
     per_user: RowsPerUserQuery | None = None
+    factors: tuple[Factor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +61,36 @@ class SharedAggregation:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that rows are grouped by."""
-        return tuple(dict.fromkeys(axis.column for axis in (*self.axes, *self.kind.private)))
+        axes = (axis.column for axis in (*self.axes, *self.kind.private))
+        return tuple(dict.fromkeys((*axes, *(factor.column for factor in self.kind.factors))))
 
     @property
     def private_names(self) -> list[str]:
         """The names of the private axes in frames."""
         return [f"o{place}" for place in range(len(self.kind.private))]
 
+    @property
+    def factor_names(self) -> list[str]:
+        """The names of the factors in frames."""
+        return [f"f{place}" for place in range(len(self.kind.factors))]
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of all that a partial has a line for each combination of."""
+        return ["cell", *self.private_names, *self.factor_names]
+
     def combine_partials(self, partials: pl.LazyFrame) -> pl.LazyFrame:
         """The partial of one scan from partials of its rows, whose sums fit their types."""
         if self.kind.distinct is not None:
             return partials.unique()
-        return partials.group_by("cell", *self.private_names).agg(SUMS.sum())
+        return partials.group_by(self.keys).agg(SUMS.sum())
 
     def merge(self, partials: pl.LazyFrame) -> pl.LazyFrame:
         """One line per cell, from the partials of all scans, with sums in 128 bits."""
         if self.kind.distinct is None:
             return self.combine_partials(partials.with_columns(SUMS.cast(pl.Int128)))
         count = pl.col("value").is_not_null().cast(pl.Int64).sum()
-        return (
-            self.combine_partials(partials)
-            .group_by("cell", *self.private_names)
-            .agg(count.alias("s0"))
-        )
+        return self.combine_partials(partials).group_by(self.keys).agg(count.alias("s0"))
 
     def member_queries(self, queries: Sequence[Query]) -> list[Query]:
         """The members, from the list of all queries."""
@@ -125,6 +134,7 @@ def _kind(query: Query, unit: Unit) -> AggregationKind:
         totals,
         query if isinstance(query, DistinctQuery) else None,
         per_user,
+        query.inputs if isinstance(query, LogisticQuery) else (),
     )
 
 
@@ -134,7 +144,8 @@ class Grouping:
     `names` are the names of decoded columns, and there are at most `size` rows. The column `cell`
     is the joint cell of the public axes, the last axis fastest; on each axis, one place past the
     end stands for rows outside it. `o0` and so on are the private axes, null for rows outside them.
-    `g0` and so on are the places on the axes of a user's groups.
+    `g0` and so on are the places on the axes of a user's groups, `f0` and so on the factors by
+    which rows are counted.
     """
 
     def __init__(
@@ -150,7 +161,7 @@ class Grouping:
             for number, plain in enumerate(plain_sums(aggregation.member_queries(queries)))
         ]
         self.private_names = aggregation.private_names
-        self.keys = ["cell", *self.private_names]
+        self.keys = aggregation.keys
         kind = aggregation.kind
         public = [axis for axis in aggregation.axes if axis in (kind.groups or ())]
         self._group_axes = {f"g{place}": axis for place, axis in enumerate(public)}
@@ -168,7 +179,13 @@ class Grouping:
         for axis in self.aggregation.axes:
             cell = cell * (len(axis) + 1) + places[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
-        return rows.with_columns(cell.alias("cell"), row, *private, *groups)
+        factors = [
+            factor_value(factor, self.names, pl.Int64()).alias(name)
+            for factor, name in zip(
+                self.aggregation.kind.factors, self.aggregation.factor_names, strict=True
+            )
+        ]
+        return rows.with_columns(cell.alias("cell"), row, *private, *groups, *factors)
 
     @property
     def in_user_group(self) -> pl.Expr:

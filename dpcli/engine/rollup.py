@@ -29,7 +29,7 @@ from dpcli.numeric.arrays import (
     largest_magnitude,
     widened,
 )
-from dpcli.objectives import LeastSquaresQuery
+from dpcli.objectives import LeastSquaresQuery, LogisticQuery
 from dpcli.privacy.confidential import Cells, Groups
 from dpcli.queries import Query, ReadabilityQuery
 from dpcli.regression_queries import RidgeQuery
@@ -72,7 +72,12 @@ def roll_up(
                 for combination in linear_combinations(query)
             ]
         sums = [_weighted_sum(merged, combination) for combination in combinations]
-        answers[position] = _answer(query, places, private, sums)
+        if isinstance(query, LogisticQuery):
+            # A row with a missing factor is not counted.
+            values = [merged[name].fill_null(0).to_numpy() for name in aggregation.factor_names]
+            answers[position] = np.stack([*values, *sums], axis=1)[sums[0] > 0]
+        else:
+            answers[position] = _answer(query, places, private, sums)
     return answers
 
 

@@ -21,7 +21,7 @@ from dpcli.effects import EffectQuery
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
 from dpcli.indicators import IndicatorQuery
-from dpcli.objectives import LeastSquaresQuery
+from dpcli.objectives import LeastSquaresQuery, LogisticQuery
 from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
 from dpcli.regression_queries import RidgeQuery
 from dpcli.scores import SelectionQuery
@@ -56,7 +56,7 @@ class PlainSum:
         if self.factors:
             most = prod(max(map(abs, factor.limits)) for factor in self.factors)
             dtype = pl.Int64() if most * size < 2**62 else pl.Int128()
-            value = reduce(mul, (_value(factor, name, dtype) for factor in self.factors))
+            value = reduce(mul, (factor_value(factor, name, dtype) for factor in self.factors))
             return (value if mask is None else pl.when(mask).then(value)).sum()
         if size < COUNTABLE_ROWS:
             if mask is None:
@@ -67,7 +67,7 @@ class PlainSum:
         return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
 
 
-def _value(factor: Factor, name: Mapping[Column, str], dtype: pl.DataType) -> pl.Expr:
+def factor_value(factor: Factor, name: Mapping[Column, str], dtype: pl.DataType) -> pl.Expr:
     """The value of a factor as a polars expression."""
     value = pl.col(name[factor.column]).cast(dtype)
     value = value * factor.times if factor.times != 1 else value
@@ -99,6 +99,10 @@ def linear_combinations(query: Query) -> tuple[LinearCombination, ...]:
     """The combinations that answer a query in each cell: several for some queries, else one."""
     if isinstance(query, RidgeQuery | LeastSquaresQuery):
         return tuple(linear_combination(moment) for moment in query.moments)
+    if isinstance(query, LogisticQuery):
+        present = frozenset(one for one in query.required_columns if one.missing is None)
+        true = PlainSum((), (*query.where, query.outcome), present)
+        return ((1, PlainSum((), query.where, present)),), ((1, true),)
     if isinstance(query, IndicatorQuery):
         axes = {axis.column for axis in query.axes}
         present = frozenset({one for one in query.present if one.missing is None} - axes)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import floor
 from typing import final
 
+from dpcli.mechanisms.logistic_minimizer import Located, LogisticMinimizer
 from dpcli.mechanisms.mechanism import PureMechanism
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.constrained_least_squares import constrained_least_squares
 from dpcli.numeric.interval_arithmetic import sqrt_up
-from dpcli.objectives import LeastSquaresQuery, ObjectiveQuery, Perturbation
+from dpcli.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery, Perturbation
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import pure_rho
+
+Locator = Callable[[Sequence[Fraction]], Located | None]
+"""Locates the minimizer for a slope; None if that takes more random digits."""
 
 NOISELESS = Perturbation(Fraction(1, 1 << 60), Fraction(1, 1 << 20))
 """What stands for no noise: too little to matter, but enough that there is one minimizer."""
@@ -48,9 +52,9 @@ class ObjectivePerturbation(PureMechanism):
 
     The minimizer is never computed in floating point alone. The slope is a real vector, known
     to finitely many random digits. The true minimizer is within |b - b'| / ridge of that for a
-    nearby b'. If all points that near are rounded to the same grid point, that is the output;
-    else more digits are drawn. So the output is exactly the rounded minimizer for the real
-    vector.
+    nearby b', which is known exactly or within a proven distance. If all points that near are
+    rounded to the same grid point, that is the output; else more digits are drawn. So the
+    output is exactly the rounded minimizer for the real vector.
 
     >>> noise("objective", change=2, epsilon="1")
     'scale 2, epsilon 1'
@@ -72,21 +76,38 @@ class ObjectivePerturbation(PureMechanism):
     @final
     def minimize(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
         """The coefficients in steps of the query's grid; `NO_NOISE` adds hardly any slope."""
-        moments = [int(total) for total in answer]
         if noise == NO_NOISE:
             perturbation = NOISELESS
         elif isinstance(noise, KNormNoise) and noise.scale > 0:
             perturbation = query.perturbation(noise.scale * query.step)
         else:
             raise ValueError("the noise of an objective must be positive")
-        return integer_array(_rounded_minimizer(query, perturbation, moments))
+        return integer_array(
+            _rounded_minimizer(query, perturbation, _locator(query, perturbation, answer))
+        )
+
+
+def _locator(query: ObjectiveQuery, perturbation: Perturbation, answer: Array) -> Locator:
+    """What locates the minimizer for a slope, from the answer to the query."""
+    if isinstance(query, LogisticQuery):
+        return LogisticMinimizer(query, perturbation.ridge, answer).locate
+    if not isinstance(query, LeastSquaresQuery):
+        raise TypeError("an objective that is not known")
+    moments = [int(total) for total in answer]
+    matrix, vector = _normal_equations(query, perturbation.ridge, moments)
+
+    def locate(slope: Sequence[Fraction]) -> Located | None:
+        shifted = [value - part for value, part in zip(vector, slope, strict=True)]
+        solution = constrained_least_squares(matrix, shifted)
+        return None if solution is None else Located(solution, Fraction(0))
+
+    return locate
 
 
 def _rounded_minimizer(
-    query: LeastSquaresQuery, perturbation: Perturbation, moments: Sequence[int]
+    query: ObjectiveQuery, perturbation: Perturbation, locate: Locator
 ) -> list[int]:
     """The minimizer for one random slope, rounded to the grid with certainty."""
-    matrix, vector = _normal_equations(query, perturbation.ridge, moments)
     slope = KNormVector(query.cells)
     while True:
         enclosed = [side * perturbation.scale for side in slope.enclosure()]
@@ -94,11 +115,10 @@ def _rounded_minimizer(
         # Half the diagonal of the box in which the slope lies.
         squares = ((side.high - side.low) ** 2 for side in enclosed)
         far = sqrt_up(sum(squares, start=Fraction(0))) / 2
-        shifted = [value - part for value, part in zip(vector, middle, strict=True)]
-        solution = constrained_least_squares(matrix, shifted)
-        if solution is not None:
-            margin = far / perturbation.ridge
-            rounded = [_rounded(theta, margin, query.grid) for theta in solution]
+        located = locate(middle)
+        if located is not None:
+            margin = located.distance + far / perturbation.ridge
+            rounded = [_rounded(theta, margin, query.grid) for theta in located.point]
             if None not in rounded:
                 return [steps for steps in rounded if steps is not None]
         slope.refine()
@@ -115,10 +135,8 @@ def _normal_equations(
 ) -> tuple[list[list[Fraction]], list[Fraction]]:
     """The second derivative and the negative gradient at zero, for columns in [-1, 1]."""
     size = query.cells
-    half_widths = [
-        Fraction(1),
-        *(Fraction(max(map(abs, one.limits))) for one in (*query.inputs, query.outcome)),
-    ]
+    outcome = max(map(abs, query.outcome.limits))
+    half_widths = [Fraction(half) for half in (*query.half_widths, outcome)]
     pairs = combinations_with_replacement(range(size + 1), 2)
     scaled = {
         pair: total / (half_widths[pair[0]] * half_widths[pair[1]])

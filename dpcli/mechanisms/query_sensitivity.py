@@ -17,7 +17,7 @@ from dpcli.derivations import DERIVATIONS
 from dpcli.effects import EffectQuery
 from dpcli.filters import FILTERS
 from dpcli.indicators import IndicatorQuery, PassesAmongFirst
-from dpcli.objectives import LeastSquaresQuery, ObjectiveQuery, objective_sensitivity
+from dpcli.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery, objective_sensitivity
 from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.effect_sensitivity import effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -50,6 +50,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
         EffectQuery,
         CenteredCountQuery,
         LeastSquaresQuery,
+        LogisticQuery,
         RowsPerUserQuery,
     }
 )

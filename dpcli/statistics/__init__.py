@@ -16,6 +16,7 @@ from dpcli.statistics.counts import Count, Sum
 from dpcli.statistics.distinct import CountDistinct
 from dpcli.statistics.histogram import Histogram
 from dpcli.statistics.linear_regression import LinearRegression
+from dpcli.statistics.logistic_regression import LogisticRegression
 from dpcli.statistics.marginals import Marginals
 from dpcli.statistics.mean import Mean
 from dpcli.statistics.proportion import PROPORTION
@@ -49,5 +50,6 @@ STATISTICS: tuple[Statistic, ...] = (
     Covariance(),
     Correlation(),
     LinearRegression(),
+    LogisticRegression(),
 )
 """Every statistic that a spec may name, in the order in which they are listed."""

@@ -220,7 +220,7 @@ PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
 }
 """For each statistic that is not a selection, the definition of its numbers in one group."""
 
-COUNTING = [statistic for statistic in STATISTICS if not statistic.chooses]
+COUNTING = [one for one in STATISTICS if not (one.chooses or one.minimizes)]
 CHOOSING = [statistic for statistic in STATISTICS if statistic.chooses]
 
 

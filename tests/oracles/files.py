@@ -25,6 +25,7 @@ from dpcli.columns import (
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
@@ -168,8 +169,28 @@ def _day(text: str) -> int:
 
 
 def vectors(seed: int, columns: Iterable[Column]) -> list[Query]:
-    """The readability of some columns, counts of a few tests in groups, and compared groups."""
-    return [_readability(seed, columns), *_indicators(seed, columns), *_shares(seed, columns)]
+    """The readability of some columns, and the queries of statistics that have several numbers."""
+    return [
+        _readability(seed, columns),
+        *_indicators(seed, columns),
+        *_shares(seed, columns),
+        *_predictions(seed, columns),
+    ]
+
+
+def _predictions(seed: int, columns: Iterable[Column]) -> Iterator[LogisticQuery]:
+    """The query of a logistic regression, perhaps with a filter."""
+    random = Random(f"predictions {seed}")
+    labeled = [column for column in columns if isinstance(column, CategoryColumn)]
+    bounded = [c for c in columns if isinstance(c, NumericColumn) and c.bounds is not None]
+    inputs = [Factor.centered(column) for column in bounded]
+    small = [one for one in inputs if max(map(abs, one.limits)) <= MAX_HALF_WIDTH]
+    if labeled and small:
+        column = random.choice(labeled)
+        outcome = InRanges(column, ((random.randrange(len(column.labels)),) * 2,))
+        where = (Not(outcome),) if random.random() < 0.2 else ()
+        chosen = random.sample(small, random.randint(1, min(3, len(small))))
+        yield LogisticQuery(outcome=outcome, inputs=tuple(chosen), where=where)
 
 
 def _shares(seed: int, columns: Iterable[Column]) -> Iterator[Query]:

@@ -45,6 +45,8 @@ def _answer(sealed: SealedAnswer) -> Answer:
     content = unsealed(cast("Confidential[Cells | Groups]", sealed))
     if isinstance(content, Groups):
         return {name: content.cells([name]).tolist() for name in content.names}
+    if content.ndim > 1:
+        return [number for line in sorted(content.tolist()) for number in line]
     return cast("list[int]", content.tolist())
 
 

@@ -39,7 +39,7 @@ from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.effects import EffectQuery
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
-from dpcli.objectives import LeastSquaresQuery
+from dpcli.objectives import LeastSquaresQuery, LogisticQuery
 from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
@@ -232,6 +232,8 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return _scores(query, people, unit)
     if isinstance(query, ReadabilityQuery):
         return _readability(query, people, unit)
+    if isinstance(query, LogisticQuery):
+        return _lines(query, people, unit)
     if isinstance(query, LeastSquaresQuery):
         return _products(query, people, unit)
     if isinstance(query, CenteredCountQuery):
@@ -281,6 +283,18 @@ def _products(
     ]
     size = len(factors) + 1
     return [sum(line[i] * line[j] for line in lines) for i in range(size) for j in range(i, size)]
+
+
+def _lines(query: LogisticQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> list[int]:
+    """For each combination of inputs in order: inputs, number of rows, and those that are true."""
+    counts: dict[tuple[int, ...], list[int]] = {}
+    rows = [row for mine in people for _, row in _limited(query, mine, unit) if _passes(query, row)]
+    for row in rows:
+        inputs = tuple(one.times * row[one.column] - one.offset for one in query.inputs)
+        count = counts.setdefault(inputs, [0, 0])
+        count[0] += 1
+        count[1] += truth(query.outcome, row) is True
+    return [number for inputs in sorted(counts) for number in (*inputs, *counts[inputs])]
 
 
 def _scores(query: SelectionQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:

@@ -34,7 +34,9 @@ def forms(
     """Requests with every combination of fields that the statistic reads."""
     bare = Request("r", by=by, where=where)
     fields = statistic.fields.model_fields
-    if "columns" in fields:
+    if statistic.minimizes:
+        yield from () if by else _predicted(bare, columns)
+    elif "columns" in fields:
         yield from _several(statistic, replace(bare), columns)
     elif "per" in fields or "between" in fields:
         yield from _divided(fields.keys(), bare, columns)
@@ -66,6 +68,15 @@ def _single(statistic: Statistic, bare: Request, columns: Columns) -> Iterator[R
                 yield replace(sampled, options=_options(statistic))
             if "weight" in fields:
                 yield replace(request, options=_options(statistic), weight=columns.second)
+
+
+def _predicted(bare: Request, columns: Columns) -> Iterator[Request]:
+    """Coefficients that predict a boolean, or some labels of a category; without groups."""
+    for column, values in ((columns.flag, None), (columns.category, ((0, 0),))):
+        options = (("values", values),)
+        yield replace(
+            bare, column=column, columns=(columns.second, columns.number), options=options
+        )
 
 
 def _divided(fields: Collection[str], bare: Request, columns: Columns) -> Iterator[Request]:

@@ -54,6 +54,9 @@ statistics:
      epsilon: 1, delta: 1e-6}
   - {name: lr, statistic: linear_regression, column: y, on: [x], by: [city], epsilon: 1}
   - {name: lo, statistic: linear_regression, column: y, on: [x], method: objective, epsilon: 1}
+  - {name: lg, statistic: logistic_regression, column: f, on: [x, y], epsilon: 1}
+  - {name: ld, statistic: logistic_regression, column: d, values: b, on: [x], where: {f: true},
+     method: objective, epsilon: 1}
   - {name: pr, statistic: proportion, column: f, by: [city], epsilon: 1, raw: true}
   - {name: ps, statistic: proportion, column: d, values: b, per: 100, mechanism: gaussian,
      epsilon: 1, delta: 1e-6}

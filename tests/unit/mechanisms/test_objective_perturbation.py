@@ -28,6 +28,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
+from tests.support.half_spaces import least_epsilon
 from tests.support.streams import Stream
 
 X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
@@ -187,42 +188,15 @@ def test_without_noise_it_is_least_squares() -> None:
     assert [float(part * LINE.grid) for part in found] == pytest.approx([0.5, 0.5], abs=1e-4)
 
 
-def lower_limit(successes: int, draws: int) -> float:
-    """The Clopper-Pearson lower limit of a probability, at 1 - 1e-6."""
-    return float(stats.beta.ppf(1e-6, successes, draws - successes + 1)) if successes else 0.0
-
-
-def upper_limit(successes: int, draws: int) -> float:
-    """The Clopper-Pearson upper limit of a probability, at 1 - 1e-6."""
-    return float(stats.beta.ppf(1 - 1e-6, successes + 1, draws - successes))
-
-
 def audit(one: Sequence[Row], other: Sequence[Row], relation: Relation, draws: int) -> float:
-    """A lower limit of epsilon from draws of a mechanism that was calibrated to epsilon 1.
-
-    Half of the draws choose the half-space that tells the files apart best; the other half
-    counts the draws in it.
-    """
+    """A lower limit of epsilon from draws of a mechanism that was calibrated to epsilon 1."""
     (made,) = CalibratedMechanism.calibrate(
         ObjectivePerturbation(), [LINE], relation, Loss(Fraction(1))
     )
-    assert isinstance(made.noise, KNormNoise)
-    answers = [
-        np.array([drawn(LINE, made.noise, rows) for _ in range(draws)]) for rows in (one, other)
-    ]
-    half, best, chosen = draws // 2, -1.0, (np.zeros(2), 0.0)
-    for angle in np.linspace(0, 2 * np.pi, 24, endpoint=False):
-        direction = np.array([np.cos(angle), np.sin(angle)])
-        sides = [answer[:half] @ direction for answer in answers]
-        for limit in np.quantile(np.concatenate(sides), (0.5, 0.75, 0.9, 0.95)):
-            inside = [int((side > limit).sum()) for side in sides]
-            found = lower_limit(inside[0], half) / upper_limit(inside[1], half)
-            if found > best:
-                best, chosen = found, (direction, float(limit))
-    direction, limit = chosen
-    inside = [int((answer[half:] @ direction > limit).sum()) for answer in answers]
-    ratio = lower_limit(inside[0], draws - half) / upper_limit(inside[1], draws - half)
-    return log(ratio) if ratio > 0 else 0.0
+    noise = made.noise
+    assert isinstance(noise, KNormNoise)
+    answers = [np.array([drawn(LINE, noise, rows) for _ in range(draws)]) for rows in (one, other)]
+    return least_epsilon(answers[0], answers[1])
 
 
 PAIRS = [

@@ -18,9 +18,8 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery, Query
 from dpcli.scores import SelectionQuery
 from dpcli.specification.model import Privacy
-from dpcli.statistics import STATISTICS
 from dpcli.statistics.statistic import Request, Statistic
-from tests.laws.test_statistics import changes_of, number_of
+from tests.laws.test_statistics import ANSWERED, changes_of, number_of
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.statistics import Columns, forms
@@ -68,7 +67,7 @@ def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> 
     "limits",
     [pytest.param(one, marks=[pytest.mark.slow] if one in SELDOM else []) for one in LIMITS],
 )
-@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+@pytest.mark.parametrize("statistic", ANSWERED, ids=lambda statistic: statistic.name)
 def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     statistic: Statistic, limits: tuple[int, int, int], neighbors: Neighbors
 ) -> None:

@@ -1,0 +1,187 @@
+"""The minimizer of a logistic objective, with a proven distance from it.
+
+Newton's method in floating point finds a point, which nothing relies on. The gradient there is then
+computed in whole numbers, with a bound on its error. The ridge makes the objective strongly convex,
+so the true minimizer is at most |gradient| / ridge away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from dpcli.numeric.arrays import Array, Floats, np
+from dpcli.numeric.interval_arithmetic import sqrt_up
+from dpcli.numeric.logistic_function import EXTRA_BITS, WORD_BITS, farthest, logistic
+from dpcli.objectives import MAX_HALF_WIDTH, LogisticQuery
+
+BLOCK = 1 << 14
+"""Lines that are computed at a time, so that arrays stay in fast memory."""
+
+SPLIT = 28
+"""Bits of a coefficient beyond those of a margin. In words, they are multiplied separately."""
+
+SHORT = 1e-6
+"""After a shorter step of Newton's method, floating point has no better point to offer."""
+
+MAX_STEPS = 100
+MAX_HALVINGS = 40
+
+SAFE_SIZE = 1 << 40
+"""Coefficients whose sizes add up to less have margins with errors below 2^-8 in floating point."""
+
+Vector = list[Fraction]
+
+
+class Located(NamedTuple):
+    """A point, and how far from it the minimizer is at most."""
+
+    point: Vector
+    distance: Fraction
+
+
+class Expansion(NamedTuple):
+    """The objective and its first two derivatives at a point, in floating point."""
+
+    value: float
+    gradient: Floats
+    curvature: Floats
+
+
+class LogisticMinimizer:
+    """Minimizes sum log(1 + exp(-s <theta, x>)) + <b, theta> + ridge |theta|^2 / 2.
+
+    `lines` has a line for each combination of inputs that occurs: the inputs in steps, the number
+    of rows that have them, and the number of those whose outcome is true; int64.
+    """
+
+    def __init__(self, query: LogisticQuery, ridge: Fraction, lines: Array) -> None:
+        if max(query.half_widths) > MAX_HALF_WIDTH:
+            raise ValueError("an input has too many steps")
+        self._inputs = np.hstack([np.ones((len(lines), 1), np.int64), lines[:, :-2]])
+        self._rows, self._true = lines[:, -2], lines[:, -1]
+        self._half_widths, self._ridge = query.half_widths, ridge
+        self._point, self._bits = [Fraction(0)] * query.cells, 0
+
+    def locate(self, slope: Sequence[Fraction]) -> Located:
+        """A point near the minimizer for the slope b. Each call computes with more bits."""
+        self._approach(np.array([float(part) for part in slope]))
+        self._bits = 2 * self._bits if self._bits else WORD_BITS
+        # Every probability is within 2^-bits, and no input is above one.
+        rows = sum(self._rows.tolist())
+        error = sqrt_up(Fraction(len(slope))) * Fraction(rows, 1 << self._bits)
+        point, gradient, length = self._with_gradient(self._point, slope)
+        for _ in range(MAX_STEPS):
+            if length <= error:
+                break
+            step = _newton_step(self._expand(_floats(point), _floats(slope)), _floats(gradient))
+            for halvings in range(MAX_HALVINGS):
+                moved = [
+                    at - Fraction(float(part)) / (1 << halvings)
+                    for at, part in zip(point, step, strict=True)
+                ]
+                found = self._with_gradient(moved, slope)
+                if found[-1] < length:
+                    point, gradient, length = found
+                    break
+            else:
+                break
+        self._point = point
+        return Located(point, (length + error) / self._ridge)
+
+    def _approach(self, slope: Floats) -> None:
+        """Move the point close to the minimizer, by Newton's method in floating point."""
+        point = _floats(self._point)
+        here = self._expand(point, slope)
+        for _ in range(MAX_STEPS):
+            step = _newton_step(here, here.gradient)
+            is_short = abs(step).max() <= SHORT
+            for _ in range(MAX_HALVINGS):
+                there = self._expand(point - step, slope)
+                if is_short or there.value < here.value:
+                    break
+                step = step / 2
+            point, here = point - step, there
+            if is_short:
+                break
+        self._point = [Fraction(float(part)) for part in point]
+
+    def _expand(self, point: Floats, slope: Floats) -> Expansion:
+        """The objective near a point, for finding better points only."""
+        ridge = float(self._ridge)
+        value = slope @ point + ridge * point @ point / 2
+        gradient = slope + ridge * point
+        curvature = ridge * np.eye(len(point))
+        for inputs, rows, true in self._blocks():
+            scaled = inputs / np.array(self._half_widths, np.float64)
+            margins = scaled @ point
+            shares = (1 + np.tanh(margins / 2)) / 2
+            value += (rows * np.logaddexp(0, margins) - true * margins).sum()
+            gradient = gradient + (rows * shares - true) @ scaled
+            curvature += (scaled * (rows * shares * (1 - shares))[:, None]).T @ scaled
+        return Expansion(float(value), gradient, curvature)
+
+    def _with_gradient(
+        self, point: Sequence[Fraction], slope: Sequence[Fraction]
+    ) -> tuple[Vector, Vector, Fraction]:
+        """The nearest point of the working precision, the gradient there, and its length.
+
+        In L2, the gradient is exact to the square root of k times the rows times 2^-bits, for k
+        coefficients: every row has an error of at most 2^-bits, times inputs of at most one.
+        """
+        unit = 1 << self._bits + SPLIT
+        scaled = zip(point, self._half_widths, strict=True)
+        multiples = [round(part * unit / half) for part, half in scaled]
+        taken = zip(multiples, self._half_widths, strict=True)
+        point = [Fraction(multiple * half, unit) for multiple, half in taken]
+        sums: Array = np.zeros(len(point), object)
+        for inputs, rows, true in self._blocks():
+            shares = logistic(self._margins(inputs, multiples), self._bits).astype(object)
+            missed = rows * shares - (true.astype(object) << self._bits + EXTRA_BITS)
+            sums = sums + missed @ inputs.astype(object)
+        gradient = [
+            Fraction(total, half << self._bits + EXTRA_BITS) + part + self._ridge * at
+            for total, half, part, at in zip(sums, self._half_widths, slope, point, strict=True)
+        ]
+        return point, gradient, sqrt_up(sum((part**2 for part in gradient), start=Fraction(0)))
+
+    def _margins(self, inputs: Array, multiples: Sequence[int]) -> Array:
+        """The margin of each line in units of 2^-bits, rounded down and limited to `farthest`.
+
+        In words, sums of products are exact but for multiples of 2^64. Where floating point has a
+        margin below the limit, it is below 2^63 units, so that no multiple is missing.
+        """
+        far = farthest(self._bits) << self._bits
+        pairs = zip(multiples, self._half_widths, strict=True)
+        size = sum(abs(multiple) * half for multiple, half in pairs) >> self._bits + SPLIT
+        limited: Array
+        if self._bits != WORD_BITS or size >= SAFE_SIZE:
+            margins = inputs.astype(object) @ np.array(multiples, object) >> SPLIT
+            limited = np.clip(margins, -far, far)
+            return limited.astype(np.int64 if self._bits == WORD_BITS else object)
+        high = np.array([multiple >> SPLIT & (1 << 64) - 1 for multiple in multiples], np.uint64)
+        low = np.array([multiple & (1 << SPLIT) - 1 for multiple in multiples], np.int64)
+        margins = inputs @ high.view(np.int64) + (inputs @ low >> SPLIT)
+        about = inputs @ np.array([float(multiple) for multiple in multiples]) / (1 << SPLIT)
+        limited = np.clip(np.where(about >= far, far, margins), -far, far)
+        limited = np.where(about <= -far, -far, limited)
+        return limited
+
+    def _blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Inputs, numbers of rows and true outcomes of some lines at a time."""
+        for start in range(0, len(self._rows), BLOCK):
+            lines = slice(start, start + BLOCK)
+            yield self._inputs[lines], self._rows[lines], self._true[lines]
+
+
+def _newton_step(here: Expansion, gradient: Floats) -> Floats:
+    """The step to the minimizer of a quadratic function with this curvature and gradient."""
+    sizes, directions = np.linalg.eigh(here.curvature)
+    # The least ones are positive, but rounding could make them zero or negative.
+    step: Floats = directions @ (directions.T @ gradient / np.maximum(sizes, sizes[-1] * 1e-15))
+    return step
+
+
+def _floats(numbers: Sequence[Fraction]) -> Floats:
+    return np.array([float(number) for number in numbers])
