@@ -34,6 +34,7 @@ from dpcli.planning.notes import (
 )
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule
+from dpcli.planning.regression_comparison import regression_comparisons
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.reference import texts
@@ -99,6 +100,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         composition_notes,
         selection_notes,
         selection_comparisons,
+        regression_comparisons,
         population_notes,
         bounding_comparisons,
         design_notes,

@@ -39,7 +39,7 @@ from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.effects import EffectQuery
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.indicators import IndicatorQuery
-from dpcli.objectives import LeastSquaresQuery, LogisticQuery
+from dpcli.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
 from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.quantile_recursion import QuantilesQuery
@@ -232,10 +232,8 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return _scores(query, people, unit)
     if isinstance(query, ReadabilityQuery):
         return _readability(query, people, unit)
-    if isinstance(query, LogisticQuery):
-        return _lines(query, people, unit)
-    if isinstance(query, LeastSquaresQuery):
-        return _products(query, people, unit)
+    if isinstance(query, ObjectiveQuery):
+        return _objective(query, people, unit)
     if isinstance(query, CenteredCountQuery):
         counts, everyone = (_answer(part, people, unit) for part in (query.counts, query.people))
         assert isinstance(counts, list) and isinstance(everyone, list)
@@ -271,12 +269,18 @@ def _readability(
     ]
 
 
-def _products(
-    query: LeastSquaresQuery, people: list[list[tuple[int, Row]]], unit: Unit
-) -> list[int]:
+def _objective(query: ObjectiveQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> list[int]:
+    """What the minimizer of an objective is computed from."""
+    rows = [row for mine in people for _, row in _limited(query, mine, unit) if _passes(query, row)]
+    if isinstance(query, LogisticQuery):
+        return _lines(query, rows)
+    assert isinstance(query, LeastSquaresQuery)
+    return _products(query, rows)
+
+
+def _products(query: LeastSquaresQuery, rows: list[Row]) -> list[int]:
     """The sums of products of any two of one, inputs and outcome, all measured from offsets."""
     factors = (*query.inputs, query.outcome)
-    rows = [row for mine in people for _, row in _limited(query, mine, unit) if _passes(query, row)]
     lines = [
         [1, *(factor.times * row[factor.column] - factor.offset for factor in factors)]
         for row in rows
@@ -285,10 +289,9 @@ def _products(
     return [sum(line[i] * line[j] for line in lines) for i in range(size) for j in range(i, size)]
 
 
-def _lines(query: LogisticQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> list[int]:
+def _lines(query: LogisticQuery, rows: list[Row]) -> list[int]:
     """For each combination of inputs in order: inputs, number of rows, and those that are true."""
     counts: dict[tuple[int, ...], list[int]] = {}
-    rows = [row for mine in people for _, row in _limited(query, mine, unit) if _passes(query, row)]
     for row in rows:
         inputs = tuple(one.times * row[one.column] - one.offset for one in query.inputs)
         count = counts.setdefault(inputs, [0, 0])

@@ -10,6 +10,7 @@ import pytest
 from dpcli.statistics.bounds_ladder import LADDERS
 from tests.benchmarks import limits
 from tests.benchmarks.bounds import SHAPES, ratio
+from tests.benchmarks.regression import linear, logistic
 from tests.benchmarks.timing import run
 from tests.benchmarks.workloads import WORKLOADS, commands_of, make_file
 
@@ -45,3 +46,12 @@ def test_a_chosen_limit_is_close_to_the_best_one(shape: str) -> None:
     rows = np.maximum(np.rint(limits.SHAPES[shape](generator, 10_000)), 1).astype(np.int64)
 
     assert limits.ratio(rows, LADDERS[0], 100, 0.5, generator, 20) < 10
+
+
+def test_private_regressions_predict_better_than_the_mean() -> None:
+    """With 2,000 rows and two inputs, and not better than without noise."""
+    mean, exact, *private = linear(2000, 2, 5)
+    assert exact < private[0] < mean
+    assert exact < private[1] < mean
+    share, likeliest, found = logistic(2000, 2, 5)
+    assert likeliest < found < share

@@ -20,6 +20,7 @@ from dpcli.planning.quality_check import (
     missed_sentence,
     required_minimums,
 )
+from dpcli.planning.regression_comparison import regression_comparisons
 from dpcli.planning.risks import risks
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import Loss
@@ -31,7 +32,7 @@ from tests.support.specs import completed
 TABLES = (
     "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
-    "designs",
+    "designs", "regressions",
 )  # fmt: skip
 
 BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
@@ -74,6 +75,7 @@ statistics:
   - {name: joint, statistic: covariance, columns: [age, paid], epsilon: 0.1}
   - {name: line, statistic: linear_regression, column: paid, on: [age], method: objective,
     epsilon: 0.1}
+  - {name: odds, statistic: logistic_regression, column: sex, values: f, on: [age], epsilon: 0.1}
   - {name: unknown, statistic: count_missing, columns: [age, paid, sex], mechanism: gaussian,
     epsilon: 0.1, delta: 1e-9}
 MORE"""
@@ -163,6 +165,7 @@ def sentences(plan: Plan) -> Iterator[str]:
         notes.limitations, notes.bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
         notes.exact_notes, notes.unit_warnings, design_notes, check_rule, selection_comparisons,
+        regression_comparisons,
     ):  # fmt: skip
         yield from about(plan)
     yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
