@@ -5,12 +5,13 @@ release with `+bounds`. The entry stores the noisy counts and the chosen bounds.
 from then on: the second phase is an ordinary release with these bounds.
 
 Privacy: both phases are charged, so their losses add up by the composition of the account, which
-allows that the second phase depends on the answers of the first. If the limit on rows per person is
-chosen too, no histogram depends on it: people are counted once, by the number of all their rows,
-and histograms of cells use one random row of each person. Before anything is read, the account must
-have enough for both phases. After a crash between them the same release id finds the stored counts:
-nothing is answered or charged twice. A data file may change in between; each phase is then about
-the file that it read, and is charged for.
+allows that the second phase depends on the answers of the first, as any later release may. The
+spec alone decides the mechanisms and the targets of the losses, whatever was chosen. If the limit
+on rows per person is chosen too, no histogram depends on it: people are counted once, by the number
+of all their rows, and histograms of cells use one random row of each person. Before anything is
+read, the account must have enough for both phases. After a crash between them the same release id
+finds the stored counts: nothing is answered or charged twice. A data file may change in between;
+each phase is then about the file that it read, and is charged for.
 """
 
 from __future__ import annotations
@@ -62,10 +63,12 @@ def choose_bounds(
     ) as open_charge:
         stored = open_charge.stored
         if stored is None:
-            # A plan that fails for some bounds must fail before the data choose among them.
-            for bounded in narrowest_and_widest(plan.spec):
-                make_plan(bounded)
             ledger.check_budget(replace(charge, events=reserved))
+            # What fails for some bounds must fail before the data choose among them. Losses are
+            # rounded, so those of two plans with the same targets differ in their last digits.
+            for bounded in narrowest_and_widest(plan.spec):
+                possible = charged_events(make_plan(bounded))
+                ledger.check_budget(replace(charge, events=(*events, *possible)))
             stored = _answer(only, data, open_charge, engine, progress)
     (entry,) = ledger.entries("release_id = ?", name)
     chosen = {

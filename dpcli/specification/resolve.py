@@ -224,18 +224,18 @@ class RequestReader:
             if any(moment.row_contribution.max_abs >= MAX_PRODUCT for moment in linear):
                 raise section.report("grid-too-fine.product")
 
-    def refuse_chosen_bounds(self, request: Request) -> None:
-        """Refuses an entry whose loss would follow from bounds or a limit not known yet."""
+    def refuse_chosen_bounds(self, request: Request, key: str) -> None:
+        """Refuses a `key` that decides the loss by bounds or by a limit not known yet."""
         context = self._context
         queries = self._statistic.queries(request, context.relation)
         if context.limit_choice is not None and isinstance(context.unit, PersonUnit):
             asked = (weighted.query for weighted in queries)
             if depends_on_limit(asked, context.unit):
-                raise self._section.report_key("bounds-chosen.error-limit", "error")
+                raise self._section.report_key(f"bounds-chosen.{key}-limit", key)
         names = (column.name for weighted in queries for column in weighted.query.columns)
         chosen = next((name for name in names if name in context.choices), None)
         if chosen is not None:
-            raise self._section.report_key("bounds-chosen.error", "error", column=chosen)
+            raise self._section.report_key(f"bounds-chosen.{key}", key, column=chosen)
 
     def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
         """The request with the declared bound, and that with the other if possible.

@@ -155,8 +155,12 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
-    if settings().budget_request.error is not None:
-        reader.refuse_chosen_bounds(request())
+    for key, is_given in (
+        ("error", settings().budget_request.error is not None),
+        ("mechanism", len(settings().mechanisms) > 1),
+    ):
+        if is_given:
+            reader.refuse_chosen_bounds(request(), key)
     if statistic.publishes_dates(request()):
         refuse_for_dates(section, steps())
     bounded, alternative = reader.with_bounds(request())
