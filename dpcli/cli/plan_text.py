@@ -165,7 +165,8 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
             error = _error_of_mean(planned, plan, Fraction(known, cells))
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
-                facts = {"size": size, "percent": _percent(plan)}
+                widest = note("plan.widest") if plan.chooses_bounds else ""
+                facts = {"size": size, "percent": _percent(plan), "widest": widest}
                 yield note("plan.mean", name=planned.name, error=rounded_text(error), **facts)
         elif _counts(roles) and people and cells and (error := planned.error(spec.confidence)):
             usual = rounded_text(Fraction(people, cells), 3)

@@ -106,10 +106,10 @@ class OpenLedger(Store):
         """The balance of an account; with a window, around `period`."""
         return self.account(terms.dataset).balance(terms, period)
 
-    def account(self, dataset: str) -> Account:
-        """What is recorded of an account; equal charges are counted together."""
+    def account(self, dataset: str, without: str = "") -> Account:
+        """What is recorded of an account, `without` one release id; equal charges are counted."""
         terms = self.accounts().get(dataset)
-        costs = () if terms is None else self.charged_events(dataset)
+        costs = () if terms is None else self.charged_events(dataset, without)
         neighbors = "" if terms is None else terms.neighbors
         return Account(
             self.path,
@@ -225,6 +225,11 @@ class OpenLedger(Store):
         dataset = charge.terms.dataset
         account = self.account(dataset)
         before, after = account.check_charge(charge.terms, charge.cost, may_open=charge.may_open)
+        choice = charge.release_id + SUFFIX
+        if account.terms is not None and self.entries("release_id = ?", choice):
+            # What chose the bounds of this release is a part of what it costs.
+            others = self.account(dataset, without=choice)
+            before = others.balance(account.terms, charge.cost.period)
         if account.terms is None:
             payload = charge.terms.payload() | {"created": charge.created}
             self.append(self.next_entry(OPEN, dataset, payload))

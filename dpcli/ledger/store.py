@@ -161,13 +161,16 @@ class Store(Database):
         entries = self.entries("number = (SELECT max(number) FROM entries)")
         return entries[0] if entries else None
 
-    def charged_events(self, dataset: str) -> list[tuple[str, str | None, int]]:
-        """The events that an account was charged for, as JSON, with period and number of times."""
+    def charged_events(self, dataset: str, without: str) -> list[tuple[str, str | None, int]]:
+        """The events that an account was charged for, as JSON, with period and number of times.
+
+        Those of the entry with the release id `without` are left out.
+        """
         query = (
             "SELECT parts, period, count(*) FROM entries NOT INDEXED "
-            "WHERE kind = 'release' AND dataset = ? GROUP BY parts, period"
+            "WHERE kind = 'release' AND dataset = ? AND release_id IS NOT ? GROUP BY parts, period"
         )
-        return self.query(query, dataset)
+        return self.query(query, dataset, without)
 
     def data_files(self) -> dict[str, set[str]]:
         """The data files of the releases that each account paid for.

@@ -7,7 +7,7 @@ from math import sqrt
 
 from dpcli.columns import CategoryColumn
 from dpcli.messages import note
-from dpcli.numeric.number_text import rounded_text
+from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.chosen_bounds import with_chosen_bounds
@@ -54,6 +54,7 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
                 errors = ", ".join(f"{error} at {bounds}" for bounds, error in parts.items())
                 key = "errors" if spec.limit_choice is None else "limit_errors"
                 facts = {"name": planned.name, "column": together[0].column.name}
+                facts["percent"] = exact_or_up(spec.confidence * 100)
                 yield note(f"chosen.{key}", errors=errors, **facts)
 
 

@@ -38,6 +38,9 @@ Answer = Callable[[Values], Sequence[float]]
 
 ROWS, UPPER = 1000, 100
 QUANTILE_ROWS, QUANTILE_UPPER = 3000, 10_000
+MAX_GROUPS = 100
+"""The most groups of one release that chooses among all candidates."""
+
 DECILES = tuple(step / 10 for step in range(1, 10))
 EPSILON = 1.0
 
@@ -94,7 +97,7 @@ def questions() -> Iterator[Question]:
 
 def dpcli_draws(question: Question, draws: int) -> list[list[float]]:
     """Numbers that dpcli publishes: of equal groups in one release, or of several releases."""
-    groups = 1 if question.size_is_public else draws
+    groups = 1 if question.size_is_public else min(draws, MAX_GROUPS if question.ranks else draws)
     names = [f"g{place}" for place in range(groups)]
     missing = ", missing: 0" if question.size_is_public else ""
     neighbors = "change-one" if question.size_is_public else "add-remove"
@@ -119,7 +122,7 @@ statistics:
         (folder / "spec.yaml").write_text(spec, encoding="utf-8")
         wanted = plan(load_spec(folder / "spec.yaml"))
         tables = []
-        for place in range(draws if groups == 1 else 1):
+        for place in range(-(-draws // groups)):
             with Ledger.create(folder / f"{place}.sqlite") as ledger:
                 tables.append(release(wanted, folder / "data.csv", ledger=ledger).table)
     numbers = pl.concat(tables)["value"].cast(pl.Float64).to_list()

@@ -85,6 +85,7 @@ def test_a_messy_file_is_released_within_chosen_bounds(dpcli: Command, tmp_path:
     ]  # fmt: skip
     assert report["privacy"]["spent"]["epsilon"] == 1
     assert report["privacy"]["remaining"]["epsilon"] == 0
+    assert report["privacy"]["before"]["epsilon"] == 0
     # The entry of its own choice is no other release of the account.
     assert report["ledger"]["first_release"] is True
     assert "first release" in outcome.err
