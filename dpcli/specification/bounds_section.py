@@ -127,7 +127,11 @@ def read_choice(column: Column, section: Section[Any], context: SpecContext) -> 
         return column
     kind = next(kind for kind in LADDERS if kind.name == model.choose)
     chosen, epsilon = context.chosen.get(bounds_name(column.name)), model.epsilon or Fraction(0)
-    choice = BoundsChoice(Ladder(column, kind), model.cover, epsilon, chosen)
+    ladder = Ladder(column, kind)
+    if len(ladder.bins) == 1:
+        low, high = map(column.text, column.limits)
+        raise section.report("bounds-unused.single", "bounds", ladder=kind.name, low=low, high=high)
+    choice = BoundsChoice(ladder, model.cover, epsilon, chosen)
     context.choices[column.name] = choice
     return choice.bounded(chosen)
 
