@@ -102,6 +102,9 @@ class LogisticMinimizer:
                 if is_short or there.value < here.value:
                     break
                 step = step / 2
+            else:
+                # Rounding hides the difference; the exact gradient shows where to go.
+                break
             point, here = point - step, there
             if is_short:
                 break

@@ -118,8 +118,9 @@ class LogisticRegression(Statistic):
         return ("intercept", *(column.name for column in request.columns))
 
     def notes(self, request: Request) -> tuple[str, ...]:
-        """What the coefficients mean, and that their error is not known."""
-        return (note("objective.logistic"), note("objective.error"))
+        """What the coefficients predict, and that their error is not known."""
+        predicted = note("objective.logistic", test=_query(request).outcome.text)
+        return (predicted, note("objective.error"))
 
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]

@@ -132,6 +132,16 @@ def test_without_noise_coefficients_are_those_of_the_columns(tmp_path: Path) -> 
     assert all(one.lower is one.upper is None for one in estimates)
 
 
+def test_a_note_names_the_labels_that_are_predicted() -> None:
+    """Coefficients of a category are about some of its labels, those of a boolean about true."""
+    stated = [
+        LogisticRegression().notes(request(entry))[0]
+        for entry in ("column: sort, values: [p, r]", "column: y")
+    ]
+    assert "`sort is p or r`" in stated[0]
+    assert "`y is true`" in stated[1]
+
+
 def released(text: str, tmp_path: Path, unit: str = "row", entry: str = "column: y") -> list[float]:
     """The published coefficients of a release of these rows."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
