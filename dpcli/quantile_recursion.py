@@ -13,7 +13,7 @@ from math import prod
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import laplace_sum_width
-from dpcli.numeric.arrays import Array, Ints, largest_magnitude, np, widened
+from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.scores import Points, Rank, SelectionQuery
@@ -174,12 +174,7 @@ class QuantilesQuery(SelectionQuery):
         candidates stands for the one that fewer sub-steps separate from it.
         """
         classes, substeps = np.divmod(cuts, self.substeps)
-        known = np.asarray(self.candidate_classes)
-        last = len(known) - 1
-        before = np.searchsorted(known, classes, side="right") - 1
-        through = known[np.maximum(before, 0)] == classes
-        nearer = through | (2 * substeps <= self.substeps)
-        return np.clip(np.where(nearer, before, before + 1), 0, last)
+        return nearest_candidates(self.candidate_classes, classes, 2 * substeps <= self.substeps)
 
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
         """The rows by which a quantile is missed, at most with this confidence.
@@ -203,6 +198,17 @@ class QuantilesQuery(SelectionQuery):
             errors[chosen.place] = moved | {chosen.place: own}
         for place in range(len(self.quantiles)):
             yield tuple(sorted(errors[place].values()))
+
+
+def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: Bools) -> Ints:
+    """The index of the candidate for a place in each of these classes.
+
+    In the class of a candidate it is that one, and between two candidates the nearer one.
+    """
+    known = np.asarray(candidate_classes)
+    before = np.searchsorted(known, classes, side="right") - 1
+    through = known[np.maximum(before, 0)] == classes
+    return np.clip(np.where(through | in_first_half, before, before + 1), 0, len(known) - 1)
 
 
 def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:

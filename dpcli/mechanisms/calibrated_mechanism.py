@@ -190,7 +190,8 @@ class CalibratedMechanism:
             return Noisy(mechanism.choose(self.noise, by_group, query.rounds))
         if isinstance(mechanism, ObjectivePerturbation) and isinstance(query, ObjectiveQuery):
             return Noisy(mechanism.minimize(self.noise, query, values))
-        if not isinstance(mechanism, AdditiveMechanism) or isinstance(query, ObjectiveQuery):
+        not_numbers = isinstance(query, ObjectiveQuery | SelectionQuery)
+        if not isinstance(mechanism, AdditiveMechanism) or not_numbers:
             raise TypeError("only an additive mechanism answers with numbers")
         return Noisy(mechanism.add_noise(self.noise, values))
 

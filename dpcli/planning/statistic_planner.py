@@ -11,7 +11,12 @@ from typing import Literal
 
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
-from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, CalibrationError, Mechanism
+from dpcli.mechanisms.mechanism import (
+    SINGLE_WEIGHT,
+    CalibrationError,
+    Mechanism,
+    SelectionMechanism,
+)
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
@@ -161,7 +166,9 @@ class StatisticPlanner:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy, statistic = self.spec.privacy, entry.statistic
         relation = self.spec.relation_of(entry)
-        if mechanism.needs_delta:
+        if isinstance(mechanism, SelectionMechanism):
+            queries = statistic.queries_for_choices(entry.request, relation)
+        elif mechanism.needs_delta:
             queries = statistic.queries(entry.request, relation)
         elif target.rho is not None:
             queries = statistic.queries_for_pure_noise_in_rho(entry.request, relation)

@@ -14,6 +14,7 @@ from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.releasing import NoisyStatistic, estimate_statistic
+from dpcli.scores import SelectionQuery
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.synthetic_run import ExactAnswers, SyntheticRun
@@ -123,8 +124,7 @@ class StatisticTrial:
         self._values = [_by_group(cells, exact.groups) for cells in exact.values]
         if exact.groups is not None:
             self._group_counts.append(len(exact.groups))
-        statistic = self._entry.statistic
-        if statistic.chooses or statistic.chooses_labels:
+        if self._is_chosen or self._entry.statistic.chooses_labels:
             return
         expected = self._estimates(exact.values)
         self._expected, self._step = _by_group(expected.value, exact.groups), expected.step
@@ -149,7 +149,7 @@ class StatisticTrial:
         estimates = estimate_statistic(noisy, self._confidence).estimates
         if estimates.items is not None:
             return
-        if self._entry.statistic.chooses:
+        if self._is_chosen:
             nearest = self._estimates(self._nearest(noisy, exact))
             expected, step = nearest.value, nearest.step
         else:
@@ -158,6 +158,12 @@ class StatisticTrial:
         expected = multiply_exact(expected, int(step / estimates.step))
         for index, item in enumerate(self._items):
             item.add(estimates, slice(index, None, len(self._items)), expected)
+
+    @property
+    def _is_chosen(self) -> bool:
+        """Whether the published numbers are choices, not read from counts."""
+        query = self._planned.queries[0].weighted.query
+        return self._entry.statistic.chooses and isinstance(query, SelectionQuery)
 
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
         """The best candidates; of equally good ones the nearest to the chosen one."""

@@ -10,8 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
-from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
-from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
@@ -19,13 +18,17 @@ from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.spec_values import Choice, ExactNumber, SectionModel, summaries_by_name
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import read_number
+from dpcli.specification.mechanism_choice import (
+    AUTO,
+    answers_by_counts,
+    read_mechanisms,
+    suitable_mechanisms,
+    with_known_error,
+)
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.specification.validation import Section
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
-from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
-
-AUTO = "auto"
-"""The value of `mechanism` that leaves the choice to the plan."""
+from dpcli.statistics.statistic import NUMERIC_STEPS, Request, Statistic
 
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 """The keys that can request privacy budget. An entry needs exactly one of them."""
@@ -52,13 +55,6 @@ class AnswerSettings(NamedTuple):
     calibration: str
 
 
-def suitable_mechanisms(statistic: Statistic) -> list[Mechanism]:
-    """The mechanisms that can answer a statistic. The first is the default."""
-    family: type[Mechanism] = SelectionMechanism if statistic.chooses else AdditiveMechanism
-    family = ObjectivePerturbation if statistic.minimizes else family
-    return [mechanism for mechanism in mechanisms.MECHANISMS if isinstance(mechanism, family)]
-
-
 def single_key(section: Section[Any], keys: Collection[str], missing_code: str) -> str:
     """The key of several that is written; without any, `missing_code` is reported."""
     given = [key for key in keys if section.has(key)]
@@ -75,16 +71,18 @@ def read_answer_settings(
     statistic: Statistic,
     selects_partitions: Callable[[], bool],
     missing_code: str = "price-required",
+    request: Callable[[], Request] | None = None,
 ) -> AnswerSettings:
     """Reads how a statistic is answered, and which budget it requests.
 
     `selects_partitions` returns whether the noisy counts of the entry select groups. `missing_code`
     is the problem of an entry without a budget request.
     """
-    suitable = suitable_mechanisms(statistic)
-    read_chosen = attempt(_read_mechanisms, section, statistic, suitable)
+    may_count = answers_by_counts(statistic, request, context)
+    suitable = suitable_mechanisms(statistic, may_count=may_count)
+    read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
-    chosen = read_chosen()
+    chosen = with_known_error(read_chosen()) if budget_key == "error" else read_chosen()
     calibration = attempt(_read_calibration, section, chosen, budget_key)
     # An entry that is charged in rho spends a delta only to select partitions.
     rule, selects, delta = context.composition, selects_partitions(), section.values.delta
@@ -109,24 +107,8 @@ def read_answer_settings(
     measure, value = budget_key, getattr(section.values, budget_key)
     if measure == "share":
         measure = "weight"
-    request = BudgetRequest(**{measure: value}, delta=delta or Fraction(0))
-    return AnswerSettings(chosen, request, calibration())
-
-
-def _read_mechanisms(
-    section: Section[Any], statistic: Statistic, suitable: list[Mechanism]
-) -> tuple[Mechanism, ...]:
-    name = section.values.mechanism
-    if name in (None, AUTO):
-        return tuple(suitable) if name else (suitable[0],)
-    named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
-    if not named:
-        code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
-        code = "mechanism-not-taken.labels" if statistic.selects_labels else code
-        code = "mechanism-not-taken.objective" if statistic.minimizes else code
-        names = [mechanism.name for mechanism in suitable]
-        raise section.report(code, "mechanism", mechanism=name, able=names)
-    return named
+    requested = BudgetRequest(**{measure: value}, delta=delta or Fraction(0))
+    return AnswerSettings(chosen, requested, calibration())
 
 
 def read_budget_key(

@@ -22,7 +22,8 @@ from dpcli.specification.csv_section import CsvModel
 from dpcli.specification.derived_columns import DERIVED
 from dpcli.specification.filters_section import ConditionsModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
-from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
+from dpcli.specification.mechanism_choice import AUTO, suitable_mechanisms
+from dpcli.specification.mechanism_fields import BUDGET_KEYS
 from dpcli.specification.privacy_section import PrivacyModel, QualityModel
 from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.sample_section import SampleModel

@@ -151,7 +151,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     reader = RequestReader(section, statistic, context, by)
     request = attempt(reader.request, where)
     selects = attempt(_selects_partitions, section, statistic, by)
-    settings = attempt(read_answer_settings, section, context, statistic, selects)
+    settings = attempt(read_answer_settings, section, context, statistic, selects, request=request)
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())

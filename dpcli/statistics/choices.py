@@ -27,9 +27,10 @@ from dpcli.spec_fields import (
     check_at_most,
 )
 from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
+from dpcli.statistics.candidate_classes import classes_from_each
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.quantile import chosen_candidates, classes_from_each
+from dpcli.statistics.quantile import chosen_candidates
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}

@@ -5,74 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
-from itertools import chain
 from math import prod
 from typing import ClassVar
 
-from dpcli.columns import Axis, NumericColumn
-from dpcli.numeric.arrays import integer_array, multiply_exact, np
+from dpcli.messages import note
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text
+from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
-from dpcli.scores import Points, Rank, ScoreQuery
+from dpcli.queries import LinearQuery
+from dpcli.scores import Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
+from dpcli.statistics.candidate_classes import classes_at_and_between
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.numeric_columns import date_range, numeric
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
-
-RECURSION = "each quantile is chosen among the rows between those chosen before, the middle first"
-"""How three or more quantiles are chosen, in a sentence."""
-
-CACHED = 4
-"""The number of axes that are cached: statistics with the same candidates share one."""
-
-
-@lru_cache(maxsize=CACHED)
-def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
-    """The axis of classes at, between, below and above the points.
-
-    Also returns the index of the class of each point.
-    """
-    if points == range(column.lower, column.upper + 1):
-        return Axis(column, points), range(len(points))
-    if not isinstance(points, range) or points.step == 1 or points[0] != column.lower:
-        starts = {column.lower} | {end for point in points for end in (point, point + 1)}
-        return _cut(column, sorted(starts - {column.upper + 1}), points)
-    # Regular candidates, possibly a million: a class at each, one after each.
-    ends = tuple(chain.from_iterable((point, point + 1) for point in points))
-    last = len(ends) - 1 if points[-1] == column.upper else len(ends)
-    return Axis(column, ends[:last]), range(0, 2 * len(points), 2)
-
-
-@lru_cache(maxsize=CACHED)
-def classes_from_each(column: NumericColumn, points: Points) -> tuple[Axis, Points]:
-    """The axis of classes from each point up to the next.
-
-    Also returns the index of the class that begins at each point.
-    """
-    if isinstance(points, range) and points[0] == column.lower:
-        return Axis(column, tuple(points)), range(len(points))
-    return _cut(column, sorted({column.lower, *points}), points)
-
-
-def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Axis, Points]:
-    """The axis of classes that begin at `starts`, and the index of the class of each point."""
-    indices = {start: index for index, start in enumerate(starts)}
-    return Axis(column, tuple(starts)), tuple(indices[point] for point in points)
+from dpcli.statistics.quantile_counts import (
+    EPSILON,
+    RHO,
+    USUAL_PART,
+    candidate_values,
+    count_queries,
+    error_of_counts,
+    is_counted,
+    may_count,
+    quantiles_from_counts,
+)
+from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, Statistic, WeightedQuery
 
 
 def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
     """The chosen candidates, in the order of groups, then answers, in the unit of the column."""
-    points = request.candidates
     chosen = np.stack([answer.values for answer in answers], axis=1).ravel()
-    if isinstance(points, range):
-        values = points.start + multiply_exact(chosen, points.step)
-    else:
-        values = integer_array(points)[chosen]
     column = numeric(request)
-    estimates = Estimates.chosen(values, column.step)
+    estimates = Estimates.chosen(candidate_values(request.candidates, chosen), column.step)
     return replace(estimates, date_range=date_range(column))
 
 
@@ -86,7 +54,18 @@ class Quantile(Statistic):
     values lie densely and evenly around it. Equal values miss by no rank; sparse candidates
     miss at least by the rows between them.
 
-    Of three or more quantiles, one near the middle is chosen first, from all rows. Then the
+    Three or more quantiles are answered in the one of two ways that has the smaller expected
+    error: by noisy counts if there are many quantiles or few candidates, else by choices.
+    `mechanism: laplace` asks for counts, `permute_and_flip` for choices, as does `error`.
+
+    Counts are the rows in ranges of values, in several levels, each about ten times as fine
+    as the one above (Hay, Rastogi, Miklau and Suciu 2010). From counts that agree with each
+    other and are not negative, any number of quantiles follow, in order. Where rows share
+    values, errors are small. The interval of a quantile has every value that the noise does
+    not exclude. Gaussian noise can be used, with a delta. Private keys and limits on the
+    groups of a person leave choices alone.
+
+    For choices, one quantile near the middle is chosen first, from all rows. Then the
     ones below it are chosen among the rows below the chosen value, those above it among the
     rows above, and so on: three need two such rounds, nine four, and 99 seven. Each round
     gets an equal part of epsilon, and results are in order. The expected error is that of
@@ -104,19 +83,26 @@ class Quantile(Statistic):
     >>> l1("statistic: quantile, column: x, quantiles: [0.25, 0.9]", x=x)
     {'add-remove': [1.5, 1.8], 'change-one': [2, 2]}
 
-    Of three or more, a round is one choice in each of several parts without common rows, for
-    the quantile p/d of its part, and rows with equal values are divided at random between
-    parts (Kaplan, Schnapp and Stemmer 2022). A row lies in at most one part of a round, which
-    the rounds before decide. In units of 2 max(p, d - p), it changes the difference of two
-    scores by at most 1 if it is added or removed, and by 2 in all parts together if it is
-    changed. Rounds add up.
+    Of three or more that are chosen, a round is one choice in each of several parts without
+    common rows, for the quantile p/d of its part, and rows with equal values are divided at
+    random between parts (Kaplan, Schnapp and Stemmer 2022). A row lies in at most one part
+    of a round, which the rounds before decide. In units of 2 max(p, d - p), it changes the
+    difference of two scores by at most 1 if it is added or removed, and by 2 in all parts
+    together if it is changed. Rounds add up.
 
-    >>> l1("statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9]", x=x)
+    >>> several = "statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9]"
+    >>> l1(several + ", mechanism: permute_and_flip", x=x)
     {'add-remove': [2], 'change-one': [4]}
 
-    No interval is given: how far apart neighboring ranks are in value is itself private, and
-    the choice reveals nothing about it. Two quantiles around the one of interest give
-    honest bounds for it.
+    Each level of counts is a `histogram`: adding or removing a row changes one count by 1,
+    changing it two. Levels share epsilon.
+
+    >>> l1(several + ", mechanism: laplace", x="{type: integer, bounds: [0, 99]}")
+    {'add-remove': [1, 1], 'change-one': [2, 2]}
+
+    No interval is given for what is chosen: how far apart neighboring ranks are in value is
+    itself private, and the choice reveals nothing about it. Two quantiles around the one of
+    interest give honest bounds for it.
     """
 
     name = "quantile"
@@ -124,6 +110,7 @@ class Quantile(Statistic):
     item = "quantile"
     takes = field_types(column=OrderedColumnName, quantiles=Quantiles, candidates=Candidates | None)
     chooses = True
+    counts_or_chooses = True
     gives_dates = True
     in_column_unit = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
@@ -132,7 +119,23 @@ class Quantile(Statistic):
         """The quantiles to choose."""
         return request.quantiles
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def queries(self, request: Request, relation: Relation) -> Queries:
+        """The counts of a tree, if they can answer; else the choices."""
+        if may_count(request, len(self.quantiles(request)), relation):
+            return count_queries(request, RHO)
+        return self.queries_for_choices(request, relation)
+
+    def queries_for_pure_noise(self, request: Request, relation: Relation) -> Queries:
+        """The same, with shares of epsilon."""
+        if may_count(request, len(self.quantiles(request)), relation):
+            return count_queries(request, EPSILON)
+        return self.queries_for_choices(request, relation)
+
+    def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
+        """The same as `queries`."""
+        return self.queries(request, relation)
+
+    def queries_for_choices(self, request: Request, relation: Relation) -> Queries:
         """The scores of the candidates, for each quantile."""
         column, quantiles = numeric(request), self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
@@ -165,13 +168,33 @@ class Quantile(Statistic):
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The chosen candidates, in the column's unit."""
+        """The chosen candidates, or those that noisy counts show, in the column's unit."""
+        if isinstance(answers[0].query, LinearQuery):
+            quantiles = self.quantiles(request)
+            estimates = quantiles_from_counts(request, quantiles, answers, confidence)
+            return replace(estimates, date_range=date_range(numeric(request)))
         return chosen_candidates(request, answers)
 
-    def notes(self, request: Request) -> tuple[str, ...]:
-        """How several quantiles are chosen."""
-        several = len(self.quantiles(request)) >= LEAST_FOR_RECURSION
-        return (RECURSION,) if several else ()
+    def expected_error(
+        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
+    ) -> float:
+        """The error of the worst of several quantiles; of two, as usual."""
+        if is_counted(queries):
+            return USUAL_PART * error_of_counts(self.quantiles(request), queries, errors)
+        return super().expected_error(request, queries, errors)
+
+    def design_notes(
+        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+    ) -> tuple[str, ...]:
+        """How several quantiles are chosen or counted."""
+        quantiles = self.quantiles(request)
+        if is_counted(queries):
+            widths = [noise.half_width(Fraction(19, 20)) for noise in noises]
+            error = Fraction(error_of_counts(quantiles, queries, widths))
+            *ranges, last = (f"{part.query.cells_per_group:,}" for part in queries)
+            facts = {"ranges": f"{', '.join(ranges)} and {last}" if ranges else last}
+            return (note("designs.counts", error=rounded_text(error, 2), **facts),)
+        return (note("designs.recursion"),) if len(quantiles) >= LEAST_FOR_RECURSION else ()
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The quantiles."""
@@ -212,6 +235,7 @@ class Median(Quantile):
     name = "median"
     item = ""
     takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
+    counts_or_chooses = False
     steps = ()
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 

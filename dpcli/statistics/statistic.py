@@ -98,6 +98,9 @@ class WeightedQuery:
     summed: int = 1
 
 
+Queries = tuple[WeightedQuery, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyAnswer:
     """The noisy answer to one query and its noise.
@@ -132,7 +135,7 @@ class Statistic(ABC):
         takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
         counts_blanks: Whether a blank cell of its columns is an answer.
-        chooses: Whether its answers are choices among candidates.
+        chooses: Whether its answers are choices; with `counts_or_chooses`, `queries` may count.
         minimizes: Whether its answers are minimizers of a perturbed objective.
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
@@ -154,6 +157,7 @@ class Statistic(ABC):
     counts_people: ClassVar[bool] = False
     counts_blanks: ClassVar[bool] = False
     chooses: ClassVar[bool] = False
+    counts_or_chooses: ClassVar[bool] = False
     steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
     has_raw: ClassVar[bool] = True
@@ -180,26 +184,25 @@ class Statistic(ABC):
         return self
 
     @abstractmethod
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def queries(self, request: Request, relation: Relation) -> Queries:
         """The queries behind `request`; their weights sum to one."""
 
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
+    def queries_for_pure_noise(self, request: Request, relation: Relation) -> Queries:
         """The queries for noise whose loss depends on L1, if others than `queries` are better."""
         return self.queries(request, relation)
 
-    def queries_for_pure_noise_in_rho(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
+    def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
         """The queries for the same noise where weights divide rho, not epsilon."""
         return self.queries_for_pure_noise(request, relation)
 
-    def designs(
-        self, request: Request, relation: Relation
-    ) -> tuple[tuple[WeightedQuery, ...], ...]:
+    def queries_for_choices(self, request: Request, relation: Relation) -> Queries:
+        """The queries for a mechanism that chooses."""
+        return self.queries(request, relation)
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Queries, ...]:
         """All sets of queries that may answer `request`, each for some mechanisms."""
-        ways = (self.queries, self.queries_for_pure_noise, self.queries_for_pure_noise_in_rho)
+        pure = (self.queries_for_pure_noise, self.queries_for_pure_noise_in_rho)
+        ways = (self.queries, *pure, self.queries_for_choices)
         return tuple(dict.fromkeys(queries(request, relation) for queries in ways))
 
     def expected_error(
@@ -229,10 +232,7 @@ class Statistic(ABC):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The numbers of the population, with intervals that contain the error of the sample.
-
-        From noisy answers alone, in the order of `estimate`. Only for statistics that have them.
-        """
+        """The numbers of the population, if there are any, in the order of `estimate`."""
         raise NotImplementedError
 
     def step(self, request: Request) -> Fraction:

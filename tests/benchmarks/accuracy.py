@@ -42,6 +42,7 @@ MAX_GROUPS = 100
 """The most groups of one release that chooses among all candidates."""
 
 DECILES = tuple(step / 10 for step in range(1, 10))
+PERCENTILES = tuple(step / 100 for step in range(1, 100))
 EPSILON = 1.0
 
 
@@ -91,8 +92,14 @@ def questions() -> Iterator[Question]:
     values = np.rint(incomes).astype(np.int64)
     asked = "statistic: median, column: x"
     yield Question("median (ranks)", asked, values, QUANTILE_UPPER, ranks=(0.5,))
-    asked = f"statistic: quantile, column: x, quantiles: {list(DECILES)}"
-    yield Question("nine deciles (ranks)", asked, values, QUANTILE_UPPER, ranks=DECILES)
+    for upper, ranks, name in (
+        (QUANTILE_UPPER, DECILES, "nine deciles (ranks)"),
+        (1000, DECILES, "the same of 0 to 1000"),
+        (QUANTILE_UPPER, PERCENTILES, "99 percentiles (ranks)"),
+        (1000, PERCENTILES, "the same of 0 to 1000"),
+    ):
+        asked = f"statistic: quantile, column: x, quantiles: {list(ranks)}"
+        yield Question(name, asked, values * upper // QUANTILE_UPPER, upper, ranks=ranks)
 
 
 def dpcli_draws(question: Question, draws: int) -> list[list[float]]:

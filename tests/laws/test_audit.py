@@ -47,6 +47,7 @@ class Design:
 
 
 GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
+QUARTILES = "quantiles: [0.25, 0.5, 0.75]"
 FEW = ((5, True, False), (5, False, True), (5, True, True))
 DESIGNS = {
     "count": Design("statistic: count", FEW, (5, True, True)),
@@ -89,7 +90,13 @@ DESIGNS = {
         (8, True, True),
     ),
     "three quantiles by recursion": Design(
-        "statistic: quantile, column: x, quantiles: [0.25, 0.5, 0.75]",
+        f"statistic: quantile, column: x, {QUARTILES}, mechanism: permute_and_flip",
+        ((2, True, True),) * 3 + ((8, True, True),) * 2,
+        (8, True, True),
+        (1.0, 1.0, 1.0),
+    ),
+    "three quantiles by counts": Design(
+        f"statistic: quantile, column: x, {QUARTILES}, mechanism: laplace",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),
         (1.0, 1.0, 1.0),

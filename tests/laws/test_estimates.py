@@ -18,7 +18,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import Query
+from dpcli.queries import LinearQuery, Query
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimate
@@ -288,6 +288,13 @@ def score_of(
     return lambda chosen: -rank_error(wanted, Fraction(chosen), values)
 
 
+def best_answer(query: Query, cells: Sequence[int]) -> NoisyAnswer:
+    """The best candidates by their scores, or counts without noise."""
+    if isinstance(query, LinearQuery):
+        return NoisyAnswer(integer_array(cells), NO_NOISE, query=query)
+    return NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)), query=query)
+
+
 def best_choices(query: Query, cells: Sequence[int]) -> Array:
     """The candidates with the greatest scores in each group, the best first."""
     found: list[int] = []
@@ -305,14 +312,13 @@ def best_choices(query: Query, cells: Sequence[int]) -> Array:
 def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> None:
     """No candidate has a better score than the chosen one, computed from the rows."""
     all_requests = list(requests(statistic))
-    for request in all_requests:
-        queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
-        exact = answers(queries, ROWS)
-        noiseless = []
-        for query, cells in zip(queries, exact, strict=True):
-            noiseless.append(
-                NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)))
-            )
+    designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
+    for request, design in designs:
+        queries = [weighted.query for weighted in design]
+        noiseless = [
+            best_answer(query, cells)
+            for query, cells in zip(queries, answers(queries, ROWS), strict=True)
+        ]
         estimates = list(statistic.estimate(request, noiseless, Fraction(19, 20)))
         size = statistic.item_count(request)
         for place, rows in enumerate(groups(request)):

@@ -20,6 +20,7 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import SelectionMechanism
 from dpcli.mechanisms.quantile_choices import choose_quantiles, ordered_rows
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -31,7 +32,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.quantile_recursion import PartQuantile, QuantilesQuery, substeps_for
 from dpcli.scores import Points
-from dpcli.statistics.quantile import classes_at_and_between
+from dpcli.statistics.candidate_classes import classes_at_and_between
 from tests.laws.test_choices import each_choosing, probabilities
 from tests.support.mechanisms import fitted
 from tests.support.permits import free_permit
@@ -394,6 +395,17 @@ def test_answers_are_in_the_order_of_their_quantiles(
     assert (np.diff(ordered, axis=1) >= 0).all()
     assert chosen.min() >= 0 and chosen.max() < len(points)
     assert len(np.unique(chosen)) > 1
+
+
+def test_noise_is_not_added_to_what_choices_are_made_from() -> None:
+    """The sensitivity of choices bounds differences of scores, not the counts behind them."""
+    asked, relation = query(QUARTILES, 3, 2), Relation(RowUnit(), Neighbors.ADD_REMOVE)
+    (calibrated,) = CalibratedMechanism.calibrate(
+        Laplace(), [asked], relation, Loss(Fraction(EPSILON))
+    )
+    sealed = Confidential(np.array([3, 3, 0]), asked, relation.unit)
+    with pytest.raises(TypeError, match="additive"):
+        calibrated.answer(sealed, free_permit())
 
 
 def test_the_expected_error_is_that_of_the_worst_quantile(stream: Stream) -> None:

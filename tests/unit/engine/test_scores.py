@@ -15,7 +15,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.quantile_recursion import QuantilesQuery
 from dpcli.queries import Factor, LinearQuery, Query
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
-from dpcli.statistics.quantile import classes_at_and_between, classes_from_each
+from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
 from tests.oracles import files, users
 from tests.oracles.files import batches
 from tests.oracles.opened import engine

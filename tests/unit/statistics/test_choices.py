@@ -17,7 +17,8 @@ from dpcli.privacy.sensitivity import sensitivity
 from dpcli.privacy.unit import RowUnit
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.quantile import Quantile, classes_at_and_between, classes_from_each
+from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
+from dpcli.statistics.quantile import Quantile
 from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

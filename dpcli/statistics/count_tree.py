@@ -1,0 +1,103 @@
+"""A tree of counts along an axis: its levels, their shares and its errors.
+
+The leaves are the classes of values. A node counts the rows of consecutive leaves (Hay, Rastogi,
+Miklau and Suciu 2010). `count_tree_estimates` reads quantiles from noisy counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, pairwise
+from math import ceil, log10, prod, sqrt
+
+from dpcli.columns import Axis
+
+SHARE_RATIO = Fraction(4, 5)
+"""The noise of a level has this share of that of the level below: counts of single classes are
+needed only where rows share values."""
+
+
+@dataclass(frozen=True)
+class CountTree:
+    """A tree with this number of leaves, and about ten children for each node.
+
+    That is near the best number (Qardaji, Yang and Li 2013). Nodes at the end have fewer children.
+    Levels are numbered from the top, which has several nodes: there is no root.
+    """
+
+    leaves: int
+
+    @cached_property
+    def levels(self) -> int:
+        """How many levels there are, the leaves included."""
+        return max(1, round(log10(self.leaves)))
+
+    @cached_property
+    def fan_out(self) -> int:
+        """The children of a node: the least number for which the levels reach all leaves."""
+        least: int = max(1, ceil(self.leaves ** (1 / self.levels)) - 1)
+        return least + (prod([least] * self.levels) < self.leaves)
+
+    @cached_property
+    def node_leaves(self) -> tuple[int, ...]:
+        """How many leaves a node of each level has."""
+        return tuple(self.fan_out**level for level in reversed(range(self.levels)))
+
+    @cached_property
+    def top_nodes(self) -> int:
+        """How many nodes the first level has."""
+        return -(-self.leaves // self.node_leaves[0])
+
+    def axes(self, classes: Axis) -> tuple[Axis, ...]:
+        """The axis of each level, for leaves that are these classes."""
+        return tuple(Axis(classes.column, classes.starts[::leaves]) for leaves in self.node_leaves)
+
+    def shares(self, power: int) -> tuple[Fraction, ...]:
+        """The share of each level: of epsilon with power 1, of rho with power 2."""
+        parts = [SHARE_RATIO ** (power * level) for level in range(self.levels)]
+        return tuple(part / sum(parts) for part in parts)
+
+    def squared_errors(self, quantile: float, variances: Sequence[float]) -> list[float]:
+        """The most that the variance of a rank can be, for a value in each node of the first level.
+
+        It is that of the rows below the value less the `quantile` of all rows, by least squares
+        from counts of these `variances`, one for each level.
+        """
+        ends = self._squares_above(quantile)
+        return [
+            self._squared_error(max(one, other), variances, 1 / 4) for one, other in pairwise(ends)
+        ]
+
+    def usual_error(self, quantile: float, errors: Sequence[float]) -> float:
+        """About the error of a rank if values lie evenly, from the errors of the counts."""
+        above = self.top_nodes * quantile * (1 - quantile)
+        return sqrt(self._squared_error(above, [error**2 for error in errors], 1 / 6))
+
+    def _squares_above(self, quantile: float) -> list[float]:
+        """The sum of the squared weights of the first level, for each number of nodes below."""
+        lower, upper = (1 - quantile) ** 2, quantile**2
+        return [
+            below * lower + (self.top_nodes - below) * upper for below in range(self.top_nodes + 1)
+        ]
+
+    def _squared_error(self, above: float, variances: Sequence[float], inside: float) -> float:
+        """The variance of a sum of leaves with weights g, by least squares.
+
+        With P(k) the mean over the leaves of each node of level k, and s(k) leaves in a node, it is
+        the sum over levels of |P(k) g - P(k-1) g|^2 / precision(k), where precision(k) is the sum
+        of s(l) / variance(l) over the levels l from k on. The first level has the squared weights
+        `above` for each leaf of a node. Below it, one node at most has different children: x of b
+        are before the value, with x - x^2 / b for a whole x and less in between, which is b / 4 at
+        most and nearly b / 6 on average: `inside` times b.
+        """
+        parts = zip(self.node_leaves, variances, strict=True)
+        precisions = list(accumulate(reversed([leaves / variance for leaves, variance in parts])))
+        first, *others = reversed(precisions)
+        below = sum(
+            inside * leaves / precision
+            for leaves, precision in zip(self.node_leaves, others, strict=False)
+        )
+        return above * self.node_leaves[0] / first + below

@@ -1,0 +1,208 @@
+"""What the noisy counts of a tree say of quantiles: likely and plausible ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+from dpcli.noise.distribution import Noise, normal_quantile
+from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
+from dpcli.statistics.count_tree import CountTree
+
+BLOCK = 1 << 20
+"""The leaves that are computed with at once, to bound memory."""
+
+LEAST_VARIANCE = 1e-9
+"""The variance of a count without noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOfQuantile:
+    """The class of a quantile in each group, shape (groups,), and the range of plausible classes.
+
+    `in_first_half` says whether no more than half of the rows of the class lie below the quantile.
+    """
+
+    place: Ints
+    in_first_half: Bools
+    lowest: Ints
+    highest: Ints
+
+
+def classes_of_quantiles(
+    tree: CountTree,
+    counts: Sequence[Array],
+    noises: Sequence[Noise],
+    quantiles: Sequence[Fraction],
+    confidence: Fraction,
+) -> list[ClassOfQuantile]:
+    """The class of each quantile, from noisy `counts` of shape (groups, nodes) for each level.
+
+    The class is where counts reach the quantile that are as near as possible to least squares,
+    never negative, and even where noise hides differences. The range has every class that a test
+    of the unbiased least squares does not reject: that its rows and those below fall short of the
+    quantile, or that the rows below it exceed the quantile. Each test has half of the error
+    probability. So it contains the class of the exact quantile with at least this confidence.
+    """
+    levels = _Levels.of(tree, noises)
+    margins = [levels.margins(float(quantile), confidence) for quantile in quantiles]
+    groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
+    parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
+    for start in range(0, max(groups, 1), size):
+        block = [level[start : start + size].astype(np.float64) for level in counts]
+        totals = levels.from_below(block)
+        plausible, likely = levels.unbiased(totals), levels.likely(totals)
+        for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
+            of_class = np.repeat(margin, tree.node_leaves[0])[: tree.leaves]
+            part.append(_class_of(float(quantile), plausible, likely, of_class))
+    return [
+        ClassOfQuantile(
+            *(
+                np.concatenate([getattr(one, name) for one in part])
+                for name in ("place", "in_first_half", "lowest", "highest")
+            )
+        )
+        for part in parts
+    ]
+
+
+def _class_of(
+    quantile: float, plausible: Floats, likely: Floats, margin: Floats
+) -> ClassOfQuantile:
+    """The class of a quantile, from unbiased and from likely counts of rows up to each class."""
+    last, groups = likely.shape[1] - 1, np.arange(len(likely))
+    wanted = quantile * likely[:, -1]
+    place = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
+    below = np.where(place > 0, likely[groups, place - 1], 0.0)
+    half = 2 * (wanted - below) <= likely[groups, place] - below
+    beyond = plausible - quantile * plausible[:, -1:]
+    reached = beyond >= -margin
+    lowest = np.where(reached.any(axis=1), reached.argmax(axis=1), 0)
+    first = -quantile * plausible[:, -1:]
+    before = np.concatenate([first, beyond[:, :-1]], axis=1) <= margin
+    highest = np.where(before.any(axis=1), last - before[:, ::-1].argmax(axis=1), last)
+    return ClassOfQuantile(place, half, np.minimum(lowest, place), np.maximum(highest, place))
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """The levels of a tree, the variance of a count in each, and that of the best estimate.
+
+    The best estimate of a node is the one from its own count and those below it. `noises` are
+    those of the levels.
+    """
+
+    tree: CountTree
+    noises: tuple[Noise, ...]
+    variances: tuple[float, ...]
+    combined: tuple[float, ...]
+
+    @classmethod
+    def of(cls, tree: CountTree, noises: Sequence[Noise]) -> _Levels:
+        """The levels for these noises."""
+        variances = [max(noise.discrete_variance, LEAST_VARIANCE) for noise in noises]
+        combined = variances[-1:]
+        for own in reversed(variances[:-1]):
+            combined.append(1 / (1 / own + 1 / (tree.fan_out * combined[-1])))
+        return cls(tree, tuple(noises), tuple(variances), tuple(reversed(combined)))
+
+    def margins(self, quantile: float, confidence: Fraction) -> Floats:
+        """How far the noisy rank of a class may be from the quantile, by node of the first level.
+
+        At equal variance, a sum of noises has no wider interval than one of them or than a normal
+        distribution.
+        """
+        widths = [
+            noise.half_width(confidence) / sqrt(variance)
+            for noise, variance in zip(self.noises, self.variances, strict=True)
+        ]
+        widest = max(normal_quantile(float(1 - confidence)), *widths)
+        squares = np.array(self.tree.squared_errors(quantile, self.variances))
+        margins: Floats = widest * np.sqrt(squares)
+        return margins
+
+    def from_below(self, counts: Sequence[Floats]) -> list[Floats]:
+        """For each node the best estimate from its own count and those below it.
+
+        Nodes without leaves are added as zeros, so that all nodes have the same number of children:
+        the shape is (groups, nodes).
+        """
+        tree, totals = self.tree, []
+        for level, own in enumerate(counts):
+            nodes = tree.top_nodes * tree.fan_out**level
+            totals.append(np.pad(own, ((0, 0), (0, nodes - own.shape[1]))))
+        for level in reversed(range(tree.levels - 1)):
+            children = self._children(totals[level + 1]).sum(axis=2)
+            share = self.combined[level] / self.variances[level]
+            totals[level] = share * totals[level] + (1 - share) * children
+        return totals
+
+    def unbiased(self, totals: Sequence[Floats]) -> Floats:
+        """Rows up to each class by least squares (Hay, Rastogi, Miklau and Suciu 2010)."""
+        found = totals[0]
+        for below in totals[1:]:
+            children = self._children(below)
+            missing = found[:, :, None] - children.sum(axis=2, keepdims=True)
+            found = (children + missing / self.tree.fan_out).reshape(len(found), -1)
+        return self._up_to(found)
+
+    def likely(self, totals: Sequence[Floats]) -> Floats:
+        """Rows up to each class, by counts that are not negative, and even where noise is large.
+
+        From the top, the total of a node is divided among its children: first in proportion to
+        their classes; then the differences of the noisy counts from that are added, multiplied by
+        the part of their variance that is not noise (Efron and Morris 1973), at least that of
+        random counts; then the nearest counts are taken that are not negative and sum to the total.
+        """
+        found = np.maximum(totals[0].sum(axis=1, keepdims=True), 0.0)
+        for (below, variance), leaves in zip(
+            zip(totals, self.combined, strict=True), self._leaves(), strict=True
+        ):
+            children = below.reshape(len(below), found.shape[1], -1)
+            present = leaves > 0
+            count = np.maximum(present.sum(axis=2, keepdims=True), 1)
+            parts = leaves / np.maximum(leaves.sum(axis=2, keepdims=True), 1)
+            total = found[:, :, None]
+            even = total * parts
+            change = np.where(present, children - even, 0.0)
+            change -= np.where(present, change.sum(axis=2, keepdims=True) / count, 0.0)
+            spread = (change**2).sum(axis=2, keepdims=True) / np.maximum(count - 1, 1)
+            signal = np.maximum(spread - variance, total / count)
+            wanted = even + signal / (signal + variance) * change
+            found = _nearest(np.where(present, wanted, -np.inf), total).reshape(len(below), -1)
+        return self._up_to(found)
+
+    def _leaves(self) -> Iterator[Ints]:
+        """For each level, how many leaves each child of each node has: shape (1, nodes, children).
+
+        The nodes of the first level are the children of one root.
+        """
+        tree = self.tree
+        for level, most in enumerate(tree.node_leaves):
+            starts = np.arange(tree.top_nodes * tree.fan_out**level) * most
+            leaves = np.clip(tree.leaves - starts, 0, most)
+            yield leaves.reshape(1, -1, tree.top_nodes if level == 0 else tree.fan_out)
+
+    def _children(self, nodes: Floats) -> Floats:
+        return nodes.reshape(len(nodes), -1, self.tree.fan_out)
+
+    def _up_to(self, leaves: Floats) -> Floats:
+        up_to: Floats = np.cumsum(leaves[:, : self.tree.leaves], axis=1)
+        return up_to
+
+
+def _nearest(wanted: Floats, total: Floats) -> Floats:
+    """The nearest numbers along the last axis that are not negative and sum to `total`.
+
+    All above a threshold are lowered, or raised, by it, and the others are zero (Held, Wolfe and
+    Crowder 1974).
+    """
+    ordered = -np.sort(-wanted, axis=2)
+    ranks = np.arange(1, wanted.shape[2] + 1)
+    known = np.isfinite(ordered)
+    thresholds = (np.cumsum(np.where(known, ordered, 0.0), axis=2) - total) / ranks
+    kept = np.maximum((known & (ordered > thresholds)).sum(axis=2, keepdims=True), 1)
+    nearest: Floats = np.maximum(wanted - np.take_along_axis(thresholds, kept - 1, axis=2), 0.0)
+    return nearest

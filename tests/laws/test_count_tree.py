@@ -1,0 +1,251 @@
+"""Laws of quantiles that are read from the counts of a tree.
+
+What is expected is computed here from dense matrices and from sorted values.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from dpcli.columns import Axis, NumericColumn
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile
+from dpcli.noise.tails import laplace_sum_width
+from dpcli.numeric.arrays import Array, Bools, Floats
+from dpcli.planning.planner import make_plan
+from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.queries import LinearQuery
+from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.count_tree import CountTree
+from dpcli.statistics.count_tree_estimates import ClassOfQuantile, classes_of_quantiles
+from tests.support.streams import Stream
+
+CONFIDENCE = Fraction(19, 20)
+PERCENTILES = [Fraction(part, 100) for part in range(1, 100)]
+DECILES = [Fraction(part, 10) for part in range(1, 10)]
+
+
+def counted(tree: CountTree, leaves: Array) -> list[Array]:
+    """The exact counts of every level, shape (groups, nodes)."""
+    return [
+        np.add.reduceat(leaves, np.arange(0, tree.leaves, count), axis=1)
+        for count in tree.node_leaves
+    ]
+
+
+def noises_of(tree: CountTree, epsilon: Fraction = Fraction(1)) -> list[Noise]:
+    """The Laplace noise of each level for this epsilon."""
+    return [DiscreteLaplace(1 / (epsilon * share)) for share in tree.shares(1)]
+
+
+def found_in(
+    leaves: Array, quantiles: list[Fraction], noises: list[Noise] | None = None
+) -> list[ClassOfQuantile]:
+    """The classes of quantiles from new noisy counts of these leaves, shape (groups, leaves)."""
+    tree = CountTree(leaves.shape[1])
+    noises = noises or noises_of(tree)
+    noisy = [
+        exact + np.asarray(noise.sample(exact.size)).reshape(exact.shape)
+        for exact, noise in zip(counted(tree, leaves), noises, strict=True)
+    ]
+    return classes_of_quantiles(tree, noisy, noises, quantiles, CONFIDENCE)
+
+
+def missed(leaves: Array, found: list[ClassOfQuantile], quantiles: list[Fraction]) -> Floats:
+    """By how many ranks each quantile is missed in each group, shape (quantiles, groups)."""
+    up_to, groups = np.cumsum(leaves, axis=1), np.arange(len(leaves))
+    errors = []
+    for one, quantile in zip(found, quantiles, strict=True):
+        wanted = float(quantile) * up_to[:, -1]
+        below = (up_to - leaves)[groups, one.place]
+        errors.append(np.maximum(0, np.maximum(below - wanted, wanted - up_to[groups, one.place])))
+    return np.array(errors)
+
+
+def values(shape: str, leaves: int, rows: int) -> Array:
+    """The rows of each class, for one shape of data."""
+    generator = np.random.default_rng(20)
+    if shape == "even":
+        drawn = generator.integers(0, leaves, rows)
+    elif shape == "incomes":
+        drawn = np.minimum(generator.lognormal(7.5, 0.6, rows) / 10_000 * leaves, leaves - 1)
+    else:
+        drawn = generator.choice(generator.choice(leaves, 40), rows)
+    return np.bincount(drawn.astype(np.int64), minlength=leaves)
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 9, 10, 40, 101, 1000, 1001, 60_000, 2_000_001])
+def test_levels_reach_all_leaves_with_about_ten_children_each(leaves: int) -> None:
+    """The last level has every leaf, and the first about as many nodes as others have children."""
+    tree = CountTree(leaves)
+    axis = Axis(NumericColumn("x", "integer", Fraction(1), (0, leaves - 1)), range(leaves))
+    sizes = [len(level) for level in tree.axes(axis)]
+    assert sizes[-1] == leaves
+    assert sizes[0] == tree.top_nodes <= tree.fan_out
+    assert tree.fan_out <= 32 and (tree.levels == 1 or tree.fan_out >= 5)
+    assert all(more <= tree.fan_out * few for few, more in pairwise(sizes))
+    assert sum(tree.shares(1)) == sum(tree.shares(2)) == 1
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.1, 0.93])
+@pytest.mark.parametrize("leaves", [8, 40, 64, 125])
+def test_the_stated_variance_is_that_of_least_squares(leaves: int, quantile: float) -> None:
+    """For regular trees, the greatest variance over the positions in a node is at most the bound.
+
+    It is nearly reached. The usual error is between the least and the greatest one.
+    """
+    tree = CountTree(leaves)
+    variances = [2.0 + level for level in range(tree.levels)]
+    matrix, weights = [], []
+    for level, count in enumerate(tree.node_leaves):
+        for start in range(0, leaves, count):
+            matrix.append((np.arange(leaves) >= start) & (np.arange(leaves) < start + count))
+            weights.append(1 / variances[level])
+    dense = np.array(matrix, float)
+    covariance = np.linalg.inv(dense.T @ (np.array(weights)[:, None] * dense))
+    ends = (np.arange(leaves)[None, :] < np.arange(leaves + 1)[:, None]) - quantile
+    exact = np.einsum("ij,jk,ik->i", ends, covariance, ends)
+    regular = tree.fan_out**tree.levels == leaves
+    bounds = tree.squared_errors(quantile, variances)
+    for node, bound in enumerate(bounds):
+        inside = exact[node * tree.node_leaves[0] : (node + 1) * tree.node_leaves[0] + 1]
+        assert inside.max() <= bound * (1 + 1e-9)
+        assert not regular or inside.max() > 0.8 * bound
+    usual = tree.usual_error(quantile, [sqrt(one) for one in variances]) ** 2
+    assert exact.min() <= usual * (1 + 1e-9) <= max(bounds) * (1 + 2e-9)
+
+
+@pytest.mark.parametrize("leaves", [1, 7, 40, 101, 1000, 2345])
+def test_without_noise_a_class_holds_the_quantile(leaves: int) -> None:
+    """No rank is missed, and the range has one class, or the empty ones around a boundary."""
+    counts = np.random.default_rng(1).integers(0, 3, (5, leaves))
+    tree = CountTree(leaves)
+    found = classes_of_quantiles(
+        tree, counted(tree, counts), [NO_NOISE] * tree.levels, PERCENTILES, CONFIDENCE
+    )
+    assert missed(counts, found, PERCENTILES).max() < 1e-6
+    assert all(((one.lowest <= one.place) & (one.place <= one.highest)).all() for one in found)
+
+
+@pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
+@pytest.mark.parametrize(
+    ("leaves", "rows"), [(40, 30), (101, 3_000), (1001, 300), (1001, 3_000), (20, 0)]
+)
+@pytest.mark.parametrize("shape", ["even", "incomes", "tied", "one value"])
+def test_ranges_have_the_class_of_the_exact_quantile(
+    shape: str, leaves: int, rows: int, kind: type[Noise], stream: Stream
+) -> None:
+    """In at least 95% of runs for every quantile, wherever the rows lie (binomial test)."""
+    runs = 200
+    counts = values(shape, leaves, rows)
+    if shape == "one value":
+        counts = np.bincount([leaves - 1] * rows, minlength=leaves)
+    levels = CountTree(leaves).levels
+    noises: list[Noise] = [kind(Fraction(3 + level)) for level in range(levels)]
+    quantiles = [Fraction(1, 100), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)]
+    held = []
+    for one, quantile in zip(
+        found_in(np.tile(counts, (runs, 1)), quantiles, noises), quantiles, strict=True
+    ):
+        up_to = np.cumsum(counts)
+        exact = min(int(np.searchsorted(up_to, float(quantile * int(up_to[-1])))), leaves - 1)
+        held.append(int(((one.lowest <= exact) & (exact <= one.highest)).sum()))
+    # Fewer than 176 of 200 have a probability of 1e-5 at 95%.
+    assert min(held) >= 176
+
+
+def test_a_sum_of_noises_has_no_wider_interval_than_one_or_a_normal_distribution() -> None:
+    """At equal variance, for random weights and the usual confidences."""
+    generator = np.random.default_rng(3)
+    for outside in (0.2, 0.05, 0.01, 0.001):
+        widest = max(log(1 / outside) / sqrt(2), normal_quantile(outside))
+        for _ in range(40):
+            scales = generator.exponential(size=generator.integers(1, 9)) ** 2
+            scales /= sqrt(2 * (scales**2).sum())
+            assert laplace_sum_width(tuple(scales), outside) <= widest * 1.001
+
+
+def test_quantiles_are_in_order(stream: Stream) -> None:
+    """Noisy counts of hardly any rows give increasing classes, and all are classes."""
+    counts = np.zeros((50, 300), np.int64)
+    counts[:, 7] = 3
+    found = found_in(counts, DECILES)
+    places = np.array([one.place for one in found])
+    assert (np.diff(places, axis=0) >= 0).all()
+    assert places.min() >= 0 and places.max() < 300
+
+
+def mean_missed(shape: str, leaves: int, quantiles: list[Fraction], runs: int) -> float:
+    """The mean of the missed ranks of 3,000 rows, at epsilon 1."""
+    counts = np.tile(values(shape, leaves, 3_000), (runs, 1))
+    return float(missed(counts, found_in(counts, quantiles), quantiles).mean())
+
+
+@pytest.mark.parametrize("shape", ["even", "incomes", "tied"])
+def test_percentiles_miss_by_a_few_ranks(shape: str, stream: Stream) -> None:
+    """Of 3,000 rows and 1,000 candidates: by less than 5 on average, at epsilon 1."""
+    assert mean_missed(shape, 1000, PERCENTILES, 60) < 5
+
+
+def test_counts_that_are_not_negative_have_less_than_the_stated_error(stream: Stream) -> None:
+    """95% of the ranks of dense values are missed by less than the error that plans state."""
+    leaves, runs = 1000, 200
+    tree, counts = CountTree(leaves), np.full((runs, leaves), 3)
+    errors = missed(counts, found_in(counts, [Fraction(1, 2)]), [Fraction(1, 2)])
+    widths = [float(noise.half_width(CONFIDENCE)) for noise in noises_of(tree)]
+    within: Bools = errors <= tree.usual_error(0.5, widths)
+    assert within.mean() > 0.95
+    # Independent noise in every class alone would miss by far more.
+    flat = sqrt(leaves) / 2 * DiscreteLaplace(Fraction(1)).half_width(CONFIDENCE)
+    assert tree.usual_error(0.5, widths) < flat / 2
+
+
+SPEC = """
+dpcli: 1
+dataset: town
+privacy: {{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 9, delta: 1e-6}}}}
+columns:
+  pid: {{type: id}}
+  sex: {{type: category, values: [f, m]}}
+  x: {{type: integer, bounds: [0, {upper}]}}
+statistics:
+  - {{name: q, statistic: quantile, column: x, quantiles: [{quantiles}], {rest}}}
+"""
+LIMITED = "{column: pid, max_rows: 3, max_groups: 1, max_rows_per_group: 3}"
+NINE = ", ".join(f"0.{part}" for part in range(1, 10))
+MANY = ", ".join(f"{part / 100}" for part in range(1, 100))
+
+
+@pytest.mark.parametrize(
+    ("upper", "quantiles", "rest", "unit", "counts"),
+    [
+        (100, NINE, "epsilon: 1", "row", True),
+        (1000, NINE, "epsilon: 1", "row", True),
+        (10_000, NINE, "epsilon: 1", "row", False),
+        (10_000, MANY, "epsilon: 1", "row", True),
+        (10_000, MANY, "epsilon: 1, by: [sex]", "{column: pid, max_rows: 3}", True),
+        (10_000, MANY, "epsilon: 1, by: [sex]", LIMITED, False),
+        (10_000, MANY, "epsilon: 1, mechanism: permute_and_flip", "row", False),
+        (999_999, NINE, "epsilon: 1, mechanism: laplace", "row", True),
+        (999_999, NINE, "epsilon: 1, delta: 1e-6, mechanism: gaussian", "row", True),
+        (100, NINE, "error: 5", "row", False),
+        (10, "0.25, 0.5", "epsilon: 1", "row", False),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_the_plan_takes_counts_or_choices_by_public_facts(
+    upper: int, quantiles: str, rest: str, unit: str, counts: bool
+) -> None:
+    """By the numbers of quantiles and candidates, the mechanism, and the limits on people."""
+    text = SPEC.format(unit=unit, upper=upper, quantiles=quantiles, rest=rest)
+    (planned,) = make_plan(parse_central_spec(text, "town")).statistics
+    kinds = {type(part.weighted.query) for part in planned.queries}
+    assert kinds == {LinearQuery} if counts else LinearQuery not in kinds
+    if rest == "epsilon: 1" and not counts and quantiles == NINE:
+        assert kinds == {QuantilesQuery}
