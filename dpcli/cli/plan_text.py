@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.cli.plan_losses import print_losses
 from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_table
 from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.bounds_text import choice_rules, kept_texts
 from dpcli.planning.designs import design_notes
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
@@ -37,6 +35,8 @@ from dpcli.planning.quality_check import check_rule
 from dpcli.planning.regression_comparison import regression_comparisons
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.reference import texts
 from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response

@@ -18,10 +18,10 @@ from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Answer, Partial, roll_up
 from dpcli.engine.source import Dataset
 from dpcli.mechanisms.query_sensitivity import require_plain
-from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import Query
+from dpcli.queries.person_counts import CenteredCountQuery
+from dpcli.queries.query import Query
 
 SealedAnswer = Confidential[Cells] | Confidential[Groups]
 

@@ -31,7 +31,7 @@ from dpcli.engine.user_shard import UserShard, bound_rows, concatenate, scatter
 from dpcli.engine.user_totals import UserTotals, smallest_priorities
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 WAITING = 1 << 28
 """Bytes of rows that may wait in all shards together before one is compacted."""

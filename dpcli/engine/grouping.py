@@ -16,10 +16,10 @@ import polars as pl
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.engine.row_filter import row_filter
 from dpcli.engine.sums import factor_value, plain_sums
-from dpcli.objectives import LogisticQuery
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
-from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.queries.objectives import LogisticQuery
+from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 
 JOINT_CELLS = 1 << 14
 """Up to this many cells, an aggregation costs about as much as with one cell."""

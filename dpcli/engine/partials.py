@@ -22,7 +22,7 @@ from dpcli.engine.rollup import Partial
 from dpcli.engine.source import Dataset, collect_problems, open_file
 from dpcli.errors import DataError, Problem
 from dpcli.privacy.unit import Unit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 FORMAT = f"1 of dpcli {__version__}"
 """The layout of the frames: other versions may number aggregations and columns differently."""

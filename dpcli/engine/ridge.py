@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement
 from math import floor
 
 from dpcli.numeric.constrained_least_squares import solve_equations
-from dpcli.regression_queries import RidgeQuery
+from dpcli.queries.regression import RidgeQuery
 
 
 def ridge_coefficients(query: RidgeQuery, moments: Sequence[int]) -> list[int]:

@@ -13,13 +13,10 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import Axis
-from dpcli.effects import EffectQuery, effect_scale, scaled_effect
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.ridge import ridge_coefficients
 from dpcli.engine.sums import linear_combinations, plain_sums
-from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.arrays import (
     SAFE_INTEGER,
     Array,
@@ -29,11 +26,14 @@ from dpcli.numeric.arrays import (
     largest_magnitude,
     widened,
 )
-from dpcli.objectives import LeastSquaresQuery, LogisticQuery
 from dpcli.privacy.confidential import Cells, Groups
-from dpcli.queries import Query, ReadabilityQuery
-from dpcli.regression_queries import RidgeQuery
-from dpcli.scores import ScoreFunction, ScoreQuery, SelectionQuery
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.effects import EffectQuery, effect_scale, scaled_effect
+from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery
+from dpcli.queries.query import Query, ReadabilityQuery
+from dpcli.queries.regression import RidgeQuery
+from dpcli.queries.scores import ScoreFunction, ScoreQuery, SelectionQuery
 
 Answer = Cells | Groups
 """The exact answer to a query, before it is sealed."""

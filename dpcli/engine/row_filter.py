@@ -10,7 +10,7 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.indicators import PassesAmongFirst
+from dpcli.queries.indicators import PassesAmongFirst
 
 COMPARE: dict[str, Callable[[Any, Any], pl.Expr]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}
 

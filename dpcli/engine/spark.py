@@ -49,7 +49,7 @@ from dpcli.engine.spark_tasks import LINES, RESULT, File, Tasks
 from dpcli.errors import DataError, DpcliError, Problem, StoppedBySignal, UsageError, make_problem
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),

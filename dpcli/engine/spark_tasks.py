@@ -34,7 +34,7 @@ from dpcli.engine.source import Dataset, Source, open_source
 from dpcli.engine.typed_cells import untyped_text
 from dpcli.errors import DpcliError
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 Batches = Iterator[pa.RecordBatch]
 

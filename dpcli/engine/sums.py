@@ -15,16 +15,16 @@ from operator import mul
 
 import polars as pl
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import Column
-from dpcli.effects import EffectQuery
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
-from dpcli.indicators import IndicatorQuery
-from dpcli.objectives import LeastSquaresQuery, LogisticQuery
-from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
-from dpcli.regression_queries import RidgeQuery
-from dpcli.scores import SelectionQuery
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.effects import EffectQuery
+from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery
+from dpcli.queries.query import Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.queries.regression import RidgeQuery
+from dpcli.queries.scores import SelectionQuery
 
 COUNTABLE_ROWS = 2**32
 """Rows that polars can count in a group. A file has at most as many rows as bytes."""

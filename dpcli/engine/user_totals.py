@@ -11,8 +11,8 @@ import polars as pl
 
 from dpcli.engine.grouping import Grouping
 from dpcli.engine.sums import PlainSum
-from dpcli.queries import LinearQuery
-from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 
 
 def user_order() -> pl.Expr:

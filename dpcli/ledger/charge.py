@@ -17,8 +17,8 @@ from dpcli.planning.disjoint import require_disjoint
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.scores import SelectionQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.scores import SelectionQuery
 
 STDIN = "-"
 

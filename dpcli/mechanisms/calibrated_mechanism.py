@@ -25,7 +25,6 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
-from dpcli.objectives import ObjectiveQuery
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
@@ -33,10 +32,11 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import Query
-from dpcli.regression_queries import RegressionQuery
-from dpcli.scores import SelectionQuery
+from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.query import Query
+from dpcli.queries.regression import RegressionQuery
+from dpcli.queries.scores import SelectionQuery
 
 Responses = tuple[Array, ...]
 """Responses of records: for each column of the response, an array of whole numbers."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.numeric.interval_arithmetic import sqrt_up
 from dpcli.numeric.logistic_function import EXTRA_BITS, WORD_BITS, farthest, logistic
-from dpcli.objectives import MAX_HALF_WIDTH, LogisticQuery
+from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
 
 BLOCK = 1 << 14
 """Lines that are computed at a time, so that arrays stay in fast memory."""

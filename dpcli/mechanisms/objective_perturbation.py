@@ -15,10 +15,10 @@ from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.constrained_least_squares import constrained_least_squares
 from dpcli.numeric.interval_arithmetic import sqrt_up
-from dpcli.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery, Perturbation
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import pure_rho
+from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery, Perturbation
 
 Locator = Callable[[Sequence[Fraction]], Located | None]
 """Locates the minimizer for a slope; None if that takes more random digits."""

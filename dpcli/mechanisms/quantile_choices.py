@@ -12,7 +12,7 @@ from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, np
-from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
 
 
 def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Array:

@@ -10,15 +10,10 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.derivations import DERIVATIONS
-from dpcli.effects import EffectQuery
 from dpcli.filters import FILTERS
-from dpcli.indicators import IndicatorQuery, PassesAmongFirst
-from dpcli.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery, objective_sensitivity
-from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.effect_sensitivity import effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import (
@@ -31,11 +26,21 @@ from dpcli.privacy.sensitivity import (
     signed_sensitivity,
 )
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery
-from dpcli.regression_queries import RidgeQuery
-from dpcli.rows_per_user import RowsPerUserQuery
-from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.effects import EffectQuery
+from dpcli.queries.indicators import IndicatorQuery, PassesAmongFirst
+from dpcli.queries.objectives import (
+    LeastSquaresQuery,
+    LogisticQuery,
+    ObjectiveQuery,
+    loss_as_sensitivity,
+)
+from dpcli.queries.person_counts import CenteredCountQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.queries.regression import RidgeQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
     {
@@ -93,7 +98,7 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     if isinstance(query, RidgeQuery):
         return _ridge_sensitivity(query, relation)
     if isinstance(query, ObjectiveQuery):
-        return objective_sensitivity(query, relation)
+        return loss_as_sensitivity(query, relation)
     if isinstance(query, CenteredCountQuery):
         return _of_centered_counts(query, relation)
     unit, neighbors = _unit_of(query, relation.unit), relation.neighbors

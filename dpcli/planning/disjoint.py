@@ -8,7 +8,7 @@ from dpcli.filters import AllOf, Ranges, implied_ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.model import Spec, ValuedColumn
 
 

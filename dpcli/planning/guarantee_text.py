@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_most,
@@ -21,8 +20,9 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.scores import Rank, ScoreQuery, SelectionQuery
+from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.scores import Rank, ScoreQuery, SelectionQuery
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1

@@ -13,14 +13,14 @@ from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import decimal_sqrt_up
-from dpcli.objectives import ObjectiveQuery, slope_width
 from dpcli.planning.published_error import published_error
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.queries import Query
-from dpcli.scores import SelectionQuery
+from dpcli.queries.objectives import ObjectiveQuery, slope_width
+from dpcli.queries.query import Query
+from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Entry, Spec
 from dpcli.statistics.agreement import summed_width
 from dpcli.statistics.statistic import WeightedQuery, groups

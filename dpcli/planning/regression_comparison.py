@@ -9,9 +9,9 @@ from statistics import mean
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.neighboring import Relation
+from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.statistics.linear_regression import OBJECTIVE, LinearRegression
 from dpcli.statistics.moments import TYPICAL_MEAN, Moments
 from dpcli.statistics.statistic import Request, WeightedQuery

@@ -12,10 +12,10 @@ from functools import cached_property
 from math import ceil, inf, log, sqrt
 
 from dpcli.numeric.arrays import Array, Floats, add_exact, np
-from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import PlannedQuery
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.scores import ScoreQuery, SelectionQuery
+from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.scores import ScoreQuery, SelectionQuery
 
 LOG_FALSE_ALARM = log(1e-9 / 4)
 """Logarithm of the probability of a false alarm in one of up to four tests of a query."""

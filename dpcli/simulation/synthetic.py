@@ -30,7 +30,7 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id_cells
 from dpcli.specification.model import Spec
 

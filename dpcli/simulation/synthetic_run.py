@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, cast, final
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
-from dpcli.objectives import ObjectiveQuery
 from dpcli.planning.plan import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.releasing import NoisyStatistic, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 

@@ -12,9 +12,9 @@ from dpcli.numeric.arrays import Array, Floats, add_exact, multiply_exact, np
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
-from dpcli.quantile_recursion import QuantilesQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.scores import SelectionQuery
 from dpcli.releasing import NoisyStatistic, estimate_statistic
-from dpcli.scores import SelectionQuery
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.synthetic_run import ExactAnswers, SyntheticRun

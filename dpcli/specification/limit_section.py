@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, model_validator
 
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.spec_values import Choice, Epsilon, ExactNumber, SectionModel, Text, invalid_value
 from dpcli.specification.bounds_section import Cover
 from dpcli.specification.tree import MappingNode, Node, node_at

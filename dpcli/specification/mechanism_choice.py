@@ -8,7 +8,7 @@ from typing import Any
 from dpcli import mechanisms
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.scores import SelectionQuery
+from dpcli.queries.scores import SelectionQuery
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.validation import Section

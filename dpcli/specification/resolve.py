@@ -11,11 +11,11 @@ from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
-from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import MAX_PRODUCT, LinearQuery
-from dpcli.regression_queries import RidgeQuery
-from dpcli.scores import Points
+from dpcli.queries.objectives import LeastSquaresQuery
+from dpcli.queries.query import MAX_PRODUCT, LinearQuery
+from dpcli.queries.regression import RidgeQuery
+from dpcli.queries.scores import Points
 from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_values

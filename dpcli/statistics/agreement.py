@@ -22,10 +22,10 @@ from itertools import combinations
 from math import ceil, lcm, prod
 
 from dpcli.columns import Axis
-from dpcli.effects import scaled_effect
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
+from dpcli.queries.effects import scaled_effect
 from dpcli.statistics.estimates import Estimates
 
 Axes = tuple[Axis, ...]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.columns import NumericColumn
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.statistics.bounds_ladder import Ladder
 from dpcli.statistics.bounds_rule import BoundsRule
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain
 
 from dpcli.columns import Axis, NumericColumn
-from dpcli.scores import Points
+from dpcli.queries.scores import Points
 
 CACHED = 4
 """The number of axes that are cached: statistics with the same candidates share one."""

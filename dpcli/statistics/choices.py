@@ -16,8 +16,8 @@ from dpcli.columns import Axis, CategoryColumn, Column, PrivatePartitionColumn
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import LinearQuery
-from dpcli.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
 from dpcli.spec_fields import (
     BooleanColumnName,
     Candidates,

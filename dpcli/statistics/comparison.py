@@ -13,7 +13,7 @@ from dpcli.columns import Axis, NumericColumn
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.estimates import Estimates

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from dpcli.spec_fields import (
     BoundName,
     NumericColumnName,

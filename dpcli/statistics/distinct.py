@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import DistinctQuery, LinearQuery
+from dpcli.queries.query import DistinctQuery, LinearQuery
 from dpcli.spec_fields import CountedColumnName, PrivateKeys
 from dpcli.spec_values import field_types
 from dpcli.statistics.person_counts import PersonCounts

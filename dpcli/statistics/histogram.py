@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.columns import Axis
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import BinForms, ValuedColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates

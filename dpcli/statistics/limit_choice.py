@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.columns import NumericColumn
 from dpcli.privacy.neighboring import Relation
-from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram, ChosenBounds, KeptBounds
 from dpcli.statistics.bounds_ladder import Ladder, LadderKind
 from dpcli.statistics.statistic import Request, WeightedQuery

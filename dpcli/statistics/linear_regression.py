@@ -14,11 +14,11 @@ from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Factor
-from dpcli.regression_queries import RidgeQuery
+from dpcli.queries.objectives import LeastSquaresQuery
+from dpcli.queries.query import Factor
+from dpcli.queries.regression import RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import NO_INTERVAL, Estimates

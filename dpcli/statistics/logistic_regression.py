@@ -15,9 +15,9 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Factor
+from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
+from dpcli.queries.query import Factor
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.estimates import Estimates

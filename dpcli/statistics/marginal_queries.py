@@ -8,12 +8,12 @@ from itertools import combinations
 from math import prod
 
 from dpcli.columns import Column
-from dpcli.effects import EffectQuery
 from dpcli.privacy.effect_sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.effects import EffectQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.statistics.agreement import Axes, Measured, MeasuredEffect, MeasuredTable, cells
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.table_designs import Design, Table, effects_design, wanted_tables

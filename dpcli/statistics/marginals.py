@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.effects import EffectQuery
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
+from dpcli.queries.effects import EffectQuery
 from dpcli.spec_fields import FieldFault, TableColumns, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.agreement import Axes, agreed_counts, cells, summed_counts

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from dpcli.statistics.statistic import Request, WeightedQuery
 
 TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35

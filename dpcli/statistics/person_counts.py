@@ -12,11 +12,11 @@ from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
-from dpcli.person_counts import CenteredCountQuery, counted_part
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.person_counts import CenteredCountQuery, counted_part
+from dpcli.queries.query import LinearQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.noise.tails import blended_margin
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import LinearQuery, ReadabilityQuery
+from dpcli.queries.query import LinearQuery, ReadabilityQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 

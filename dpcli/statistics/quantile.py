@@ -14,9 +14,9 @@ from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
-from dpcli.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
-from dpcli.queries import LinearQuery
-from dpcli.scores import Rank, ScoreQuery
+from dpcli.queries.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
 from dpcli.statistics.candidate_classes import classes_at_and_between

@@ -9,9 +9,9 @@ from fractions import Fraction
 from dpcli.numeric.arrays import Ints, integer_array, multiply_exact, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.quantile_recursion import LEAST_FOR_RECURSION, nearest_candidates
-from dpcli.queries import LinearQuery
-from dpcli.scores import Points
+from dpcli.queries.quantile_recursion import LEAST_FOR_RECURSION, nearest_candidates
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scores import Points
 from dpcli.statistics.candidate_classes import classes_at_and_between
 from dpcli.statistics.count_tree import CountTree
 from dpcli.statistics.count_tree_estimates import classes_of_quantiles

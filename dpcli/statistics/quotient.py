@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import reduce
 from math import hypot
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import NumericColumn
 from dpcli.messages import note
 from dpcli.numeric.arrays import (
@@ -20,7 +19,8 @@ from dpcli.numeric.arrays import (
     multiply_exact,
     np,
 )
-from dpcli.queries import MAX_PRODUCT
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.query import MAX_PRODUCT
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_MEAN

@@ -15,7 +15,7 @@ from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import Filter, InRanges
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates, Limits

@@ -10,14 +10,14 @@ from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, without_missing_constant
 from dpcli.filters import Filter, InRanges, IsMissing
-from dpcli.indicators import IndicatorQuery
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.queries import LinearQuery
+from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import (
     CheckedColumns,
     FieldFault,

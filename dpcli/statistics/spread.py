@@ -7,14 +7,14 @@ from fractions import Fraction
 from itertools import combinations
 from math import hypot
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.columns import NumericColumn
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import MAX_PRODUCT
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.query import MAX_PRODUCT
 from dpcli.spec_fields import NumericColumns, OrderedColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates, Limits

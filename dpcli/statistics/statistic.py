@@ -16,8 +16,8 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.confidential import Group
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import Query
-from dpcli.scores import Points
+from dpcli.queries.query import Query
+from dpcli.queries.scores import Points
 from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.estimates import Estimates
@@ -84,11 +84,11 @@ REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuery:
-    """One query of a statistic, with its part of the epsilon and delta of the entry.
+    """One query of a statistic, with its part of the loss of the entry.
 
-    The weights of the queries of a statistic sum to one. `step` is the value of one step of
-    the answer's grid. `role` names the query among those of the statistic. A published number
-    sums at most `summed` cells of a single answer.
+    The weights of the queries of a statistic sum to one, and divide epsilon and delta, or with
+    Gaussian noise rho. `step` is the value of a step of the answer's grid. `role` names the query
+    among those of the statistic. A published number sums at most `summed` cells of an answer.
     """
 
     role: str

@@ -19,7 +19,7 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.scores import Rank
+from dpcli.queries.scores import Rank
 from tests.support.mechanisms import fitted
 from tests.support.streams import CUT, Stream, chi_square_tail
 

@@ -19,8 +19,8 @@ from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile
 from dpcli.noise.tails import laplace_sum_width
 from dpcli.numeric.arrays import Array, Bools, Floats
 from dpcli.planning.planner import make_plan
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import LinearQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.count_tree import CountTree
 from dpcli.statistics.count_tree_estimates import ClassOfQuantile, classes_of_quantiles

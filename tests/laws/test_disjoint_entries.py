@@ -23,7 +23,7 @@ from dpcli.privacy.accounting.pld import composed_epsilon
 from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.loss import Guarantee
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.scores import SelectionQuery
+from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

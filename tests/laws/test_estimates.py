@@ -17,9 +17,9 @@ from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import LinearQuery, Query
-from dpcli.scores import ScoreQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimate
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic

@@ -30,8 +30,8 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.quantile_recursion import PartQuantile, QuantilesQuery, substeps_for
-from dpcli.scores import Points
+from dpcli.queries.quantile_recursion import PartQuantile, QuantilesQuery, substeps_for
+from dpcli.queries.scores import Points
 from dpcli.statistics.candidate_classes import classes_at_and_between
 from tests.laws.test_choices import each_choosing, probabilities
 from tests.support.mechanisms import fitted

@@ -13,7 +13,7 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import Spec
 from tests.laws.test_statistics import changes_of

@@ -20,9 +20,9 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import LinearQuery, Query
-from dpcli.scores import ScoreQuery, SelectionQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, groups

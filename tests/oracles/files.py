@@ -23,12 +23,12 @@ from dpcli.columns import (
     without_missing_constant,
 )
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
-from dpcli.indicators import IndicatorQuery
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
+from dpcli.queries.query import Factor, LinearQuery, Query, ReadabilityQuery
 from dpcli.specification.axes import two_values
 from dpcli.statistics.comparison import Comparison
 from dpcli.statistics.proportion import PROPORTION

@@ -11,7 +11,7 @@ from dpcli.engine.aggregate import aggregate
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer

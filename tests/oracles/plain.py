@@ -22,7 +22,6 @@ from math import comb, floor, prod
 from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import (
     Axis,
@@ -36,16 +35,17 @@ from dpcli.columns import (
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
-from dpcli.effects import EffectQuery
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.indicators import IndicatorQuery
-from dpcli.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
-from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.quantile_recursion import QuantilesQuery
-from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
-from dpcli.rows_per_user import RowsPerUserQuery
-from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.effects import EffectQuery
+from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
+from dpcli.queries.person_counts import CenteredCountQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.query import DistinctQuery, LinearQuery, Query, ReadabilityQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)

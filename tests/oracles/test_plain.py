@@ -9,7 +9,7 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.filters import InRanges
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from tests.oracles.plain import evaluate, table, value
 
 AGE = NumericColumn("age", "integer", bounds=(18, 100))

@@ -7,10 +7,10 @@ from dataclasses import replace
 from random import Random
 
 from dpcli.columns import Axis, Column, IdColumn, PrivatePartitionColumn
-from dpcli.person_counts import CenteredCountQuery
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import DistinctQuery, LinearQuery, Query
-from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.queries.person_counts import CenteredCountQuery
+from dpcli.queries.query import DistinctQuery, LinearQuery, Query
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 from tests.oracles import files
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.filters import InRanges
-from dpcli.scores import Points
+from dpcli.queries.scores import Points
 from dpcli.spec_fields import column_role
 from dpcli.specification.axes import two_values
 from dpcli.statistics.choices import SCORE_FUNCTIONS

@@ -8,11 +8,11 @@ from math import comb
 
 import numpy as np
 
-from dpcli.bernstein import BernsteinQuery
 from dpcli.numeric.arrays import Array, Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries.bernstein import BernsteinQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.statistic import NoisyAnswer

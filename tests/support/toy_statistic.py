@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dpcli.filters import InRanges
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.numeric_columns import numeric

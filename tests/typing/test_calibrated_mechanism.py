@@ -25,7 +25,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.simulation import synthetic
 from dpcli.simulation.synthetic import SyntheticDataset
 

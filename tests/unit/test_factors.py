@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), (-3, 0), (1, 5), (-2, 7), (4, 4)])

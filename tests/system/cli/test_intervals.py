@@ -16,8 +16,8 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
-from dpcli.queries import Query
-from dpcli.regression_queries import RidgeQuery
+from dpcli.queries.query import Query
+from dpcli.queries.regression import RidgeQuery
 from dpcli.specification.load import read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimates

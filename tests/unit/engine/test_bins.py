@@ -16,7 +16,7 @@ import pytest
 from dpcli.columns import Axis, NumericColumn
 from dpcli.engine.grouping import _place
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of, engine
 

@@ -21,7 +21,7 @@ from dpcli.engine.decode import Decoder
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.reference import time_zones
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, value

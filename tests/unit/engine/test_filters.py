@@ -14,7 +14,7 @@ from dpcli.engine.row_filter import COMPARE
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
 from tests.oracles.plain import Row, evaluate, truth

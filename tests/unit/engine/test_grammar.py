@@ -123,7 +123,7 @@ def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
     from dpcli.engine.sums import linear_combination
-    from dpcli.queries import Factor, LinearQuery
+    from dpcli.queries.query import Factor, LinearQuery
 
     column = NumericColumn("x", "integer", Fraction(1), (0, 2**62 - 1))
     ((_, total),) = linear_combination(LinearQuery(factors=(Factor(column),)))

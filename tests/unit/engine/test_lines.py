@@ -17,7 +17,7 @@ from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from tests.oracles.files import batches, generate
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate, table

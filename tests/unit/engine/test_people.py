@@ -14,8 +14,8 @@ from dpcli.engine import bounding
 from dpcli.engine.ids import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import LinearQuery
-from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 from tests.oracles.files import batches, vectors
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate

@@ -18,7 +18,7 @@ from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
 from dpcli.errors import StoppedBySignal
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
 SIZE = 5000

@@ -18,7 +18,7 @@ from dpcli.engine.partials import read_frames, unpack_blocks
 from dpcli.engine.rollup import Partial
 from dpcli.engine.spark_tasks import File, Tasks
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import DistinctQuery
+from dpcli.queries.query import DistinctQuery
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import table

@@ -28,7 +28,7 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_spec
 from tests.support.ledgers import charge, render
 

@@ -20,7 +20,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from tests.support.ledgers import charge, render
 
 COUNT, RELATION = LinearQuery(), Relation(RowUnit(), Neighbors.ADD_REMOVE)

@@ -33,7 +33,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from tests.support.permits import free_permit
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)

@@ -22,11 +22,11 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.numeric.logistic_function import WORD_BITS
-from dpcli.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import Factor
+from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
+from dpcli.queries.query import Factor
 from tests.support.half_spaces import least_epsilon
 from tests.support.streams import Stream
 

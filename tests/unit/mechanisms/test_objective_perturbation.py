@@ -21,11 +21,11 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import integer_array
-from dpcli.objectives import LeastSquaresQuery
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.objectives import LeastSquaresQuery
+from dpcli.queries.query import Factor, LinearQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.half_spaces import least_epsilon

@@ -13,7 +13,7 @@ import pytest
 from dpcli.numeric.arrays import np
 from dpcli.privacy import confidential
 from dpcli.privacy.confidential import Confidential, Groups
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 
 PEEKS: list[Callable[[Confidential[int]], object]] = [
     bool,

@@ -9,11 +9,11 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
-from dpcli.effects import EffectQuery
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.effect_sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.queries.effects import EffectQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

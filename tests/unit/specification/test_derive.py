@@ -14,7 +14,7 @@ from dpcli.planning.notes import derived_notes
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Factor, LinearQuery
+from dpcli.queries.query import Factor, LinearQuery
 from dpcli.reference import word_pages
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine

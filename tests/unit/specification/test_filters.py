@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate

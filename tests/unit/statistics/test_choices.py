@@ -15,7 +15,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.privacy.unit import RowUnit
-from dpcli.scores import Points, Rank, ScoreQuery
+from dpcli.queries.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
 from dpcli.statistics.quantile import Quantile

@@ -21,9 +21,9 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Query
+from dpcli.queries.query import Query
+from dpcli.queries.scores import ScoreQuery
 from dpcli.report.published_numbers import number_of, number_texts
-from dpcli.scores import ScoreQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.mean import Mean

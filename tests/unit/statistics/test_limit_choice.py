@@ -12,7 +12,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.rows_per_user import RowsPerUserQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.specification.chosen_bounds import from_json, to_json
 from dpcli.statistics.bounds_choice import ChosenBounds
 from dpcli.statistics.bounds_ladder import LADDERS

@@ -14,9 +14,9 @@ import pytest
 import dpcli
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Floats, integer_array, np
-from dpcli.objectives import LogisticQuery
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries.objectives import LogisticQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.logistic_regression import LogisticRegression
 from dpcli.statistics.statistic import NoisyAnswer, Request

@@ -10,11 +10,11 @@ from math import comb, prod, sqrt
 import numpy as np
 import pytest
 
-from dpcli.effects import EffectQuery
 from dpcli.numeric.arrays import Array, Ints, integer_array
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.queries import Query
+from dpcli.queries.effects import EffectQuery
+from dpcli.queries.query import Query
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NoisyAnswer
 from dpcli.statistics.table_designs import (

@@ -15,8 +15,8 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery, Query
-from dpcli.scores import SelectionQuery
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics.statistic import Request, Statistic
 from tests.laws.test_statistics import ANSWERED, changes_of, number_of

@@ -13,13 +13,13 @@ import pytest
 from dpcli.columns import Axis, NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.person_counts import CenteredCountQuery
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries.person_counts import CenteredCountQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.statistics.statistic import NoisyAnswer
 from tests.laws.test_audit import least_epsilon
 from tests.oracles.opened import engine

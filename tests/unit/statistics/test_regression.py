@@ -17,7 +17,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.regression_queries import RidgeQuery
+from dpcli.queries.regression import RidgeQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.least_squares import LeastSquares
 from dpcli.statistics.linear_regression import LinearRegression, ridge_query

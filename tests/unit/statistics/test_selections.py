@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpcli.filters import InRanges
-from dpcli.indicators import IndicatorQuery
 from dpcli.planning.plan import PlannedStatistic
+from dpcli.queries.indicators import IndicatorQuery
 from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.streams import Stream
 from tests.support.surveys import planned_statistic

@@ -11,7 +11,7 @@ from math import floor
 from dpcli.columns import Column
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
-from dpcli.queries import Factor, LinearQuery, Query
+from dpcli.queries.query import Factor, LinearQuery, Query
 
 GRID_STEPS = 1 << 10
 """The steps of the grid in the largest change of a coefficient; rounding adds one more."""

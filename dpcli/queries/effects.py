@@ -8,7 +8,7 @@ from math import prod
 
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 
 @dataclass(frozen=True, kw_only=True)

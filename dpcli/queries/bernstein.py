@@ -8,7 +8,7 @@ from math import comb, prod
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 Coefficients = tuple[int, ...]
 """Whole numbers: those of the powers of a value, from the power zero on."""

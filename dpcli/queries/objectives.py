@@ -18,7 +18,7 @@ from dpcli.noise.k_norm import KNormNoise
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.regression_queries import LinearRegressionQuery, RegressionQuery
+from dpcli.queries.regression import LinearRegressionQuery, RegressionQuery
 
 MAX_HALF_WIDTH = 1 << 30
 """Inputs of a logistic regression are at most this many steps from their middle: their products fit
@@ -108,7 +108,7 @@ class LogisticQuery(ObjectiveQuery):
         return (self.outcome.column, *(factor.column for factor in self.inputs))
 
 
-def objective_sensitivity(query: ObjectiveQuery, relation: Relation) -> Sensitivity:
+def loss_as_sensitivity(query: ObjectiveQuery, relation: Relation) -> Sensitivity:
     """The loss that one unit causes for noise of scale one step, as the change of one number.
 
     The losses of the rows of a person add up. Raises ValueError if the query has groups: a

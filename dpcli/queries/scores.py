@@ -13,7 +13,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 Points = tuple[int, ...] | range
 """Increasing whole numbers: steps of a grid, or indices."""

@@ -9,7 +9,7 @@ from math import prod
 from dpcli.columns import Column
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 
 @dataclass(frozen=True, kw_only=True)

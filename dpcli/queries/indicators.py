@@ -9,7 +9,7 @@ from math import prod
 from dpcli.columns import Column
 from dpcli.filters import Filter
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries import Query
+from dpcli.queries.query import Query
 
 
 @dataclass(frozen=True, slots=True)
