@@ -75,6 +75,7 @@ def print_plan(
     shown = {name.split(" ")[0] for name in write_table(sys.stdout, title, table, SPARE) if name}
     if not plan.is_local:
         legend = texts("notes")["legend"]
+        shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
         print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
         captions = [
             {"name": entry.request.name, **caption_facts(entry.caption)}
