@@ -58,7 +58,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "delta": planned.target.delta,
         "rho": planned.rho,
         "error95": planned.error(spec.confidence),
-        "designs": design_sentences(planned),
+        "designs": design_sentences(planned, spec.confidence),
         "protected": protection(planned, spec),
         "parts": [
             _part(planned_query, spec.confidence, joint=planned.is_joint)

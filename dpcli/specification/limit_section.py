@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, model_validator
 
 from dpcli.privacy.unit import PersonUnit
+from dpcli.queries.person_counts import counted_part
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.spec_values import Choice, Epsilon, ExactNumber, SectionModel, Text, invalid_value
 from dpcli.specification.bounds_section import Cover
@@ -102,10 +103,27 @@ def depends_on_limit(queries: Iterable[Query], unit: PersonUnit) -> bool:
     return any(_depends(query, unit) for query in queries)
 
 
+def open_choice(queries: Sequence[Query], context: SpecContext) -> str | None:
+    """The column whose chosen bounds queries depend on; empty if it is the limit, None without."""
+    unit = context.unit
+    is_open = context.limit_choice is not None
+    if is_open and isinstance(unit, PersonUnit) and depends_on_limit(queries, unit):
+        return ""
+    names = (column.name for query in queries for column in query.columns)
+    return next((name for name in names if name in context.choices), None)
+
+
+def refuse_open_choice(section: Section[Any], key: str, column: str) -> None:
+    """Refuses a `key` that decides the loss by what noisy counts choose."""
+    code = f"bounds-chosen.{key}" if column else f"bounds-chosen.{key}-limit"
+    raise section.report_key(code, key, **({"column": column} if column else {}))
+
+
 def _depends(query: Query, unit: PersonUnit) -> bool:
-    totals = isinstance(query, LinearQuery) and query.user_clamp is not None
+    counts = counted_part(query)
+    totals = isinstance(counts, LinearQuery) and counts.user_clamp is not None
     # Totals are of all rows. The limit on groups is that on rows unless it is declared.
-    return not totals or (query.cells != 1 and unit.max_groups == unit.max_rows)
+    return not totals or (counts.cells != 1 and unit.max_groups == unit.max_rows)
 
 
 def require_limit_used(root: Node, spec: Spec) -> None:

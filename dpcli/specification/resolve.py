@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries.objectives import LeastSquaresQuery
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery
 from dpcli.queries.regression import RidgeQuery
@@ -22,7 +22,6 @@ from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.conditions import read_position, read_positions
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
-from dpcli.specification.limit_section import depends_on_limit
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
     MappingNode,
@@ -223,19 +222,6 @@ class RequestReader:
             linear = (moment for moment in sums if isinstance(moment, LinearQuery))
             if any(moment.row_contribution.max_abs >= MAX_PRODUCT for moment in linear):
                 raise section.report("grid-too-fine.product")
-
-    def refuse_chosen_bounds(self, request: Request, key: str) -> None:
-        """Refuses a `key` that decides the loss by bounds or by a limit not known yet."""
-        context = self._context
-        queries = self._statistic.queries(request, context.relation)
-        if context.limit_choice is not None and isinstance(context.unit, PersonUnit):
-            asked = (weighted.query for weighted in queries)
-            if depends_on_limit(asked, context.unit):
-                raise self._section.report_key(f"bounds-chosen.{key}-limit", key)
-        names = (column.name for weighted in queries for column in weighted.query.columns)
-        chosen = next((name for name in names if name in context.choices), None)
-        if chosen is not None:
-            raise self._section.report_key(f"bounds-chosen.{key}", key, column=chosen)
 
     def with_bounds(self, request: Request) -> tuple[Request, Request | None]:
         """The request with the declared bound, and that with the other if possible.

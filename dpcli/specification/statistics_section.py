@@ -32,6 +32,7 @@ from dpcli.specification.axes import read_keys
 from dpcli.specification.captions import Note, Title, UnitText, entry_caption
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.filters_section import read_where
+from dpcli.specification.limit_section import open_choice, refuse_open_choice
 from dpcli.specification.mechanism_fields import (
     Calibration,
     MechanismName,
@@ -155,12 +156,15 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
-    for key, is_given in (
-        ("error", settings().budget_request.error is not None),
-        ("mechanism", len(settings().mechanisms) > 1),
-    ):
-        if is_given:
-            reader.refuse_chosen_bounds(request(), key)
+    mechanisms, weighted = settings().mechanisms, statistic.queries(request(), context.relation)
+    chosen = open_choice([one.query for one in weighted], context)
+    if chosen is not None and settings().budget_request.error is not None:
+        refuse_open_choice(section, "error", chosen)
+    if chosen is not None and len(mechanisms) > 1:
+        if section.values.mechanism is not None:
+            refuse_open_choice(section, "mechanism", chosen)
+        # Which mechanism is best would follow from what is chosen, and the loss with it.
+        mechanisms = mechanisms[:1]
     if statistic.publishes_dates(request()):
         refuse_for_dates(section, steps())
     bounded, alternative = reader.with_bounds(request())
@@ -169,7 +173,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     return Entry(
         bounded,
         statistic,
-        *settings(),
+        *settings()._replace(mechanisms=mechanisms),
         selected_by=selected_by,
         alternative_bounding=alternative,
         post=steps(),

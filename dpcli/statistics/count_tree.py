@@ -15,6 +15,9 @@ from math import ceil, log10, prod, sqrt
 
 from dpcli.columns import Axis
 
+LEAST_VARIANCE = 1e-9
+"""The variance of a count without noise."""
+
 SHARE_RATIO = Fraction(4, 5)
 """The noise of a level has this share of that of the level below: counts of single classes are
 needed only where rows share values."""
@@ -74,7 +77,8 @@ class CountTree:
     def usual_error(self, quantile: float, errors: Sequence[float]) -> float:
         """About the error of a rank if values lie evenly, from the errors of the counts."""
         above = self.top_nodes * quantile * (1 - quantile)
-        return sqrt(self._squared_error(above, [error**2 for error in errors], 1 / 6))
+        squares = [max(error**2, LEAST_VARIANCE) for error in errors]
+        return sqrt(self._squared_error(above, squares, 1 / 6))
 
     def _squares_above(self, quantile: float) -> list[float]:
         """The sum of the squared weights of the first level, for each number of nodes below."""

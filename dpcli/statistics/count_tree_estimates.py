@@ -9,13 +9,10 @@ from math import sqrt
 
 from dpcli.noise.distribution import Noise, normal_quantile
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
-from dpcli.statistics.count_tree import CountTree
+from dpcli.statistics.count_tree import LEAST_VARIANCE, CountTree
 
 BLOCK = 1 << 20
 """The leaves that are computed with at once, to bound memory."""
-
-LEAST_VARIANCE = 1e-9
-"""The variance of a count without noise."""
 
 
 @dataclass(frozen=True, slots=True)

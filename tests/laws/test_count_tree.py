@@ -249,3 +249,24 @@ def test_the_plan_takes_counts_or_choices_by_public_facts(
     assert kinds == {LinearQuery} if counts else LinearQuery not in kinds
     if rest == "epsilon: 1" and not counts and quantiles == NINE:
         assert kinds == {QuantilesQuery}
+
+
+@pytest.mark.parametrize("epsilon", ["3.6", "3.7", "5", "20"])
+@pytest.mark.parametrize("most", [3, 99, 5_000])
+def test_plans_know_the_error_however_little_noise_counts_have(epsilon: str, most: int) -> None:
+    """The half-width of a count may be zero in some levels, or in all."""
+    text = f"""\
+dpcli: 1
+dataset: d
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 20}}}}
+columns: {{x: {{type: integer, bounds: [0, {most}]}}}}
+statistics:
+  - {{name: q, statistic: quantile, column: x, quantiles: [0.25, 0.5, 0.75], epsilon: {epsilon},
+     mechanism: laplace}}
+"""
+    (planned,) = make_plan(parse_central_spec(text, "d")).statistics
+    queries = [one.weighted for one in planned.queries]
+    noises = [one.noise for one in planned.queries]
+    request = planned.entry.request
+    (note,) = planned.entry.statistic.design_notes(request, queries, noises)
+    assert "ranges" in note
