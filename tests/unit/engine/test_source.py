@@ -218,12 +218,13 @@ def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
-        for _ in range(5):
+        # On a busy machine the watcher looks rarely.
+        while len(seen) <= 20:
             total(path)
     finally:
         ended.set()
         watcher.join()
-    assert len(seen) > 20 and not any(seen)
+    assert not any(seen)
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
