@@ -227,7 +227,8 @@ MANY = ", ".join(f"{part / 100}" for part in range(1, 100))
     [
         (100, NINE, "epsilon: 1", "row", True),
         (1000, NINE, "epsilon: 1", "row", True),
-        (10_000, NINE, "epsilon: 1", "row", False),
+        (10_000, NINE, "epsilon: 1", "row", True),
+        (100_000, NINE, "epsilon: 1", "row", False),
         (10_000, MANY, "epsilon: 1", "row", True),
         (10_000, MANY, "epsilon: 1, by: [sex]", "{column: pid, max_rows: 3}", True),
         (10_000, MANY, "epsilon: 1, by: [sex]", LIMITED, False),
