@@ -175,7 +175,7 @@ def test_choices_are_compared_by_their_scores(result: SimulationResult) -> None:
         assert sum(query.errors.compared for query in trial.query_trials) == 2 * RUNS
         for query in trial.query_trials:
             assert number(query.observed["best"]) > 0
-            assert query.observed["within"] == 1
+            assert number(query.observed["within"]) > LEAST
             assert query.verdict is NoiseVerdict.AS_PREDICTED
     (query,) = entry(result, "quarters").query_trials
     # The prediction assumes more about the data than that they are any data.
