@@ -32,14 +32,21 @@ from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 if TYPE_CHECKING:
     from dpcli.specification.columns_section import SpecContext
 
+LadderName = Annotated[
+    str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
+]
 Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
-
 
 Published = Callable[[str, str], ChosenBounds | None]
 """What a release chose, by its id and the name of the histogram; None if it chose nothing there."""
 
 WHOLE = ("choose", "up_to", "epsilon")
 """The keys of a choice that have no default."""
+
+CHOSEN_OR_KEPT = ConfigDict(
+    json_schema_extra={"oneOf": [{"required": [*WHOLE]}, {"required": ["from_release"]}]}
+)
+"""The two forms of a choice, for editors."""
 
 EXAMPLES = {"choose": "1-2-5", "up_to": "10000000", "epsilon": "0.05"}
 """What a message proposes for them."""
@@ -48,16 +55,9 @@ EXAMPLES = {"choose": "1-2-5", "up_to": "10000000", "epsilon": "0.05"}
 class ChosenBoundsModel(SectionModel):
     """Bounds that are chosen from noisy counts within the outermost ones, or were chosen before."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": [*WHOLE]}, {"required": ["from_release"]}]}
-    )
+    model_config = CHOSEN_OR_KEPT
 
-    choose: (
-        Annotated[
-            str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
-        ]
-        | None
-    ) = None
+    choose: LadderName | None = None
     lowest: Number = Field(Fraction(0), alias="from")
     up_to: Number | None = None
     epsilon: Epsilon | None = None

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ConfigDict, model_validator
+from pydantic import model_validator
 
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.person_counts import counted_part
 from dpcli.queries.query import LinearQuery, Query
-from dpcli.spec_values import Choice, Epsilon, ExactNumber, SectionModel, Text, invalid_value
-from dpcli.specification.bounds_section import Cover
+from dpcli.spec_values import Epsilon, ExactNumber, SectionModel, Text, invalid_value
+from dpcli.specification.bounds_section import CHOSEN_OR_KEPT, WHOLE, Cover, LadderName
 from dpcli.specification.tree import MappingNode, Node, node_at
 from dpcli.specification.validation import Section
 from dpcli.statistics.bounds_ladder import LADDERS
@@ -30,9 +30,6 @@ OutermostLimit = Annotated[
     int, ExactNumber("limit-not-whole.outermost", least=2, most=MAX_LIMIT, whole=True)
 ]
 
-WHOLE = ("choose", "up_to", "epsilon")
-"""The keys of a choice that have no default."""
-
 EXAMPLES = {"choose": "1-2-5", "up_to": "1000", "epsilon": "0.05"}
 """What a message proposes for them."""
 
@@ -40,16 +37,9 @@ EXAMPLES = {"choose": "1-2-5", "up_to": "1000", "epsilon": "0.05"}
 class ChosenLimitModel(SectionModel):
     """A limit that is chosen from noisy counts of people by their rows, or was chosen before."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": [*WHOLE]}, {"required": ["from_release"]}]}
-    )
+    model_config = CHOSEN_OR_KEPT
 
-    choose: (
-        Annotated[
-            str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
-        ]
-        | None
-    ) = None
+    choose: LadderName | None = None
     up_to: OutermostLimit | None = None
     epsilon: Epsilon | None = None
     cover: Cover = Fraction(1)

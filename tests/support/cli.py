@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,3 +121,15 @@ def data(tmp_path: Path) -> Path:
     path = tmp_path / "data.csv"
     path.write_text(DATA, encoding="utf-8")
     return path
+
+
+def history(dpcli: Command, folder: Path) -> list[tuple[str, str]]:
+    """The names of the releases in a ledger, and their epsilons."""
+    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    return [(entry["release_id"], entry["epsilon"]) for entry in json.loads(outcome.out)]
+
+
+def reported(path: Path) -> dict[str, Any]:
+    """A report as it was written."""
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return report

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -18,7 +17,7 @@ from dpcli import choosing_bounds
 from dpcli.ledger import kept_bounds
 from dpcli.ledger.charge import SUFFIX
 from dpcli.report.formats import report_schema
-from tests.support.cli import Command, remove_ledger
+from tests.support.cli import Command, history, remove_ledger, reported
 
 SPEC = """\
 dpcli: 1
@@ -52,18 +51,6 @@ def write(folder: Path, spec: str = SPEC, rows: int = 4_000) -> tuple[Path, Path
     paths[0].write_text(spec, encoding="utf-8")
     paths[1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return paths
-
-
-def history(dpcli: Command, folder: Path) -> list[tuple[str, str]]:
-    """The names of the releases in a ledger, and their epsilons."""
-    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    return [(entry["release_id"], entry["epsilon"]) for entry in json.loads(outcome.out)]
-
-
-def reported(path: Path) -> dict[str, Any]:
-    """A report as it was written."""
-    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return report
 
 
 def test_a_messy_file_is_released_within_chosen_bounds(dpcli: Command, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -20,7 +19,7 @@ from dpcli.ledger import kept_bounds
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.report.formats import report_schema
-from tests.support.cli import ROOT, Command, remove_ledger
+from tests.support.cli import ROOT, Command, history, remove_ledger, reported
 
 SPEC = """\
 dpcli: 1
@@ -59,18 +58,6 @@ def write(folder: Path, spec: str = SPEC, people: int = 2_000) -> tuple[Path, Pa
     paths[0].write_text(spec, encoding="utf-8")
     paths[1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return paths
-
-
-def history(dpcli: Command, folder: Path) -> list[tuple[str, str]]:
-    """The names of the releases in a ledger, and their epsilons."""
-    outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    return [(entry["release_id"], entry["epsilon"]) for entry in json.loads(outcome.out)]
-
-
-def reported(path: Path) -> dict[str, Any]:
-    """A report as it was written."""
-    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return report
 
 
 def test_the_limit_is_chosen_first_and_all_statistics_use_it(
