@@ -1,4 +1,4 @@
-"""The plan of a spec as text: a table, notes, and the total against the budget."""
+"""A plan as text: designs, a table, notes, and the total against the budget."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def print_plan(
     records: int | None = None,
     shuffled: ShuffledGuarantee | None = None,
 ) -> None:
-    """Print a plan as a table, with notes, and the total and the balance below them.
+    """Print how queries were designed, then all in a table; notes, total and balance follow.
 
     Errors are shown for `records` rows, if that number is known. In the local model, `shuffled`
     is the guarantee that random order adds.
@@ -71,8 +71,11 @@ def print_plan(
             _query_row(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
         ]
         notes = _query_notes(plan, forecast, records)
-    title = f"{plan.spec.dataset}: {how}, {privacy.composition.name}"
-    shown = {name.split(" ")[0] for name in write_table(sys.stdout, title, table, SPARE) if name}
+    print(f"{plan.spec.dataset}: {how}, {privacy.composition.name}")
+    if designs := design_notes(plan):
+        print(*designs, "", sep="\n")
+    headings = write_table(sys.stdout, "", table, SPARE)
+    shown = {name.split(" ")[0] for name in headings if name}
     if not plan.is_local:
         legend = texts("notes")["legend"]
         shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
@@ -104,7 +107,6 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         regression_comparisons,
         population_notes,
         bounding_comparisons,
-        design_notes,
         post_processing_notes,
     ):
         yield from notes_of(plan)

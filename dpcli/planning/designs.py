@@ -22,9 +22,9 @@ def design_sentences(planned: PlannedStatistic, confidence: Fraction) -> list[st
 
 
 def design_notes(plan: Plan) -> list[str]:
-    """The same for every statistic of a plan, with its name."""
-    return [
-        f"{planned.name}: {sentence}"
-        for planned in plan.statistics
-        for sentence in design_sentences(planned, plan.spec.confidence)
-    ]
+    """The same for every statistic of a plan; a sentence that several share has all their names."""
+    names: dict[str, list[str]] = {}
+    for planned in plan.statistics:
+        for sentence in design_sentences(planned, plan.spec.confidence):
+            names.setdefault(sentence, []).append(planned.name)
+    return [f"{', '.join(sharing)}: {sentence}" for sentence, sharing in names.items()]

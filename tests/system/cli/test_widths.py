@@ -174,6 +174,23 @@ def test_carets_stay_below_their_words(place: Path) -> None:
         assert all(re.match(r"\d+ \| ", lines[number - 1]) for number in below)
 
 
+def test_a_plan_explains_designs_before_it_lists_queries(place: Path) -> None:
+    """The sentences stand between the title and the table, once for all statistics they are about.
+
+    A plan without several designs begins with the table.
+    """
+    lines = on_terminal("plan", "specs/relations.yaml", columns=NARROW, cwd=place).lines
+    title, *above = lines[: next(n for n, line in enumerate(lines) if " query " in line)]
+
+    assert title.startswith("town-2021-relations: ")
+    assert above[0].startswith("together, spread, income_of: the number of rows, and the sums")
+    assert above[-1] == ""
+    assert " ".join(lines).count("sums of the distances") == 1
+
+    short = on_terminal("plan", "specs/minimal.yaml", columns=NARROW, cwd=place).lines
+    assert " query " in short[1]
+
+
 def test_piped_text_is_not_wrapped(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Piped output has one line for each row and each note, at any width."""
     outputs = []
