@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
-from dpcli.messages import fill_sentence
+from dpcli.messages import fill_sentence, note
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
@@ -45,11 +45,11 @@ MAX_NAMES = 6
 
 
 class Verdict(Enum):
-    """The verdict on a risk."""
+    """The verdict on a risk; an open question is one that only the data owner can answer."""
 
     MET = "met"
     WARNED = "warned"
-    OPEN = "for the steward to answer"
+    OPEN = "open"
 
 
 MET, WARNED, OPEN = Verdict
@@ -78,7 +78,8 @@ class Finding:
         if self.declared:
             yield f"The data owner declares: {self.declared}"
         elif self.verdict is OPEN:
-            yield f"To answer it, declare `{self.asks or 'population'}` in the spec."
+            asks = self.asks or "population"
+            yield note("open.until", key=asks, content=note(f"open.{asks}"))
 
 
 def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:

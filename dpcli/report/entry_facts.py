@@ -274,7 +274,7 @@ def response_facts(response: Response, records: int | None = None) -> Facts:
         "collected": response.names,
         "mechanism": response.mechanism.name,
         "parameters": {name: _parameter(value) for name, value in randomizer.record().items()},
-        "told": randomizer.describe(),
+        "description": randomizer.describe(),
         "by": [column.name for column in response.by],
         "post": response.steps,
         "epsilon": randomizer.loss.epsilon,

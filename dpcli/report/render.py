@@ -43,6 +43,9 @@ LONGEST_WORD = 24
 LONGEST_SUMMARY = 300
 """Characters of a declared text in the summary; the page has the full text below."""
 
+FORMER_VERDICTS = {"for the steward to answer": Verdict.OPEN.value}
+"""Verdicts as reports of earlier versions call them."""
+
 BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the order in which the text around them is shown."""
 
@@ -87,7 +90,7 @@ def render_page(form: str, report: Report) -> bytes:
 def _finding(stated: Mapping[str, str | None]) -> Finding:
     keys = ("hazard", "question", "verdict", "found", "answer", "declared_as", "warning")
     risk, question, verdict, *words = (stated[key] or "" for key in keys)
-    return Finding(risk, question, Verdict(verdict), *words)
+    return Finding(risk, question, Verdict(FORMER_VERDICTS.get(verdict, verdict)), *words)
 
 
 def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:

@@ -32,7 +32,7 @@ from tests.support.specs import completed
 TABLES = (
     "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
-    "designs", "regressions",
+    "designs", "regressions", "open",
 )  # fmt: skip
 
 BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}

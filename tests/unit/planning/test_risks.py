@@ -63,6 +63,20 @@ def test_every_finding_has_a_question_and_a_reason(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_an_open_question_names_what_answers_it(path: Path) -> None:
+    """The last sentence has the key of the spec, and what to declare; others have no such one."""
+    for finding in findings(path.read_text(encoding="utf-8"), path.parent).values():
+        *_, last = finding.sentences
+        asked = last.startswith("Open until the data owner declares ")
+
+        assert asked == (finding.verdict is Verdict.OPEN)
+        if asked:
+            key = finding.asks or "population"
+            assert last.endswith(f"(`declarations: {key}:` in the spec).")
+            assert key in DeclarationsModel.model_fields
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_declarations_close_open_questions_and_change_no_warning(path: Path) -> None:
     """A declaration turns an open question into a met one; warnings stay."""
     text = path.read_text(encoding="utf-8")

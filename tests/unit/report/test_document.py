@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,6 +13,8 @@ from dpcli.report import document
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.json_text import Facts
 from dpcli.report.published_numbers import RAW, PublishedNumbers
+from dpcli.report.render import render_page
+from tests.support.cli import LOCAL, PEOPLE, Command
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
 DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
@@ -89,6 +93,25 @@ def test_numbers_of_an_earlier_version_are_refused() -> None:
 
     with pytest.raises(KeyError):
         Report.parse(earlier)
+
+
+@pytest.mark.parametrize("form", ["html", "md", "yaml"])
+def test_former_words_of_a_report_are_rendered(form: str, dpcli: Command, tmp_path: Path) -> None:
+    """Pages of a report with the former key of responses and the former verdict are the same."""
+    spec, path = tmp_path / "spec.yaml", tmp_path / "r.json"
+    spec.write_bytes(LOCAL.read_bytes())
+    done = dpcli(
+        "local", "randomize", spec, PEOPLE, "-q", "-o", tmp_path / "o.csv", "--report", path
+    )
+    assert done.status == 0, done.err
+    text = path.read_text(encoding="utf-8")
+    former = re.sub('"description": "(?=the |a )', '"told": "', text)
+    former = former.replace('"verdict": "open"', '"verdict": "for the steward to answer"')
+
+    assert former.count('"told"') == text.count('"mechanism"') > 1
+    assert former.count("for the steward") > 1
+    page, again = (render_page(form, Report.parse(one.encode())) for one in (text, former))
+    assert page == again
 
 
 def test_any_bytes_are_split_without_an_error() -> None:
