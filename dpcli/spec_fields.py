@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
+from dpcli.messages import quote
 from dpcli.spec_values import (
     NO_FIXED_LIMIT,
     ByForm,
@@ -191,6 +192,21 @@ Quantiles = Annotated[
     AfterValidator(_require_distinct),
 ]
 
+
+def _require_different(values: list[int]) -> tuple[int, ...]:
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise invalid_value("not-in-range.twice", at=(place,))
+    return tuple(sorted(values))
+
+
+AxesPerTable = Annotated[
+    list[Annotated[int, whole_number(NO_FIXED_LIMIT, "of the columns each table has")]],
+    ListOrItem(),
+    Field(min_length=1, examples=[2, [1, 2]]),
+    AfterValidator(_require_different),
+]
+
 UnitBounds = Annotated[NumberPair, Field(examples=[[0, 80]])]
 
 
@@ -214,4 +230,5 @@ class FieldFault:
 def check_at_most(value: int, key: str, most: int, what: str) -> Iterator[FieldFault]:
     """The fault of a field that is above a limit; nothing if it is not."""
     if value > most:
-        yield FieldFault("not-in-range", key, at_value=True, most=most, what=what)
+        facts = {"found": quote(str(value)), "most": most, "what": what}
+        yield FieldFault("not-in-range", key, at_value=True, **facts)

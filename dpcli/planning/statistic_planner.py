@@ -22,6 +22,7 @@ from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, sum_losses
+from dpcli.queries.effects import EffectQuery
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.specification.model import Entry, Spec
 
@@ -64,8 +65,10 @@ class StatisticPlanner:
         except CalibrationError as error:
             facts = {"name": entry.request.name, "reason": error.reason, "hint": error.hint}
             raise SpecError.about("cannot-calibrate", **facts) from None
-        if len(queries) == 1 and {step.name for step in entry.post} == {"consistent"}:
-            # A single table agrees with itself: the noisy numbers are the published ones.
+        has_effects = any(isinstance(part.weighted.query, EffectQuery) for part in queries)
+        agrees = len(queries) == 1 or has_effects
+        if agrees and {step.name for step in entry.post} == {"consistent"}:
+            # The sums of a single table, or of effects, agree: they are the published numbers.
             entry = replace(entry, raw=False)
         branch = self.branches.get(entry.request.name)
         return PlannedStatistic(entry, target, queries, alternative, branch)

@@ -248,7 +248,7 @@ def statistic_options(request: Request) -> Facts:
         request.weight.name if request.weight else None,
         request.label.name if request.label else None,
         request.k if request.k > 1 else None,
-        request.ways if request.margins else None,
+        request.ways if len(request.ways) > 1 else next(iter(request.ways), None),
         request.method or None,
         request.ridge,
         request.rows or None,

@@ -36,8 +36,9 @@ def measured_tables(request: Request, design: Design) -> tuple[WeightedQuery, ..
     """The tables of a design, for a statistic about its columns."""
     queries, present, summed = [], _columns(request), 1
     if len(design) == 1:
-        # Each published table leaves out some columns of the only one that is measured.
-        others = combinations(request.margins, len(design[0][0]) - request.ways)
+        # Each published table leaves out some columns of the only one that is measured, most of
+        # them those with the fewest.
+        others = combinations(request.margins, len(design[0][0]) - request.ways[0])
         summed = max(map(cells, others))
     for places, share in design:
         table = tuple(request.margins[place] for place in places)
@@ -52,7 +53,7 @@ def measured_effects(request: Request, relation: Relation) -> tuple[WeightedQuer
     If the rows of a person are limited by cells, each effect would be about other rows.
     """
     sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
-    if request.ways > MOST_AXES or (isinstance(unit, PersonUnit) and unit.limits_groups):
+    if request.ways[-1] > MOST_AXES or (isinstance(unit, PersonUnit) and unit.limits_groups):
         return ()
     is_private = any(axis.is_private for axis in request.by)
     groups = None if is_private else prod(map(len, request.by))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from math import prod, sqrt
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
@@ -17,8 +15,8 @@ from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.effects import EffectQuery
-from dpcli.spec_fields import FieldFault, TableColumns, check_at_most
-from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
+from dpcli.spec_fields import AxesPerTable, FieldFault, TableColumns, check_at_most
+from dpcli.spec_values import field_types
 from dpcli.statistics.agreement import Axes, agreed_counts, cells, summed_counts
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.marginal_queries import (
@@ -35,35 +33,32 @@ from dpcli.statistics.table_designs import (
     epsilon_design,
     expected_square,
     separate_design,
+    wanted_tables,
 )
-
-AxesPerTable = Annotated[
-    int, whole_number(NO_FIXED_LIMIT, "of the columns each table has"), Field(examples=[2])
-]
 
 
 class Marginals(Statistic):
     """The number of rows in each cell of every table of `ways` of the `columns`.
 
-    All tables are answered together, overall or for each group of `by`. Items are called
-    `sex=f; ward=A`. The tables that are measured need not be those that are published (as in Li,
-    Hay, Rastogi, Miklau and McGregor 2010). With Laplace noise, one table of all columns can be
-    measured with all of epsilon, of which the published tables are sums; or the columns are
-    divided into blocks, and a table is measured for every `ways` blocks; or each published
-    table is measured. With Gaussian noise, the effects of the columns can be measured: the
-    number of rows, how the counts of each column deviate from equal ones, how those of two
-    columns deviate from what the single ones say, and so on (Xiao, He, Zhang and Kifer 2023).
-    The plan takes what has the least expected error, which depends on the numbers of labels
-    alone, with the best shares of epsilon or rho; and never a table of too many cells. `dpcli
-    plan` says what it took.
+    With several numbers of `ways`, the tables with the fewest columns come first. All tables are
+    answered together, overall or for each group of `by`. Items are called `sex=f; ward=A`. The
+    tables that are measured need not be those that are published (as in Li, Hay, Rastogi, Miklau
+    and McGregor 2010). With Laplace noise, one table of all columns can be measured with all of
+    epsilon, of which the published tables are sums; or the columns are divided into blocks, and a
+    table is measured for every `ways` blocks; or each published table is measured. With Gaussian
+    noise, the effects of the columns can be measured: the number of rows, how the counts of each
+    column deviate from equal ones, how those of two columns deviate from what the single ones say,
+    and so on (Xiao, He, Zhang and Kifer 2023). The plan takes what has the least expected error,
+    which depends on the numbers of labels alone, with the best shares of epsilon or rho; and never
+    a table of too many cells. `dpcli plan` says what it took.
 
     Measured tables that share columns contain the same totals, with different noise. The step
     `consistent`, which is the default of `post`, makes all totals agree: each becomes the mean
     of its values in all tables, weighted by the inverse of their variances, and cells are
     adjusted to their totals. That is the best linear unbiased estimate (generalized least
     squares; Gauss and Markov). Without it, each table is the sum of the measured one in which
-    it has the least noise: these counts are published too, as NAME.raw, if several tables or
-    effects are measured.
+    it has the least noise: these counts are published too, as NAME.raw, if several tables are
+    measured.
 
     Privacy: each measured table is a `histogram` of the same rows: a row that is added or
     removed changes one cell of each table by 1, and a row that is changed, two cells. The
@@ -95,7 +90,7 @@ class Marginals(Statistic):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """A table has at most as many axes as there are columns."""
         most = len(request.margins)
-        yield from check_at_most(request.ways, "ways", most, "of the columns each table has")
+        yield from check_at_most(request.ways[-1], "ways", most, "of the columns each table has")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The effects of the columns, or one table for each combination of them.
@@ -151,8 +146,10 @@ class Marginals(Statistic):
         key = "equal"
         if any(isinstance(weighted.query, EffectQuery) for weighted in queries):
             key = "effects"
-        elif any(len(weighted.query.items) > request.ways for weighted in queries):
-            key = "unions" if len(queries) > 1 else "joint"
+        elif len(queries) == 1:
+            key = "joint"
+        elif any(len(weighted.query.items) > request.ways[-1] for weighted in queries):
+            key = "unions"
         elif len({weighted.weight for weighted in queries}) > 1:
             key = "unequal"
         pairs = zip(queries, noises, strict=True)
@@ -195,4 +192,5 @@ class Marginals(Statistic):
 
 
 def _tables(request: Request) -> list[Axes]:
-    return list(combinations(request.margins, request.ways))
+    places = wanted_tables(len(request.margins), request.ways)
+    return [tuple(request.margins[place] for place in table) for table in places]

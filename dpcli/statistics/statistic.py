@@ -35,7 +35,7 @@ class Request:
         bins: The axis along which a histogram counts.
         user_clamp: Clamps the total of a person in a group, in steps; else kept rows count.
         columns: Several columns of one statistic.
-        margins: Axes of marginal tables, each table with `ways` of them.
+        margins: Axes of marginal tables, each table with as many as a number of `ways`.
         candidates: Steps of the column among which `k` are chosen by `utility`.
         sample: How the rows were drawn from a population, if that is declared.
         weight: The column by whose value each row counts.
@@ -52,7 +52,7 @@ class Request:
     user_clamp: tuple[int, int] | None = None
     columns: tuple[NumericColumn, ...] = ()
     margins: tuple[Axis, ...] = ()
-    ways: int = 1
+    ways: tuple[int, ...] = ()
     quantiles: tuple[Fraction, ...] = ()
     candidates: Points = ()
     utility: str = ""

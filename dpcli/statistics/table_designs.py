@@ -25,6 +25,9 @@ from dpcli.numeric.arrays import Floats, np
 Table = tuple[int, ...]
 """The columns of a table: places among the sizes, in increasing order."""
 
+Ways = tuple[int, ...]
+"""How many columns the wanted tables have: increasing numbers, with all tables of each."""
+
 Design = tuple[tuple[Table, Fraction], ...]
 """The measured tables with their shares, which sum to one."""
 
@@ -53,31 +56,32 @@ SHARE_UNITS = 1000
 """The units of the largest share. Each share has a whole number of them."""
 
 
-def wanted_tables(columns: int, ways: int) -> list[Table]:
-    """One table for each combination of columns."""
-    return list(combinations(range(columns), ways))
+def wanted_tables(columns: int, ways: Ways) -> list[Table]:
+    """One table for each combination of so many columns."""
+    return [table for count in ways for table in combinations(range(columns), count)]
 
 
 @lru_cache(maxsize=256)
-def separate_design(sizes: tuple[int, ...], ways: int, power: int) -> Design:
+def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Design:
     """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`."""
     _, tables, shares = _separate(sizes, ways, power)
     return _with_shares(tables, shares)
 
 
 @lru_cache(maxsize=256)
-def epsilon_design(sizes: tuple[int, ...], ways: int, groups: int) -> Design:
+def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Design:
     """The tables to measure with shares of epsilon, in each of some groups.
 
     Candidates are the wanted tables, one joint table, and what lies between: the columns are
-    divided into blocks of about equally many cells, and the tables of each `ways` blocks measured.
-    Any `ways` columns lie in such a table.
+    divided into blocks of about equally many cells, and the tables of as many blocks measured as
+    the largest wanted tables have columns. Any columns of a wanted table lie in such a table.
     """
     least, tables, shares = _separate(sizes, ways, EPSILON)
     most_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
     chosen, least = (tables, shares), least * LEAST_GAIN
-    for count in range(ways, len(sizes)):
-        candidate = _tables_of_blocks(_blocks(sizes, count), ways)
+    # The first candidate is the joint table, which may be one of several wanted ones.
+    for count in range(ways[-1], max(len(sizes), ways[-1] + 1)):
+        candidate = _tables_of_blocks(_blocks(sizes, count), ways[-1])
         if groups * _cells_of(sizes, candidate) > most_cells:
             continue
         if not _is_small(sizes, ways, candidate):
@@ -90,7 +94,7 @@ def epsilon_design(sizes: tuple[int, ...], ways: int, groups: int) -> Design:
 
 
 def effects_design(
-    sizes: tuple[int, ...], ways: int, table_square: float, square_of: Callable[[Table], float]
+    sizes: tuple[int, ...], ways: Ways, table_square: float, square_of: Callable[[Table], float]
 ) -> Design | None:
     """The effects to measure, with shares of rho; None if the wanted tables are as good.
 
@@ -112,7 +116,7 @@ def effects_design(
 
 def expected_square(
     sizes: tuple[int, ...],
-    ways: int,
+    ways: Ways,
     measured: Sequence[tuple[Table, float]],
     measured_effects: Sequence[tuple[Table, float]] = (),
 ) -> float:
@@ -135,26 +139,27 @@ def expected_square(
 class _Effects:
     """The effects in the wanted tables, with the cost of each."""
 
-    def __init__(self, sizes: tuple[int, ...], ways: int) -> None:
+    def __init__(self, sizes: tuple[int, ...], ways: Ways) -> None:
         self.sizes = sizes
         # An axis with one label has no effect.
         several = [place for place, size in enumerate(sizes) if size > 1]
         self.effects = [
-            effect for count in range(ways + 1) for effect in combinations(several, count)
+            effect for count in range(ways[-1] + 1) for effect in combinations(several, count)
         ]
         self.costs = np.array([self._cost(effect, ways) for effect in self.effects])
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def of(sizes: tuple[int, ...], ways: int) -> _Effects:
+    def of(sizes: tuple[int, ...], ways: Ways) -> _Effects:
         """The effects, computed once."""
         return _Effects(sizes, ways)
 
-    def _cost(self, effect: Table, ways: int) -> float:
+    def _cost(self, effect: Table, ways: Ways) -> float:
         own = [self.sizes[place] for place in effect]
         others = (1 / size for place, size in enumerate(self.sizes) if place not in effect)
-        sums = _symmetric_sums(others, ways - len(effect))
-        return prod(size - 1.0 for size in own) * sums[-1]
+        sums = _symmetric_sums(others, ways[-1] - len(effect))
+        tables = sum(sums[count - len(effect)] for count in ways if count >= len(effect))
+        return prod(size - 1.0 for size in own) * tables
 
     def parts(self, tables: Iterable[Table]) -> Floats:
         """For each effect and table, one over the cells along the other axes; zero if not in it."""
@@ -178,7 +183,7 @@ class _Effects:
 
 
 def _separate(
-    sizes: tuple[int, ...], ways: int, power: int
+    sizes: tuple[int, ...], ways: Ways, power: int
 ) -> tuple[float, list[Table], list[float]]:
     """The expected squared error of the wanted tables, these tables, and their best shares.
 
@@ -189,17 +194,17 @@ def _separate(
     if _is_small(sizes, ways, tables):
         error, shares = _best_shares(sizes, ways, tables, power)
         return error, tables, shares
-    sums = _symmetric_sums([size - 1.0 for size in sizes], ways)
+    sums = _symmetric_sums([size - 1.0 for size in sizes], ways[-1])
     return len(tables) ** power * sum(sums), tables, [1 / len(tables)] * len(tables)
 
 
-def _is_small(sizes: Sequence[int], ways: int, tables: Sequence[Table]) -> bool:
+def _is_small(sizes: Sequence[int], ways: Ways, tables: Sequence[Table]) -> bool:
     return _count_effects(sizes, ways) * len(tables) <= MAX_TERMS
 
 
-def _count_effects(sizes: Sequence[int], ways: int) -> int:
+def _count_effects(sizes: Sequence[int], ways: Ways) -> int:
     several = sum(size > 1 for size in sizes)
-    return sum(comb(several, count) for count in range(ways + 1))
+    return sum(comb(several, count) for count in range(ways[-1] + 1))
 
 
 def _symmetric_sums(numbers: Iterable[float], most: int) -> list[float]:
@@ -212,7 +217,7 @@ def _symmetric_sums(numbers: Iterable[float], most: int) -> list[float]:
 
 
 def _best_shares(
-    sizes: tuple[int, ...], ways: int, tables: Sequence[Table], power: int
+    sizes: tuple[int, ...], ways: Ways, tables: Sequence[Table], power: int
 ) -> tuple[float, list[float]]:
     """Shares with the least expected error found, and that error.
 
@@ -250,8 +255,8 @@ def _blocks(sizes: Sequence[int], count: int) -> list[Table]:
     return [tuple(block) for block in blocks if block]
 
 
-def _tables_of_blocks(blocks: Sequence[Table], ways: int) -> list[Table]:
-    chosen: Iterator[Iterable[Table]] = combinations(blocks, min(ways, len(blocks)))
+def _tables_of_blocks(blocks: Sequence[Table], count: int) -> list[Table]:
+    chosen: Iterator[Iterable[Table]] = combinations(blocks, min(count, len(blocks)))
     return sorted(tuple(sorted(chain.from_iterable(some))) for some in chosen)
 
 

@@ -18,29 +18,34 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.specification.load import parse_central_spec, read_central_spec
-from dpcli.statistics.table_designs import expected_square, wanted_tables
+from dpcli.statistics.table_designs import Ways, expected_square, wanted_tables
 from tests.support.cli import ROOT
 from tests.support.estimates import estimates_of
 
 RUNS = 2000
 
 SHAPES = [
-    ((2,) * 4, 2),
-    ((2,) * 6, 2),
-    ((2,) * 8, 2),
-    ((5,) * 4, 2),
-    ((10,) * 3, 2),
-    ((2, 10, 50), 2),
-    ((100, 100, 3), 2),
-    ((2, 3, 5, 7, 11), 2),
-    ((3, 5, 2, 4), 1),
+    ((2,) * 4, (2,)),
+    ((2,) * 6, (2,)),
+    ((2,) * 8, (2,)),
+    ((5,) * 4, (2,)),
+    ((10,) * 3, (2,)),
+    ((2, 10, 50), (2,)),
+    ((100, 100, 3), (2,)),
+    ((2, 3, 5, 7, 11), (2,)),
+    ((3, 5, 2, 4), (1,)),
+    ((2,) * 6, (1, 2)),
+    ((5,) * 4, (1, 2)),
+    ((10,) * 3, (1, 2)),
+    ((2, 3, 5, 7, 11), (1, 2)),
+    ((2, 3, 5, 7), (1, 2, 3)),
 ]
-"""Numbers of labels, and how many columns each table has."""
+"""Numbers of labels, and how many columns the tables have."""
 
 LOSSES = ["epsilon: 1", "mechanism: gaussian, epsilon: 1, delta: 1e-6"]
 
 
-def plan_of(sizes: Sequence[int], ways: int, loss: str) -> Plan:
+def plan_of(sizes: Sequence[int], ways: Ways, loss: str) -> Plan:
     """The plan of all tables of this number of these columns."""
     columns = "".join(
         f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}}}\n"
@@ -52,7 +57,8 @@ def plan_of(sizes: Sequence[int], ways: int, loss: str) -> Plan:
             f"dpcli: 1\ndataset: d\ncolumns:\n{columns}"
             "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9, delta: 1e-3}}\n"
             "statistics:\n"
-            f"  - {{name: t, statistic: marginals, columns: [{names}], ways: {ways}, {loss}}}\n",
+            f"  - {{name: t, statistic: marginals, columns: [{names}], ways: {list(ways)},\n"
+            f"     {loss}}}\n",
             "benchmark",
         )
     )
@@ -103,7 +109,7 @@ def main() -> None:
     for loss in LOSSES:
         for sizes, ways in SHAPES:
             noise = "gaussian" if "gaussian" in loss else "laplace"
-            title = f"{noise} {'x'.join(map(str, sizes))}, {ways}-way"
+            title = f"{noise} {'x'.join(map(str, sizes))}, {' and '.join(map(str, ways))}-way"
             print(line(title, plan_of(sizes, ways, loss), max(1, runs // 20)))
 
 

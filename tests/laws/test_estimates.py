@@ -127,7 +127,8 @@ def tables(request: Request, rows: Sequence[Row]) -> list[float]:
     kept = [row for row in rows if all(present(axis.column, row) for axis in request.margins)]
     return [
         cell
-        for axes in combinations(request.margins, request.ways)
+        for ways in request.ways
+        for axes in combinations(request.margins, ways)
         for cell in cell_counts(axes, kept)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, combinations
 from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
@@ -193,5 +194,6 @@ def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterat
     margins: tuple[Axis, ...] = (Axis(columns.flag),)
     if number.upper - number.lower > 1:
         margins = (Axis(number, (number.lower, number.upper - 1)), *margins)
-    for ways in range(1, len(margins) + 1):
+    counts = range(1, len(margins) + 1)
+    for ways in chain.from_iterable(combinations(counts, some) for some in counts):
         yield replace(request, margins=margins, ways=ways)

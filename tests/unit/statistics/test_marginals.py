@@ -10,7 +10,7 @@ from math import comb, prod, sqrt
 import numpy as np
 import pytest
 
-from dpcli.numeric.arrays import Array, Ints, integer_array
+from dpcli.numeric.arrays import Array, Floats, Ints, integer_array
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.queries.effects import EffectQuery
@@ -22,6 +22,7 @@ from dpcli.statistics.table_designs import (
     MAX_CELLS,
     RHO,
     Design,
+    Ways,
     effects_design,
     epsilon_design,
     expected_square,
@@ -36,27 +37,39 @@ from tests.support.surveys import CONFIDENCE, planned_statistic
 RUNS = 1000
 
 SHAPES = [
-    ((3, 5, 2, 3), 2),
-    ((2, 2, 2, 2), 1),
-    ((10, 10, 10), 2),
-    ((100, 100, 3), 2),
-    ((2, 3, 5, 7, 11), 2),
-    ((4, 4, 4), 3),
-    ((3, 4, 10), 1),
-    ((1, 6, 2), 2),
-    ((2,) * 8, 2),
-    ((20,) * 5, 1),
-    ((2, 3, 5, 7), 3),
+    ((3, 5, 2, 3), (2,)),
+    ((2, 2, 2, 2), (1,)),
+    ((10, 10, 10), (2,)),
+    ((100, 100, 3), (2,)),
+    ((2, 3, 5, 7, 11), (2,)),
+    ((4, 4, 4), (3,)),
+    ((3, 4, 10), (1,)),
+    ((1, 6, 2), (2,)),
+    ((2,) * 8, (2,)),
+    ((20,) * 5, (1,)),
+    ((2, 3, 5, 7), (3,)),
+    ((3, 5, 2, 3), (1, 2)),
+    ((10, 10, 10), (1, 2)),
+    ((2, 3, 5, 7), (1, 3)),
+    ((20,) * 4, (1, 2, 3)),
 ]
-"""Numbers of labels, and how many columns each wanted table has."""
+"""Numbers of labels, and how many columns the wanted tables have."""
 
-SIMULATED = [((3, 5, 2, 3), 2), ((3, 4, 10), 1), ((2, 3, 5, 7, 11), 2), ((2, 10, 5), 2)]
-"""One joint table, blocks of both kinds, and wanted tables with unequal shares."""
+SIMULATED = [
+    ((3, 5, 2, 3), (2,)),
+    ((3, 4, 10), (1,)),
+    ((2, 3, 5, 7, 11), (2,)),
+    ((2, 10, 5), (2,)),
+    ((3, 5, 2, 3), (1, 2)),
+    ((10, 10, 10), (1, 2)),
+    ((2, 10, 5), (1, 3)),
+]
+"""One joint table, blocks of both kinds, wanted tables with unequal shares, and mixed tables."""
 
 LAPLACE, GAUSSIAN = "epsilon: 0.2", "mechanism: gaussian, epsilon: 0.2, delta: 1e-6"
 
 
-def planned(sizes: Sequence[int], ways: int, loss: str, **changes: str) -> PlannedStatistic:
+def planned(sizes: Sequence[int], ways: Ways, loss: str, **changes: str) -> PlannedStatistic:
     """The plan of all tables of this number of these columns."""
     texts = {"unit": "row", "neighbors": "add-remove", "rule": "sequential", **changes}
     columns = "".join(
@@ -69,7 +82,7 @@ def planned(sizes: Sequence[int], ways: int, loss: str, **changes: str) -> Plann
         f"privacy: {{unit: {texts['unit']}, neighbors: {texts['neighbors']}, "
         f"composition: {texts['rule']}, budget: {{epsilon: 9, delta: 1e-3}}}}\n"
         "statistics:\n"
-        f"  - {{name: t, statistic: marginals, columns: [{names}], ways: {ways}, {loss}}}\n"
+        f"  - {{name: t, statistic: marginals, columns: [{names}], ways: {list(ways)}, {loss}}}\n"
     )
 
 
@@ -109,7 +122,7 @@ def coverage(estimates: Estimates) -> float:
 @pytest.mark.parametrize("loss", [LAPLACE, GAUSSIAN])
 @pytest.mark.parametrize(("sizes", "ways"), SIMULATED)
 def test_errors_are_those_of_the_closed_form_and_intervals_hold(
-    sizes: tuple[int, ...], ways: int, loss: str, stream: Stream
+    sizes: tuple[int, ...], ways: Ways, loss: str, stream: Stream
 ) -> None:
     """Over many releases, the error is the expected one, and 95 % of intervals are right."""
     plan = planned(sizes, ways, loss)
@@ -125,7 +138,7 @@ def test_errors_are_those_of_the_closed_form_and_intervals_hold(
 
 def test_intervals_of_few_noises_hold_where_noise_is_small(stream: Stream) -> None:
     """Where the noise is about one step, no table has intervals that hold less than stated."""
-    plan = planned((3, 5, 2, 3), 2, "epsilon: 2")
+    plan = planned((3, 5, 2, 3), (2,), "epsilon: 2")
     agreed = consistent(plan, noise_alone(plan, RUNS))
     assert coverage(agreed) >= 0.945
 
@@ -133,7 +146,7 @@ def test_intervals_of_few_noises_hold_where_noise_is_small(stream: Stream) -> No
 @pytest.mark.parametrize("power", [EPSILON, RHO])
 @pytest.mark.parametrize(("sizes", "ways"), SHAPES)
 def test_no_design_is_expected_to_be_worse_than_equal_tables(
-    sizes: tuple[int, ...], ways: int, power: int
+    sizes: tuple[int, ...], ways: Ways, power: int
 ) -> None:
     """The chosen tables and shares have at most the error of the wanted tables alone."""
     wanted = wanted_tables(len(sizes), ways)
@@ -145,9 +158,12 @@ def test_no_design_is_expected_to_be_worse_than_equal_tables(
     assert square(sizes, ways, design, power) <= square(sizes, ways, equal, power) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("sizes", "ways"), [((2, 2, 2), 2), ((2, 3, 4), 1), ((2, 3, 5, 4), 2)])
+@pytest.mark.parametrize(
+    ("sizes", "ways"),
+    [((2, 2, 2), (2,)), ((2, 3, 4), (1,)), ((2, 3, 5, 4), (2,)), ((2, 3, 5, 7), (1, 3))],
+)
 def test_no_tables_of_any_columns_are_better_than_effects(
-    sizes: tuple[int, ...], ways: int
+    sizes: tuple[int, ...], ways: Ways
 ) -> None:
     """The error of the best shares of rho for effects is below that of many shares for tables."""
     design = effects_design(sizes, ways, 1.0, lambda effect: _added(sizes, effect))
@@ -164,6 +180,44 @@ def test_no_tables_of_any_columns_are_better_than_effects(
     assert least < square(sizes, ways, best, RHO)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "ways", "tables"),
+    [
+        ((2, 3, 4), (1, 2), [(0, 1), (1, 2), (0, 2), (0,), (2,)]),
+        ((2, 3, 4), (1, 3), [(0, 1, 2), (1,)]),
+        ((3, 2, 2, 2), (1, 2), [(0, 1, 2), (1, 2, 3), (0, 3)]),
+    ],
+)
+def test_expected_errors_are_those_of_least_squares(
+    sizes: tuple[int, ...], ways: Ways, tables: list[tuple[int, ...]]
+) -> None:
+    """With all tables as one matrix, the covariance of least squares has the same trace."""
+    variances = [1.0 + place for place in range(len(tables))]
+    rows = np.concatenate(
+        [
+            sums(sizes, table) / sqrt(variance)
+            for table, variance in zip(tables, variances, strict=True)
+        ]
+    )
+    covariance = np.linalg.pinv(rows.T @ rows)
+    exact = sum(
+        np.trace(sums(sizes, table) @ covariance @ sums(sizes, table).T)
+        for count in ways
+        for table in combinations(range(len(sizes)), count)
+    )
+    measured = list(zip(tables, variances, strict=True))
+    assert expected_square(sizes, ways, measured) == pytest.approx(exact)
+
+
+def sums(sizes: Sequence[int], table: Sequence[int]) -> Floats:
+    """The matrix that makes a table from the joint one: a row for each of its cells."""
+    matrix: Floats = np.ones((1, 1))
+    for place, size in enumerate(sizes):
+        part = np.eye(size) if place in table else np.ones((1, size))
+        matrix = np.asarray(np.kron(matrix, part), np.float64)
+    return matrix
+
+
 def _added(sizes: Sequence[int], effect: Sequence[int]) -> float:
     """The square of the L2 sensitivity of an effect, if a row is added."""
     return prod(1 - 1 / sizes[place] for place in effect)
@@ -171,7 +225,7 @@ def _added(sizes: Sequence[int], effect: Sequence[int]) -> float:
 
 def square(
     sizes: tuple[int, ...],
-    ways: int,
+    ways: Ways,
     design: Sequence[tuple[tuple[int, ...], Fraction]],
     power: int,
 ) -> float:
@@ -181,10 +235,10 @@ def square(
 
 
 @pytest.mark.parametrize(("sizes", "ways"), SHAPES)
-def test_equal_tables_have_a_simple_expected_error(sizes: tuple[int, ...], ways: int) -> None:
+def test_equal_tables_have_a_simple_expected_error(sizes: tuple[int, ...], ways: Ways) -> None:
     """It is the number of tables times the sum over effects of the product of (size - 1)."""
     wanted = wanted_tables(len(sizes), ways)
-    effects = [effect for count in range(ways + 1) for effect in combinations(sizes, count)]
+    effects = [effect for count in range(ways[-1] + 1) for effect in combinations(sizes, count)]
     simple = len(wanted) * sum(prod(size - 1 for size in effect) for effect in effects)
     measured = [(table, float(len(wanted))) for table in wanted]
     assert expected_square(sizes, ways, measured) == pytest.approx(simple)
@@ -193,16 +247,16 @@ def test_equal_tables_have_a_simple_expected_error(sizes: tuple[int, ...], ways:
 @pytest.mark.parametrize(
     ("sizes", "ways", "measured"),
     [
-        ((3, 5, 2, 3), 2, {(0, 1, 2, 3)}),
-        ((2, 2), 1, {(0, 1)}),
-        ((2, 2, 2, 2), 1, {(0, 2), (1, 3)}),
-        ((3, 4, 10), 1, {(0, 1), (2,)}),
-        ((10, 10, 10), 2, {(0, 1), (0, 2), (1, 2)}),
-        ((20, 20), 2, {(0, 1)}),
+        ((3, 5, 2, 3), (2,), {(0, 1, 2, 3)}),
+        ((2, 2), (1,), {(0, 1)}),
+        ((2, 2, 2, 2), (1,), {(0, 2), (1, 3)}),
+        ((3, 4, 10), (1,), {(0, 1), (2,)}),
+        ((10, 10, 10), (2,), {(0, 1), (0, 2), (1, 2)}),
+        ((20, 20), (2,), {(0, 1)}),
     ],
 )
 def test_columns_with_few_labels_are_measured_together(
-    sizes: tuple[int, ...], ways: int, measured: set[tuple[int, ...]]
+    sizes: tuple[int, ...], ways: Ways, measured: set[tuple[int, ...]]
 ) -> None:
     """Small tables are sums of a larger one, large ones are measured by themselves."""
     assert {table for table, _ in epsilon_design(sizes, ways, 1)} == measured
@@ -215,9 +269,9 @@ def cells(sizes: Sequence[int], design: Design) -> int:
 
 @pytest.mark.parametrize("groups", [1, 50, 10_000])
 @pytest.mark.parametrize(
-    ("sizes", "ways"), [((2,) * 20, 2), ((50,) * 5, 2), ((6,) * 9, 3), ((3,) * 12, 4)]
+    ("sizes", "ways"), [((2,) * 20, (2,)), ((50,) * 5, (2,)), ((6,) * 9, (3,)), ((3,) * 12, (4,))]
 )
-def test_no_huge_table_is_measured(sizes: tuple[int, ...], ways: int, groups: int) -> None:
+def test_no_huge_table_is_measured(sizes: tuple[int, ...], ways: Ways, groups: int) -> None:
     """All measured tables have at most 100,000 cells, or as many as the wanted ones."""
     wanted = groups * cells(sizes, separate_design(sizes, ways, EPSILON))
     assert groups * cells(sizes, epsilon_design(sizes, ways, groups)) <= max(MAX_CELLS, wanted)
@@ -225,7 +279,7 @@ def test_no_huge_table_is_measured(sizes: tuple[int, ...], ways: int, groups: in
 
 def test_very_many_tables_have_equal_shares() -> None:
     """Where shares would take long to compute, the wanted tables share epsilon evenly."""
-    design = separate_design((2,) * 14, 7, EPSILON)
+    design = separate_design((2,) * 14, (7,), EPSILON)
     assert len(design) == comb(14, 7)
     assert {share for _, share in design} == {Fraction(1, comb(14, 7))}
 
@@ -233,13 +287,13 @@ def test_very_many_tables_have_equal_shares() -> None:
 def test_columns_with_one_label_cost_nothing() -> None:
     """They have no effects, and tables of them alone are planned quickly, with equal shares."""
     tables = comb(16, 8)
-    design = separate_design((1,) * 16, 8, RHO)
+    design = separate_design((1,) * 16, (8,), RHO)
     assert {share for _, share in design} == {Fraction(1, tables)}
 
 
 def test_tables_without_noise_are_exact() -> None:
     """From exact counts, agreement returns the exact tables, by whatever tables are measured."""
-    for (sizes, ways), loss in product([*SIMULATED, ((3, 1, 2, 4), 2)], (LAPLACE, GAUSSIAN)):
+    for (sizes, ways), loss in product([*SIMULATED, ((3, 1, 2, 4), (2,))], (LAPLACE, GAUSSIAN)):
         plan = planned(sizes, ways, loss)
         joint: Ints = np.random.default_rng(5).integers(0, 50, sizes)
         answers = [
@@ -270,7 +324,7 @@ def table(joint: Ints, query: Query) -> Array:
 def test_totals_of_different_tables_agree(stream: Stream) -> None:
     """Every table has the same number of rows after agreement."""
     for loss in (LAPLACE, GAUSSIAN):
-        plan = planned((2, 10, 5), 2, loss)
+        plan = planned((2, 10, 5), (2,), loss)
         agreed = consistent(plan, noise_alone(plan, 1))
         ends = np.cumsum([20, 10, 50])
         totals = {int(part.sum()) for part in np.split(agreed.value, ends[:-1])}
@@ -280,18 +334,39 @@ def test_totals_of_different_tables_agree(stream: Stream) -> None:
 LIMITED = "{column: id, max_rows: 3, max_groups: 2}"
 
 
+def test_mixed_tables_follow_their_number_of_columns() -> None:
+    """The tables of one column come first, whatever the order in the spec."""
+    plan = planned((2, 3), (2, 1), LAPLACE)
+    names = plan.entry.statistic.names(plan.entry.request)
+    assert names[:5] == ("c0=v0", "c0=v1", "c1=v0", "c1=v1", "c1=v2")
+    assert names[5:7] == ("c0=v0; c1=v0", "c0=v0; c1=v1")
+    assert len(names) == 11
+
+
+@pytest.mark.parametrize("loss", [LAPLACE, GAUSSIAN])
+def test_mixed_tables_need_less_than_an_entry_for_each_number_of_columns(loss: str) -> None:
+    """Two entries share the loss; one answer for both is expected to be closer."""
+    sizes = (4, 5, 6)
+    mixed = planned(sizes, (1, 2), loss)
+    half = loss.replace("epsilon: 0.2", "epsilon: 0.1")
+    parts = [planned(sizes, (count,), half) for count in (1, 2)]
+    counts = [plan.entry.statistic.item_count(plan.entry.request) for plan in parts]
+    squares = [count * expected_error(plan) ** 2 for count, plan in zip(counts, parts, strict=True)]
+    assert 1.3 * expected_error(mixed) < sqrt(sum(squares) / sum(counts))
+
+
 def test_people_with_limits_on_cells_are_counted_in_the_published_tables() -> None:
     """A finer table would lose rows of people who have some in several of its cells."""
     for loss, effects in ((LAPLACE, 1), (GAUSSIAN, 11)):
-        free = planned((3, 5, 2, 3), 2, loss, unit="{column: id, max_rows: 3}")
-        limited = planned((3, 5, 2, 3), 2, loss, unit=LIMITED)
+        free = planned((3, 5, 2, 3), (2,), loss, unit="{column: id, max_rows: 3}")
+        limited = planned((3, 5, 2, 3), (2,), loss, unit=LIMITED)
         assert (len(free.queries), len(limited.queries)) == (effects, 6)
 
 
 def test_exchanged_rows_keep_the_published_tables_where_effects_cost_more() -> None:
     """A row that is exchanged changes effects of two labels twice as much as one that is added."""
     added, exchanged = (
-        planned((2, 2, 2), 2, GAUSSIAN, neighbors=neighbors)
+        planned((2, 2, 2), (2,), GAUSSIAN, neighbors=neighbors)
         for neighbors in ("add-remove", "change-one")
     )
     assert (len(added.queries), len(exchanged.queries)) == (7, 3)
@@ -299,7 +374,7 @@ def test_exchanged_rows_keep_the_published_tables_where_effects_cost_more() -> N
 
 def test_laplace_noise_in_rho_measures_the_published_tables() -> None:
     """Where shares divide rho, more tables cost less, so none are joined."""
-    plan = planned((3, 5, 2, 3), 2, "mechanism: laplace, rho: 0.1", rule="zcdp")
+    plan = planned((3, 5, 2, 3), (2,), "mechanism: laplace, rho: 0.1", rule="zcdp")
     assert len(plan.queries) == 6
     assert plan.rho <= Fraction(1, 10)
 
@@ -311,7 +386,7 @@ def test_all_answers_together_reveal_at_most_epsilon(
     sizes: tuple[int, ...], unit: str, neighbors: str
 ) -> None:
     """Over pairs of neighbors, the sum of change over scale of all tables reaches epsilon."""
-    plan = planned(sizes, 2, LAPLACE, unit=unit, neighbors=neighbors)
+    plan = planned(sizes, (2,), LAPLACE, unit=unit, neighbors=neighbors)
     queries = [part.weighted.query for part in plan.queries]
     ends = [[0, size - 1] for size in sizes]
     rows = [",".join(f"v{label}" for label in labels) for labels in product(*ends)]
@@ -345,20 +420,23 @@ def exact(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "loss", "words"),
+    ("sizes", "ways", "loss", "words"),
     [
-        ((3, 5, 2, 3), LAPLACE, "one table of all 4 columns is measured"),
-        ((2, 3, 5, 7, 11), LAPLACE, "3 tables of more columns are measured"),
-        ((10, 10, 10), LAPLACE, "with an equal part of the loss"),
-        ((2, 3, 5), GAUSSIAN, "how counts deviate from it by each column"),
-        ((2, 10, 50), GAUSSIAN, "with a part of the loss that depends on the numbers of cells"),
+        ((3, 5, 2, 3), (2,), LAPLACE, "one table of all 4 columns is measured"),
+        ((2, 3, 5, 7, 11), (2,), LAPLACE, "3 tables of more columns are measured"),
+        ((10, 10, 10), (2,), LAPLACE, "with an equal part of the loss"),
+        ((2, 3, 5), (2,), GAUSSIAN, "how counts deviate from it by each column"),
+        ((2, 10, 50), (2,), GAUSSIAN, "with a part of the loss that depends on the numbers of"),
+        ((30, 30), (1, 2), LAPLACE, "one table of all 2 columns is measured"),
+        ((2, 2, 2, 30), (1, 2), LAPLACE, "3 tables of more columns are measured"),
+        ((2, 3, 5, 7), (1, 3), GAUSSIAN, "how counts deviate from it by each column"),
     ],
 )
 def test_plans_describe_the_design_and_its_error(
-    sizes: tuple[int, ...], loss: str, words: str
+    sizes: tuple[int, ...], ways: Ways, loss: str, words: str
 ) -> None:
     """Two sentences say which tables are measured, and a third what error to expect."""
-    plan = planned(sizes, 2, loss)
+    plan = planned(sizes, ways, loss)
     weighted = [part.weighted for part in plan.queries]
     noises = [part.noise for part in plan.queries]
     design, error = plan.entry.statistic.design_notes(plan.entry.request, weighted, noises)
@@ -369,7 +447,7 @@ def test_plans_describe_the_design_and_its_error(
 
 def test_the_error_of_a_joint_table_is_that_of_its_sums(stream: Stream) -> None:
     """The half-width that a plan states holds in the table whose cells sum the most others."""
-    plan = planned((3, 5, 2, 3), 2, "epsilon: 0.2")
+    plan = planned((3, 5, 2, 3), (2,), "epsilon: 0.2")
     stated = plan.error(CONFIDENCE)
     assert stated is not None
     agreed = consistent(plan, noise_alone(plan, RUNS))
@@ -381,18 +459,19 @@ def test_the_error_of_a_joint_table_is_that_of_its_sums(stream: Stream) -> None:
 @pytest.mark.parametrize(
     ("sizes", "ways", "loss", "raw"),
     [
-        ((3, 5, 2, 3), 2, LAPLACE, False),
-        ((4, 4, 4), 3, LAPLACE, False),
-        ((3, 5, 2, 3), 2, f"{LAPLACE}, raw: true", False),
-        ((3, 5, 2, 3), 2, f"{LAPLACE}, raw: true, post: [consistent, nonnegative]", True),
-        ((2, 3, 5, 7, 11), 2, LAPLACE, True),
-        ((3, 5, 2, 3), 2, GAUSSIAN, True),
+        ((3, 5, 2, 3), (2,), LAPLACE, False),
+        ((4, 4, 4), (3,), LAPLACE, False),
+        ((3, 5, 2, 3), (2,), f"{LAPLACE}, raw: true", False),
+        ((3, 5, 2, 3), (2,), f"{LAPLACE}, raw: true, post: [consistent, nonnegative]", True),
+        ((2, 3, 5, 7, 11), (2,), LAPLACE, True),
+        ((3, 5, 2, 3), (2,), GAUSSIAN, False),
+        ((2, 10, 50), (2,), GAUSSIAN, True),
     ],
 )
 def test_noisy_numbers_are_published_too_if_agreement_changes_them(
-    sizes: tuple[int, ...], ways: int, loss: str, raw: bool
+    sizes: tuple[int, ...], ways: Ways, loss: str, raw: bool
 ) -> None:
-    """The numbers of a single measured table agree as they are, and are not published twice."""
+    """The sums of one measured table, or of effects, agree, and are not published twice."""
     plan = planned(sizes, ways, loss)
     assert plan.entry.raw == raw
     if not raw:
