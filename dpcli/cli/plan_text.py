@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.reference import texts
 from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response
-from dpcli.statistics.person_counts import LESS_PEOPLE
+from dpcli.statistics.person_counts import PersonCounts
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
@@ -162,22 +162,23 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
     for planned in plan.statistics:
-        roles, cells = [part.weighted.role for part in planned.queries], planned.cells
-        is_mean = planned.entry.statistic.name == "mean" and not planned.entry.request.weight
-        if is_mean and known and cells and not planned.entry.request.where:
+        statistic, request, cells = planned.entry.statistic, planned.entry.request, planned.cells
+        if not cells or request.weight:
+            continue
+        if statistic.name == "mean" and known and not request.where:
             error = _error_of_mean(planned, plan, Fraction(known, cells))
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
                 widest = note("plan.widest") if plan.chooses_bounds else ""
                 facts = {"size": size, "percent": _percent(plan), "widest": widest}
                 yield note("plan.mean", name=planned.name, error=rounded_text(error), **facts)
-        elif _counts(roles) and people and cells and (error := planned.error(spec.confidence)):
+        elif (
+            isinstance(statistic, PersonCounts)
+            and people
+            and (error := planned.error(spec.confidence))
+        ):
             usual = rounded_text(Fraction(people, cells), 3)
             yield note("plan.usual", name=planned.name, error=rounded_text(error), usual=usual)
-
-
-def _counts(roles: Sequence[str]) -> bool:
-    return roles in (["count"], ["distinct"]) or roles[0].endswith(LESS_PEOPLE)
 
 
 def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fraction | None:

@@ -26,29 +26,30 @@ from dpcli.specification.model import Spec
 
 def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     """The units that a statistic counts or takes values over: rows, visits or people."""
-    column, weighted = planned.entry.request.column, planned.queries[0].weighted
-    if weighted.role != "distinct":
-        weight = planned.entry.request.weight
+    request, query = planned.entry.request, counted_part(planned.queries[0].weighted.query)
+    column, weight = request.column, request.weight
+    if not planned.entry.statistic.counts_people:
         return f"{spec.rows_are} weighted by {weight.name}" if weight else spec.rows_are
-    if isinstance(weighted.query, LinearQuery) or column is None:
+    if isinstance(query, LinearQuery) or column is None:
         return "people"
     return f"different values of {column.name}"
 
 
 def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Spec) -> str:
-    """The role of a query; of a count, with the units that it counts."""
-    role = planned_query.weighted.role
-    if role == "distinct":
+    """The role of a query, with the units that it counts."""
+    weighted = planned_query.weighted
+    if planned.entry.statistic.counts_people and len(planned.queries) == 1:
         return f"number of {counted_units(planned, spec)}"
-    return f"{role} of {spec.rows_are}" if role == "count" else role
+    is_rows = weighted.role == "count"
+    return f"{weighted.role} of {spec.rows_are}" if is_rows else weighted.role
 
 
 def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
     """What the limits on people leave out; empty if the privacy unit is a row."""
-    unit, planned_query = spec.privacy.unit, planned.queries[0]
+    unit = spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
-    key, grouped = _totals_key(planned_query), bool(planned_query.weighted.query.axes)
+    key, grouped = _totals_key(planned), bool(planned.queries[0].weighted.query.axes)
     key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
     return note(f"left_out.{key}", **_limits(unit, spec))
 
@@ -70,7 +71,7 @@ def bounding_notes(plan: Plan) -> list[str]:
     limits = _limits(unit, plan.spec)
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.statistics:
-        weighted, key = planned.queries[0].weighted, _totals_key(planned.queries[0])
+        weighted, key = planned.queries[0].weighted, _totals_key(planned)
         clamp = getattr(counted_part(weighted.query), "user_clamp", None)
         if key and clamp is not None:
             low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
@@ -90,12 +91,12 @@ def filter_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def _totals_key(planned_query: PlannedQuery) -> str:
-    """The template for a query that clamps the totals of a person; empty for other queries."""
-    query = counted_part(planned_query.weighted.query)
+def _totals_key(planned: PlannedStatistic) -> str:
+    """The template for a statistic that clamps the totals of a person; empty for others."""
+    query = counted_part(planned.queries[0].weighted.query)
     if not isinstance(query, LinearQuery) or query.user_clamp is None:
         return ""
-    key = "distinct" if planned_query.weighted.role.startswith("distinct") else "total"
+    key = "distinct" if planned.entry.statistic.counts_people else "total"
     return key if query.cells == 1 else f"{key}_groups"
 
 

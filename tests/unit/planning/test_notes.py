@@ -250,3 +250,20 @@ def test_plans_say_where_gaussian_noise_shows_groups_of_fewer_people() -> None:
     (sentence,) = selection_comparisons(plan(10))
     assert sentence.endswith(f"reaches {other.threshold}, not {used.threshold}")
     assert other.threshold < 0.8 * used.threshold
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian, delta: 1e-7"])
+@pytest.mark.parametrize(("statistic", "units"), [("count_distinct", "people"), ("count", "rows")])
+def test_the_units_that_are_counted_do_not_depend_on_the_noise(
+    statistic: str, units: str, mechanism: str
+) -> None:
+    """People stay people if a design with Gaussian noise subtracts all people from them."""
+    unit, budget = "{column: who, max_rows: 6, max_rows_per_group: 1}", "{epsilon: 1, delta: 1e-6}"
+    privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {budget}}}"
+    columns = "{who: {type: id}, sex: {type: category, values: [f, m, x]}}"
+    entry = f"{{name: n, statistic: {statistic}, by: [sex], epsilon: 1, mechanism: {mechanism}}}"
+    text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: [{entry}]")
+    plan = make_plan(parse_spec(text, "spec.yaml"))
+
+    assert notes.counted_units(plan.statistics[0], plan.spec) == units
+    assert len(plan.statistics[0].queries) == 1 + mechanism.startswith("gaussian")
