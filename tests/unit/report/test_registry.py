@@ -67,8 +67,16 @@ def test_a_draft_states_what_the_report_states(reports: Reports) -> None:
     assert draft["deployment_model"]["model_name"] == (
         "Local" if stated.get("model") == "local" else "Central"
     )
-    for statistic in stated.get("statistics", ()):
-        assert f"{statistic['name']}, " in draft["implementation"]["mechanisms"]
+    charged = [
+        *stated.get("statistics", ()), *stated.get("chosen_bounds", ()),
+        *stated.get("chosen_limits", ()), *([stated["quality"]] if stated.get("quality") else []),
+    ]  # fmt: skip
+    lines = draft["implementation"]["mechanisms"].split("- ")
+    for entry in charged:
+        named = [
+            line for line in lines if line.startswith(f"{entry.get('name', 'quality check')}, ")
+        ]
+        assert len(named) == len(entry["parts"])
     for note in stated["unprotected"]:
         assert note in draft["dp_variant"]["unprotected_quantities"]
 
