@@ -19,9 +19,9 @@ from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_no
 from dpcli.report.captions import caption_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.report.published_numbers import DATE_UNIT
+from dpcli.report.request_facts import bounds_fact, statistic_options
 from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
-from dpcli.statistics.statistic import Request
 
 if TYPE_CHECKING:
     from dpcli.releasing import PublishedStatistic, QualityResult
@@ -64,7 +64,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
             _part(planned_query, spec.confidence, joint=planned.is_joint)
             for planned_query in planned.queries
         ],
-        "bounds": _bounds(request),
+        "bounds": bounds_fact(request),
         "post": [step.summary for step in entry.post],
         "raw": entry.raw,
         **({"population": True} if entry.statistic.has_population(request) else {}),
@@ -232,38 +232,6 @@ def _sensitivity(planned_query: PlannedQuery) -> Fact:
         "l2": planned_query.l2,
         "linf": planned_query.linf,
     }
-
-
-OPTIONS = (
-    "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
-)  # fmt: skip
-"""Keys of the optional fields of a statistic."""
-
-
-def statistic_options(request: Request) -> Facts:
-    """The optional fields that a statistic has."""
-    values = (
-        request.quantiles or None,
-        request.utility or None,
-        request.weight.name if request.weight else None,
-        request.label.name if request.label else None,
-        request.k if request.k > 1 else None,
-        request.ways if len(request.ways) > 1 else next(iter(request.ways), None),
-        request.method or None,
-        request.ridge,
-        request.rows or None,
-        len(request.candidates) or None,
-    )
-    facts: Facts = dict(zip(OPTIONS, values, strict=True))
-    return {key: fact for key, fact in facts.items() if fact is not None}
-
-
-def _bounds(request: Request) -> Fact:
-    column = request.column
-    if not isinstance(column, NumericColumn) or column.bounds is None:
-        return None
-    texts = [column.text(bound) for bound in column.bounds]
-    return texts if column.kind == "date" else [JsonNumber(text) for text in texts]
 
 
 def response_facts(response: Response, records: int | None = None) -> Facts:

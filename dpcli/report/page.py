@@ -13,8 +13,8 @@ from dpcli.messages import note
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
-from dpcli.report.entry_facts import OPTIONS
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
+from dpcli.report.request_facts import OPTIONS, option_words
 
 MAX_LINES = 1_000
 """Lines of a statistic that a page shows; the CSV table and the JSON report have all."""
@@ -93,12 +93,7 @@ class StatisticView:
         words = [facts["statistic"]]
         words += [f"of {facts['column']}"] if facts["column"] else []
         words += [f"{'on' if facts['column'] else 'of'} {', '.join(others)}"] if others else []
-        for name in OPTIONS:
-            if name in facts:
-                value = facts[name]
-                words.append(
-                    f"with {name} {', '.join(value) if isinstance(value, list) else value}"
-                )
+        words += [option_words(name, facts[name]) for name in OPTIONS if name in facts]
         words += [f"by {', '.join(facts['by'])}"] if facts["by"] else []
         words += [f"where {' and '.join(facts['where'])}"] if facts["where"] else []
         return f"Requested: {' '.join(words)}."
