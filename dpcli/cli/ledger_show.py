@@ -23,6 +23,8 @@ from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import balance, period_number, recorded_cost
+from dpcli.ledger.chain import LedgerEntry
+from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
@@ -127,11 +129,16 @@ def _account(
         **terms.payload(),
         "epsilon": plain_text(terms.budget.epsilon),
         "delta": plain_text(terms.budget.delta),
-        "releases": len(ledger.releases(terms.dataset)),
+        "releases": _release_count(ledger.releases(terms.dataset)),
         **texts,
         "more_runs": more,
         "closed": account.closed,
     }
+
+
+def _release_count(entries: Sequence[LedgerEntry]) -> int:
+    """The number of releases; one that chose bounds or limits first has two entries."""
+    return len({(entry.release_id or "").removesuffix(SUFFIX) for entry in entries})
 
 
 def history(

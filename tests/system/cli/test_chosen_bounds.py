@@ -112,6 +112,7 @@ def test_a_crash_between_the_phases_charges_once_and_keeps_the_bounds(
         with pytest.raises(Crash):
             dpcli(*words)
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1")]
+    assert release_count(dpcli, tmp_path) == 1
     assert not (tmp_path / "t.csv").exists()
 
     stored = json.loads(stored_bounds(tmp_path))["bounds"][0]
@@ -122,11 +123,20 @@ def test_a_crash_between_the_phases_charges_once_and_keeps_the_bounds(
 
     assert outcome.status == 0
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.9")]
+    assert release_count(dpcli, tmp_path) == 1
     assert choice["counts"] == stored["counts"]
     assert choice["upper"] == int(stored["upper"])
     # And once more, when nothing is left to do.
     assert dpcli(*words, "--force").status == 0
     assert len(history(dpcli, tmp_path)) == 2
+
+
+def release_count(dpcli: Command, folder: Path) -> int:
+    """The number of releases that `dpcli ledger show` states of the only account."""
+    shown = dpcli("ledger", "show", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    (account,) = json.loads(shown.out)
+    count: int = account["releases"]
+    return count
 
 
 def stored_bounds(folder: Path) -> bytes:
@@ -374,6 +384,7 @@ def test_a_later_release_keeps_the_bounds_at_no_cost(dpcli: Command, tmp_path: P
     assert report["kept_bounds"][0]["upper"] == choice["upper"]
     assert report["statistics"][0]["bounds"] == [0, choice["upper"]]
     assert history(dpcli, tmp_path)[2:] == [("l", "2")]
+    assert release_count(dpcli, tmp_path) == 2
     assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
     # The report alone proves the release, without the ledger that has the bounds.
     ledger = tmp_path / "dpcli-ledger.sqlite"
