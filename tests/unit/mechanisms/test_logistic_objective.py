@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from functools import partial
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -13,7 +14,6 @@ from scipy import stats
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.filters import InRanges
-from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.logistic_minimizer import LogisticMinimizer
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -22,20 +22,15 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.numeric.logistic_function import WORD_BITS
-from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.queries.query import Factor
-from tests.support.half_spaces import least_epsilon
+from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.streams import Stream
 
 Y = CategoryColumn("y", "boolean", (("0", "false"), ("1", "true")))
 TRUE = InRanges(Y, ((1, 1),))
-ADDED, REPLACED = (Relation(RowUnit(), neighbors) for neighbors in Neighbors)
-Row = tuple[int, ...]
-"""The inputs in steps, and whether the outcome is true."""
-
 EVERY: list[Row] = list(product((-1, 0, 1), (0, 1)))
 
 
@@ -61,11 +56,6 @@ def drawn(asked: LogisticQuery, noise: KNormNoise, rows: Sequence[Row]) -> list[
     """One answer of the mechanism about these rows."""
     answer = lines(rows, len(asked.inputs))
     return [int(v) for v in ObjectivePerturbation().minimize(noise, asked, answer)]
-
-
-def epsilon_of(relation: Relation, unit: Fraction) -> float:
-    """The loss that is stated for noise of this scale, in natural units."""
-    return float(query_sensitivity(LINE, relation).l1 * LINE.step / unit)
 
 
 def sides(rows: Sequence[Row]) -> tuple[Floats, Floats]:
@@ -96,16 +86,9 @@ def test_the_density_of_the_minimizer_changes_by_at_most_epsilon(unit: str) -> N
     scale = Fraction(unit)
     axis = np.concatenate([np.linspace(-3, 3, 31), [-30.0, -10.0, 10.0, 30.0]])
     theta = np.array(list(product(axis, axis)))
-    worst = {ADDED: 0.0, REPLACED: 0.0}
-    for count in range(3):
-        for rows in combinations_with_replacement(EVERY, count):
-            without = log_density(rows, theta, scale)
-            each = np.array([log_density([*rows, row], theta, scale) for row in EVERY])
-            worst[ADDED] = max(worst[ADDED], float(np.abs(each - without).max()))
-            spread = (each.max(axis=0) - each.min(axis=0)).max()
-            worst[REPLACED] = max(worst[REPLACED], float(spread))
+    worst = worst_losses(lambda rows: log_density(rows, theta, scale), EVERY)
     for relation, found in worst.items():
-        stated = epsilon_of(relation, scale)
+        stated = epsilon_of(LINE, relation, scale)
         # The bound is useful: some neighbors reach more than six tenths of it.
         assert 0.6 * stated < found <= stated + 1e-9
 
@@ -330,18 +313,7 @@ def test_an_input_with_too_many_steps_is_refused() -> None:
         LogisticMinimizer(query(MAX_HALF_WIDTH + 1), Fraction(1), lines([], 1))
 
 
-def audit(one: Sequence[Row], other: Sequence[Row], relation: Relation, draws: int) -> float:
-    """A lower limit of epsilon from draws of a mechanism that was calibrated to epsilon 1."""
-    (made,) = CalibratedMechanism.calibrate(
-        ObjectivePerturbation(), [LINE], relation, Loss(Fraction(1))
-    )
-    noise = made.noise
-    assert isinstance(noise, KNormNoise)
-    answers = [np.array([drawn(LINE, noise, rows) for _ in range(draws)]) for rows in (one, other)]
-    return least_epsilon(answers[0], answers[1])
-
-
-PAIRS: list[tuple[list[Row], list[Row], Relation]] = [
+PAIRS: list[Pair] = [
     ([(1, 1)], [], ADDED),
     ([], [(1, 1)], ADDED),
     ([(1, 1), (-1, 0)], [(-1, 0)], ADDED),
@@ -355,8 +327,7 @@ PAIRS: list[tuple[list[Row], list[Row], Relation]] = [
 def test_an_audit_finds_no_more_than_epsilon(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From 500 draws for each of two neighbors, the lower limit of epsilon is at most one."""
     monkeypatch.setattr(entropy, "source", Stream(f"logistic audit {place}"))
-    one, other, relation = PAIRS[place]
-    assert audit(one, other, relation, 500) <= 1
+    assert audit(LINE, partial(drawn, LINE), PAIRS[place], 500) <= 1
 
 
 @pytest.mark.slow
@@ -366,7 +337,6 @@ def test_a_long_audit_finds_no_more_than_epsilon(
 ) -> None:
     """From 50,000 draws for each of two neighbors, the limit is near epsilon but below it."""
     monkeypatch.setattr(entropy, "source", Stream(f"long logistic audit {place}"))
-    one, other, relation = PAIRS[place]
-    found = audit(one, other, relation, 50_000)
+    found = audit(LINE, partial(drawn, LINE), PAIRS[place], 50_000)
     print(place, found)
     assert 0.05 < found <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement, product
 from math import exp, log
 
@@ -23,20 +24,18 @@ from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.objectives import LeastSquaresQuery
 from dpcli.queries.query import Factor, LinearQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
-from tests.support.half_spaces import least_epsilon
+from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.streams import Stream
 
 X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
 Y = NumericColumn("y", "integer", bounds=(-1, 1), missing=0)
 LINE = LeastSquaresQuery(outcome=Factor(Y), inputs=(Factor(X),))
 LEVEL = LeastSquaresQuery(outcome=Factor(Y), inputs=())
-ADDED, REPLACED = (Relation(RowUnit(), neighbors) for neighbors in Neighbors)
-Row = tuple[int, int]
 EVERY: list[Row] = list(product((-1, 0, 1), (-1, 0, 1)))
 
 
@@ -44,11 +43,6 @@ def moments(query: LeastSquaresQuery, rows: Sequence[Row]) -> list[int]:
     """The sums of products for rows of x and y, by the oracle."""
     data = "x,y\n" + "".join(f"{x},{y}\n" for x, y in rows)
     return [cells_of(cells)[0] for cells in evaluate(list(query.moments), data.encode())]
-
-
-def epsilon_of(query: LeastSquaresQuery, relation: Relation, unit: Fraction) -> float:
-    """The loss that is stated for noise of this scale, in natural units."""
-    return float(query_sensitivity(query, relation).l1 * query.step / unit)
 
 
 def log_density(rows: Sequence[Row], theta: np.ndarray, unit: Fraction) -> np.ndarray:
@@ -72,14 +66,7 @@ def test_the_density_of_the_minimizer_changes_by_at_most_epsilon(unit: str) -> N
     scale = Fraction(unit)
     axis = np.linspace(-1, 1, 41)
     theta = np.array([(a, b) for a in axis for b in axis if abs(a) + abs(b) < 1])
-    worst = {ADDED: 0.0, REPLACED: 0.0}
-    for count in range(3):
-        for rows in combinations_with_replacement(EVERY, count):
-            without = log_density(rows, theta, scale)
-            each = np.array([log_density([*rows, row], theta, scale) for row in EVERY])
-            worst[ADDED] = max(worst[ADDED], float(np.abs(each - without).max()))
-            spread = (each.max(axis=0) - each.min(axis=0)).max()
-            worst[REPLACED] = max(worst[REPLACED], float(spread))
+    worst = worst_losses(lambda rows: log_density(rows, theta, scale), EVERY)
     for relation, found in worst.items():
         stated = epsilon_of(LINE, relation, scale)
         # The bound is useful: some neighbors reach more than six tenths of it.
@@ -188,18 +175,7 @@ def test_without_noise_it_is_least_squares() -> None:
     assert [float(part * LINE.grid) for part in found] == pytest.approx([0.5, 0.5], abs=1e-4)
 
 
-def audit(one: Sequence[Row], other: Sequence[Row], relation: Relation, draws: int) -> float:
-    """A lower limit of epsilon from draws of a mechanism that was calibrated to epsilon 1."""
-    (made,) = CalibratedMechanism.calibrate(
-        ObjectivePerturbation(), [LINE], relation, Loss(Fraction(1))
-    )
-    noise = made.noise
-    assert isinstance(noise, KNormNoise)
-    answers = [np.array([drawn(LINE, noise, rows) for _ in range(draws)]) for rows in (one, other)]
-    return least_epsilon(answers[0], answers[1])
-
-
-PAIRS = [
+PAIRS: list[Pair] = [
     ([(1, 1)], [], ADDED),
     ([], [(1, 1)], ADDED),
     ([(1, 1)] * 3, [(1, 1)] * 2, ADDED),
@@ -213,8 +189,7 @@ PAIRS = [
 def test_an_audit_finds_no_more_than_epsilon(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From 1,000 draws for each of two neighbors, the lower limit of epsilon is at most one."""
     monkeypatch.setattr(entropy, "source", Stream(f"audit {place}"))
-    one, other, relation = PAIRS[place]
-    assert audit(one, other, relation, 1000) <= 1
+    assert audit(LINE, partial(drawn, LINE), PAIRS[place], 1000) <= 1
 
 
 @pytest.mark.slow
@@ -224,8 +199,7 @@ def test_a_long_audit_finds_no_more_than_epsilon(
 ) -> None:
     """From 50,000 draws for each of two neighbors, the limit is near epsilon but below it."""
     monkeypatch.setattr(entropy, "source", Stream(f"long audit {place}"))
-    one, other, relation = PAIRS[place]
-    found = audit(one, other, relation, 50_000)
+    found = audit(LINE, partial(drawn, LINE), PAIRS[place], 50_000)
     print(place, found)
     assert 0.1 < found <= 1
     assert exp(found) <= exp(1)
