@@ -14,19 +14,24 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcli.columns import NumericColumn
-from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
-from dpcli.statistics.statistic import NoisyAnswer
+from tests.benchmarks.ladders import (
+    CHOICE,
+    FACTORS,
+    SUM,
+    Floats,
+    Generator,
+    noisy,
+    print_head,
+    print_levels,
+    print_line,
+    rung_above,
+)
 
-Floats = NDArray[np.float64]
-Generator = np.random.Generator
-
-CHOICE, SUM = Fraction(1, 10), Fraction(9, 10)
-SIZES, FACTORS = (1_000, 10_000, 100_000, 1_000_000), (1, 10, 100)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
 STEP = Fraction(1, 100)
 
 SHAPES: dict[str, Callable[[Generator, int], Floats]] = {
@@ -57,13 +62,7 @@ SHAPES: dict[str, Callable[[Generator, int], Floats]] = {
 }
 
 
-def rung_above(number: float) -> float:
-    """The least of 1, 2, 5, 10, and so on that is not below a number."""
-    power = 10.0 ** np.floor(np.log10(max(number, 0.01)))
-    return float(next(first * power for first in (1, 2, 5, 10) if first * power >= number))
-
-
-def squared_errors(sides: list[Floats], bounds: NDArray[np.float64], epsilon: Fraction) -> Floats:
+def squared_errors(sides: list[Floats], bounds: Floats, epsilon: Fraction) -> Floats:
     """The squared error of a sum for each pair of bounds below and above zero.
 
     What clamping takes from both sides is added up: that it may cancel by chance does not count.
@@ -87,15 +86,10 @@ def ratio(values: Floats, kind: LadderKind, factor: int, generator: Generator, r
     choice = BoundsChoice(Ladder(column, kind), Fraction(1), CHOICE)
     steps = np.clip(np.rint(values / float(STEP)), *column.limits)
     places = np.searchsorted(choice.ladder.axis.starts, steps, side="right") - 1
-    counts, noise = (
-        np.bincount(places, minlength=len(choice.ladder.axis)),
-        DiscreteLaplace(1 / CHOICE),
-    )
-    stay = np.exp(-float(CHOICE))
+    counts = np.bincount(places, minlength=len(choice.ladder.axis))
     chosen = np.empty((runs, 2))
     for run in range(runs):
-        drawn = generator.geometric(1 - stay, (2, len(counts)))
-        bounds = choice.choose(NoisyAnswer(counts + drawn[0] - drawn[1], noise))
+        bounds = choice.choose(noisy(counts, generator))
         chosen[run] = -float(bounds.lower), float(bounds.upper)
     # The best bound is the same on both sides: the noise of a sum follows from the larger one.
     far = np.sort(np.abs(values))
@@ -111,9 +105,8 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     for kind in LADDERS[:2]:
         generator = np.random.default_rng(1)
-        print(f"{kind.name}: error of a sum over that with the best bounds in hindsight")
-        print(f"{'shape':20}" + "".join(f"{size:>22,}" for size in SIZES))
-        print(" " * 20 + "".join(f"{factor:>7}x" for factor in FACTORS) * len(SIZES))
+        title = f"{kind.name}: error of a sum over that with the best bounds in hindsight"
+        print_head(title, f"{'shape':20}", SIZES)
         ratios = []
         for name, shape in SHAPES.items():
             line = []
@@ -121,10 +114,8 @@ def main() -> None:
                 values = shape(generator, size)
                 line += [ratio(values, kind, factor, generator, runs) for factor in FACTORS]
             ratios += line
-            print(f"{name:20}" + "".join(f"{one:8.2f}" for one in line), flush=True)
-        levels = np.quantile(ratios, [0.5, 0.75, 0.9, 0.95, 1])
-        words = zip(("median", "75%", "90%", "95%", "worst"), levels, strict=True)
-        print(", ".join(f"{word} {level:.2f}" for word, level in words), end="\n\n")
+            print_line(f"{name:20}", line)
+        print_levels(ratios)
 
 
 if __name__ == "__main__":

@@ -15,20 +15,24 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.statistics.bounds_ladder import LADDERS, LadderKind
 from dpcli.statistics.limit_choice import LimitChoice, chosen_limit
-from dpcli.statistics.statistic import NoisyAnswer
-from tests.benchmarks.bounds import rung_above
+from tests.benchmarks.ladders import (
+    CHOICE,
+    FACTORS,
+    SUM,
+    Floats,
+    Generator,
+    Ints,
+    noisy,
+    print_head,
+    print_levels,
+    print_line,
+    rung_above,
+)
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Generator = np.random.Generator
-
-CHOICE, SUM = Fraction(1, 10), Fraction(9, 10)
-SIZES, FACTORS = (1_000, 10_000, 100_000), (1, 10, 100)
+SIZES = (1_000, 10_000, 100_000)
 MOST = 1_000_000
 
 SHAPES: dict[str, Callable[[Generator, int], Ints | Floats]] = {
@@ -64,12 +68,10 @@ def ratio(
     choice = LimitChoice.of(kind, up_to, Fraction(1), CHOICE, None)
     starts = choice.ladder.axis.starts
     places = np.searchsorted(starts, rows, side="right") - 1
-    counts, noise = np.bincount(places, minlength=len(starts)), DiscreteLaplace(1 / CHOICE)
-    stay = np.exp(-float(CHOICE))
+    counts = np.bincount(places, minlength=len(starts))
     chosen = np.empty(runs, np.int64)
     for run in range(runs):
-        drawn = generator.geometric(1 - stay, (2, len(counts)))
-        chosen[run] = chosen_limit(choice.choose(NoisyAnswer(counts + drawn[0] - drawn[1], noise)))
+        chosen[run] = chosen_limit(choice.choose(noisy(counts, generator)))
     every = np.unique(np.geomspace(1, rows.max(), 2_000).astype(np.int64))
     best = squared_errors(rows, every, CHOICE + SUM, mean).min()
     return float(np.sqrt(squared_errors(rows, chosen, SUM, mean).mean() / best))
@@ -80,9 +82,8 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     for kind in LADDERS[:2]:
         generator, ratios = np.random.default_rng(1), []
-        print(f"{kind.name}: error of a sum over that with the best limit in hindsight")
-        print(f"{'rows per person':18}{'mean':>6}" + "".join(f"{size:>24,}" for size in SIZES))
-        print(" " * 24 + "".join(f"{factor:>7}x" for factor in FACTORS) * len(SIZES))
+        title = f"{kind.name}: error of a sum over that with the best limit in hindsight"
+        print_head(title, f"{'rows per person':18}{'mean':>6}", SIZES)
         for name, shape in SHAPES.items():
             for mean in (0.5, 0.1):
                 line = []
@@ -90,10 +91,8 @@ def main() -> None:
                     rows = np.maximum(np.rint(shape(generator, size)), 1).astype(np.int64)
                     line += [ratio(rows, kind, factor, mean, generator, runs) for factor in FACTORS]
                 ratios += line
-                print(f"{name:18}{mean:>6}" + "".join(f"{one:8.2f}" for one in line), flush=True)
-        levels = np.quantile(ratios, [0.5, 0.75, 0.9, 0.95, 1])
-        words = zip(("median", "75%", "90%", "95%", "worst"), levels, strict=True)
-        print(", ".join(f"{word} {level:.2f}" for word, level in words), end="\n\n")
+                print_line(f"{name:18}{mean:>6}", line)
+        print_levels(ratios)
 
 
 if __name__ == "__main__":
