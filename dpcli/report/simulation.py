@@ -67,7 +67,7 @@ TextTable = list[dict[str, str]]
 class SimulationReport:
     """The report of a simulation: `facts` for programs, the other fields for people.
 
-    `what` states what was done; `tables` are by their titles, and `notes` explain them.
+    `what` states what was done, and what was not; `tables` are by their titles; `notes` explain.
     """
 
     facts: Facts
@@ -81,7 +81,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
     plan, entries = findings.plan, findings.statistics
     answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
     numbers = [[item.observed for item in entry.published] for entry in entries]
-    explained = [*_notes(findings), *simulated_bounds(findings.plan)]
+    explained, assumed = list(_notes(findings)), list(simulated_bounds(findings.plan))
     facts: Facts = {
         "simulation": True,
         "release": False,
@@ -109,7 +109,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
             }
             for entry, answered, published in zip(entries, answers, numbers, strict=True)
         ],
-        "notes": explained,
+        "notes": [*assumed, *explained],
     }
     what = note(
         "simulation.what",
@@ -128,7 +128,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
         for entry in entries
         if (g := entry.selected_groups) is not None
     ]
-    return SimulationReport(facts, what, tables, [*groups, *explained])
+    return SimulationReport(facts, "\n".join([what, *assumed]), tables, [*groups, *explained])
 
 
 def _group_facts(groups: SelectedGroups | None) -> Fact:

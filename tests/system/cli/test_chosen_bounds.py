@@ -349,12 +349,17 @@ def test_one_row_changes_noisy_numbers_and_nothing_else(
 
 
 def test_a_simulation_is_within_the_outermost_bounds(dpcli: Command, tmp_path: Path) -> None:
-    """Synthetic rows have the declared bounds, and the result says so."""
+    """Synthetic rows have the outermost bounds; the result says so first, even if it is short."""
     spec, _ = write(tmp_path)
-    outcome = dpcli("simulate", spec, "--rows", "200", "--runs", "5", "--seed", "1")
+    words = ("simulate", spec, "--rows", "200", "--runs", "5", "--seed", "1")
+    outcome = dpcli(*words, "--quiet")
+    notes = json.loads(dpcli(*words, "--json").out)["notes"]
 
     assert outcome.status == 0
-    assert "the outermost bounds of spent are used" in outcome.out
+    *before, _ = outcome.out.partition("errors of the noise")
+    assert "the choice of bounds is not simulated" in before[0]
+    assert "the outermost bounds of spent;" in before[0]
+    assert notes[0].startswith("the choice of bounds is not simulated")
 
 
 KEPT = """\

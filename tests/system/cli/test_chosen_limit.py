@@ -409,4 +409,7 @@ def test_a_simulation_uses_the_outermost_limit(dpcli: Command, tmp_path: Path) -
     outcome = dpcli("simulate", spec, "--rows", "2000", "--runs", "5", "--seed", "1")
 
     assert outcome.status == 0, outcome.err
-    assert "the outermost max_rows, 500, is used, and none is chosen" in outcome.out
+    assert (
+        "the choice of max_rows is not simulated: the limit is the outermost one, 500;"
+        in outcome.out
+    )
