@@ -25,10 +25,11 @@ from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input
 from dpcli.errors import UsageError
-from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease, charged_events
+from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease, charged_events, events_of
 from dpcli.ledger.kept_bounds import BOUNDS
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import Engine, NoisyStatistic, add_noise, aggregate_data
@@ -67,7 +68,7 @@ def choose_bounds(
             # What fails for some bounds must fail before the data choose among them. Losses are
             # rounded, so those of two plans with the same targets differ in their last digits.
             for bounded in narrowest_and_widest(plan.spec):
-                possible = charged_events(make_plan(bounded))
+                possible = events_of(allocate(bounded)[len(bounded.choices) :])
                 ledger.check_budget(replace(charge, events=(*events, *possible)))
             stored = _answer(only, data, open_charge, engine, progress)
     (entry,) = ledger.entries("release_id = ?", name)

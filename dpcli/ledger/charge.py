@@ -112,9 +112,12 @@ def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
             response.randomizer.event(response.column.name, response.mechanism.name)
             for response in plan.spec.responses
         )
-    return tuple(
-        _event(planned, part) for planned in plan.released_statistics for part in planned.queries
-    )
+    return events_of(plan.released_statistics)
+
+
+def events_of(statistics: Iterable[PlannedStatistic]) -> tuple[MechanismEvent, ...]:
+    """The events of every answer of these statistics."""
+    return tuple(_event(planned, part) for planned in statistics for part in planned.queries)
 
 
 def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:

@@ -8,8 +8,8 @@ from math import sqrt
 from dpcli.columns import CategoryColumn
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import Plan, PlannedStatistic
-from dpcli.planning.planner import make_plan
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
@@ -37,17 +37,18 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
     spec = plan.spec
     if not plan.chooses_bounds:
         return
+    # Their losses are those of the plan, so they need not be composed again.
     tried = {
-        third: make_plan(
+        third: allocate(
             with_chosen_bounds(spec, {one.name: one.at_third(third) for one in spec.choices})
-        )
+        )[-len(plan.statistics) :]
         for third in THIRDS
     }
     for number, planned in enumerate(plan.statistics):
         for together in _assumed(plan, planned):
             parts: dict[str, str] = {}
             for third, assumed in tried.items():
-                error = assumed.statistics[number].queries[0].error(spec.confidence)
+                error = assumed[number].queries[0].error(spec.confidence)
                 at = " and ".join(_place_text(choice, third) for choice in together)
                 parts[at] = rounded_text(error, 3)
             if len(set(parts.values())) > 1:

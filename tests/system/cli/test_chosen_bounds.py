@@ -16,7 +16,11 @@ import dpcli
 from dpcli import choosing_bounds
 from dpcli.ledger import kept_bounds
 from dpcli.ledger.charge import SUFFIX
+from dpcli.planning.expected_errors import chosen_bounds_errors
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.accounting.composition import Composition
 from dpcli.report.formats import report_schema
+from dpcli.specification.load import parse_spec
 from tests.support.cli import Command, history, remove_ledger, reported
 
 SPEC = """\
@@ -412,3 +416,16 @@ def test_bounds_that_no_release_chose_are_refused(dpcli: Command, tmp_path: Path
         later.write_text(KEPT.replace(old, new), encoding="utf-8")
         outcome = dpcli("release", later, data)
         assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
+
+
+def test_losses_are_composed_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The errors for several bounds need no composition, which may take seconds."""
+    plan = make_plan(parse_spec(SPEC, "spec.yaml", None))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("composed again")
+
+    monkeypatch.setattr(Composition, "bound", refuse)
+    assert [line.partition(":")[0] for line in chosen_bounds_errors(plan)] == ["total", "average"]
+    with pytest.raises(AssertionError, match="composed again"):
+        make_plan(plan.spec)
