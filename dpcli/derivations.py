@@ -27,7 +27,7 @@ from dpcli.derived_numbers import (
     limits_of,
     texts_of,
 )
-from dpcli.filters import Filter
+from dpcli.filters import Filter, filtered_columns
 
 PartName = Literal[
     "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"
@@ -215,7 +215,7 @@ class FirstTrue(Derivation):
     @property
     def inputs(self) -> tuple[Column, ...]:
         """The columns that the filters read."""
-        return tuple(dict.fromkeys(column for test in self.tests for column in test.columns))
+        return filtered_columns(self.tests)
 
     @property
     def text(self) -> str:

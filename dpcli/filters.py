@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 
@@ -166,53 +166,51 @@ class Not(Filter):
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf(Filter):
+class _Several(Filter):
+    """Several tests that a word joins."""
+
+    parts: tuple[Filter, ...]
+
+    word: ClassVar[str]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of all parts."""
+        return filtered_columns(self.parts)
+
+    @property
+    def text(self) -> str:
+        """All parts."""
+        single = len(self.parts) == 1
+        texts = (part.text if single else _part_text(part) for part in self.parts)
+        return f" {self.word} ".join(texts)
+
+
+class AllOf(_Several):
     """True if all parts are true, false if one is false, else unknown."""
 
-    parts: tuple[Filter, ...]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of all parts."""
-        return _columns(self.parts)
-
-    @property
-    def text(self) -> str:
-        """All parts."""
-        return _joined(self.parts, " and ")
+    __slots__ = ()
+    word = "and"
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf(Filter):
+class AnyOf(_Several):
     """True if one part is true, false if all are false, else unknown."""
 
-    parts: tuple[Filter, ...]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of all parts."""
-        return _columns(self.parts)
-
-    @property
-    def text(self) -> str:
-        """All parts."""
-        return _joined(self.parts, " or ")
+    __slots__ = ()
+    word = "or"
 
 
 FILTERS: tuple[type[Filter], ...] = (InRanges, IsMissing, Compared, Not, AllOf, AnyOf)
 """Every kind of filter."""
 
 
-def _columns(parts: Sequence[Filter]) -> tuple[Column, ...]:
-    return tuple(dict.fromkeys(column for part in parts for column in part.columns))
-
-
-def _joined(parts: Sequence[Filter], word: str) -> str:
-    return word.join(map(_part_text, parts) if len(parts) > 1 else (part.text for part in parts))
+def filtered_columns(filters: Iterable[Filter]) -> tuple[Column, ...]:
+    """The different columns that some filters read."""
+    return tuple(dict.fromkeys(column for test in filters for column in test.columns))
 
 
 def _part_text(part: Filter) -> str:
-    several = isinstance(part, AllOf | AnyOf) or (isinstance(part, InRanges) and _has_or(part))
+    several = isinstance(part, _Several) or (isinstance(part, InRanges) and _has_or(part))
     return f"({part.text})" if several else part.text
 
 
@@ -225,7 +223,7 @@ def joint_texts(filters: Sequence[Filter]) -> list[str]:
     """The texts of filters that must all be true, so that ` and ` can join them."""
     in_brackets = len(filters) > 1
     return [
-        f"({test.text})" if in_brackets and isinstance(test, AllOf | AnyOf) else test.text
+        f"({test.text})" if in_brackets and isinstance(test, _Several) else test.text
         for test in filters
     ]
 

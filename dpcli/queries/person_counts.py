@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from dpcli.columns import Column
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries.query import LinearQuery, Query
@@ -53,11 +52,6 @@ class CenteredCountQuery(Query):
     def number_of_cells(self) -> int:
         """The number of groups and items, which are public."""
         return prod(map(len, self.axes))
-
-    @property
-    def operands(self) -> tuple[Column, ...]:
-        """No column; rows are counted."""
-        return ()
 
     @cached_property
     def row_contribution(self) -> RowContribution:
