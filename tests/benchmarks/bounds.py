@@ -4,7 +4,8 @@ Twenty shapes of data, with 1,000 to a million rows, and outermost bounds that a
 times too wide. A tenth of epsilon 1 chooses the bounds, the rest is for the sum. The error is the
 root of the mean square over the noise of the counts and of the sum, with the bias from clamping. It
 is divided by the error of the best bounds in hindsight: any numbers, on a ladder or not, and all of
-epsilon for the sum. It prints a table and asserts nothing.
+epsilon for the sum. The ratio below it is to the best rungs of the ladder in hindsight, with the
+same epsilon for the sum: what a better rule could gain. It prints tables and asserts nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -75,8 +77,10 @@ def squared_errors(sides: list[Floats], bounds: Floats, epsilon: Fraction) -> Fl
     return np.asarray(bias**2 + 2 * (bounds.max(axis=1) / float(epsilon)) ** 2)
 
 
-def ratio(values: Floats, kind: LadderKind, factor: int, generator: Generator, runs: int) -> float:
-    """How much larger the error of the sum is than with the best bounds."""
+def ratios(
+    values: Floats, kind: LadderKind, factor: int, generator: Generator, runs: int
+) -> tuple[float, float]:
+    """How much larger the error of the sum is than with the best bounds, and the best rungs."""
     # Both sides, as distances from zero in order.
     sides = [np.sort(-values[values < 0]), np.sort(values[values >= 0])]
     most = [rung_above(side[-1]) * factor if len(side) else 0.0 for side in sides]
@@ -97,25 +101,35 @@ def ratio(values: Floats, kind: LadderKind, factor: int, generator: Generator, r
         [far[-5000:], np.geomspace(max(far[-1], 1) / 1e5, max(far[-1], 1), 500)]
     )
     best = squared_errors(sides, np.stack([single, single], axis=1), CHOICE + SUM).min()
-    return float(np.sqrt(squared_errors(sides, chosen, SUM).mean() / best))
+    ends = ([-rung for rung in choice.ladder.below], choice.ladder.above)
+    pairs = list(product(*([0, *rungs] for rungs in ends)))
+    rung = squared_errors(sides, np.array(pairs) * float(STEP), SUM).min()
+    error = squared_errors(sides, chosen, SUM).mean()
+    return float(np.sqrt(error / best)), float(np.sqrt(error / rung))
 
 
 def main() -> None:
-    """A line for each shape and ladder: the ratio for each number of rows, and the summary."""
+    """Two lines for each shape and ladder, a ratio for each number of rows, and the summaries."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     for kind in LADDERS[:2]:
         generator = np.random.default_rng(1)
-        title = f"{kind.name}: error of a sum over that with the best bounds in hindsight"
+        title = (
+            f"{kind.name}: error of a sum over that with the best bounds, and rungs, in hindsight"
+        )
         print_head(title, f"{'shape':20}", SIZES)
-        ratios = []
+        against_bounds, against_rungs = [], []
         for name, shape in SHAPES.items():
             line = []
             for size in SIZES:
                 values = shape(generator, size)
-                line += [ratio(values, kind, factor, generator, runs) for factor in FACTORS]
-            ratios += line
-            print_line(f"{name:20}", line)
-        print_levels(ratios)
+                line += [ratios(values, kind, factor, generator, runs) for factor in FACTORS]
+            bounds, rungs = (list(one) for one in zip(*line, strict=True))
+            print_line(f"{name:20}", bounds)
+            print_line(f"{'  rungs':20}", rungs)
+            against_bounds += bounds
+            against_rungs += rungs
+        print_levels(against_bounds)
+        print_levels(against_rungs)
 
 
 if __name__ == "__main__":
