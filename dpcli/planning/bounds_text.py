@@ -9,19 +9,12 @@ from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.statistics.bounds_choice import BoundsChoice
-from dpcli.statistics.bounds_rule import BoundsRule
 from dpcli.statistics.limit_choice import KeptLimit, LimitChoice
 
 
 def choices(plan: Plan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
     """Each choice and the histogram from which it is made."""
     return zip(plan.spec.choices, plan.bounds, strict=True)
-
-
-def rule_of(choice: BoundsChoice, planned: PlannedStatistic) -> BoundsRule:
-    """The rule that chooses from the noisy counts."""
-    bins = len(choice.ladder.axis)
-    return BoundsRule.of(planned.queries[0].noise, bins, choice.ladder.kind.decay, choice.cover)
 
 
 def choice_rules(plan: Plan) -> Iterator[str]:
@@ -103,6 +96,6 @@ def _facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> dict[
         "most": high,
         "epsilon": exact_or_up(choice.epsilon),
         "scale": rounded_text(query.scale),
-        "threshold": rule_of(choice, planned).threshold,
+        "threshold": choice.rule(query.noise).threshold,
         "cover": rounded_text(choice.cover * 100, 4),
     }

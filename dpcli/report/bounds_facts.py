@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.planning.bounds_text import (
-    choices,
-    chosen_sentences,
-    kept_texts,
-    rule_of,
-    rule_sentences,
-)
+from dpcli.planning.bounds_text import choices, chosen_sentences, kept_texts, rule_sentences
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.report.entry_facts import QUALITY_KEYS, statistic_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
@@ -54,7 +48,7 @@ def _choice_facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -
         "ladder": choice.ladder.kind.name,
         "outermost": most if is_limit else [_number(choice, least), _number(choice, most)],
         "cover": choice.cover,
-        "threshold": rule_of(choice, planned).threshold,
+        "threshold": choice.rule(planned.queries[0].noise).threshold,
         "rule": list(rule_sentences(choice, planned, plan)),
     }
     if chosen is None:

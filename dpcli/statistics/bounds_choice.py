@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
+from dpcli.noise.distribution import Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.bounds_ladder import Ladder
@@ -108,6 +109,11 @@ class BoundsChoice:
         return BOUNDS_HISTOGRAM
 
     @property
+    def worth(self) -> float:
+        """By how much a sum falls short if clamping takes one from a value."""
+        return 1.0
+
+    @property
     def request(self) -> Request:
         """What is asked of the data."""
         return Request(self.name, column=self.column, bins=self.ladder.axis)
@@ -117,13 +123,16 @@ class BoundsChoice:
         """The least and the greatest value of each bin, in steps."""
         return self.ladder.bins
 
+    def rule(self, noise: Noise) -> BoundsRule:
+        """The rule that chooses from counts with this noise."""
+        return BoundsRule.of(noise, self.ladder, self.cover, self.worth)
+
     def choose(self, answer: NoisyAnswer) -> ChosenBounds:
         """The bounds that the noisy counts of the bins choose: post-processing."""
         counts: list[int] = answer.values.tolist()
         ladder, column = self.ladder, self.column
         split = len(ladder.below)
-        rule = BoundsRule.of(answer.noise, len(counts), ladder.kind.decay, self.cover)
-        places = rule.choose(counts[:split][::-1], counts[split:])
+        places = self.rule(answer.noise).choose(counts[:split][::-1], counts[split:])
         low, high = column.limits
         if places is not None:
             below, above = places

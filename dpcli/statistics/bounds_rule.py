@@ -8,7 +8,8 @@ Simmons-Marengo and Gipson 2020): take the outermost bin that rises above the no
 if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM; neighboring bins
 can be clear together. From the outermost clear bin on, a bin needs the more rows the further it
 lies beyond the last accepted one, because a bound that is too wide costs noise in proportion to the
-distance.
+distance. Beyond the last of them, `bounds_tail` adds rungs as far as counts that noise hides are
+likely enough.
 """
 
 from __future__ import annotations
@@ -21,15 +22,10 @@ from math import comb, exp, factorial
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.search import search_least
+from dpcli.statistics.bounds_ladder import Ladder
 
 FALSE_ALARM = 1e-3
 """The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
-
-CLEAR = 5
-"""In scales of the noise: what counts must exceed to show how they decline."""
-
-LIKELY = (Fraction(2, 5), Fraction(5))
-"""In scales: expected counts from which on a rung is added, and that noise can hide."""
 
 WINDOW = 4
 """The most neighboring counts whose sum can be clear, if none of them is."""
@@ -66,22 +62,23 @@ def _late(negative: int, late: int) -> float:
 class BoundsRule:
     """The rule for the bins of one column.
 
-    `scale` is that of the noise in each of the bins, and `decay` that of `LadderKind`. A count, or
-    the sum of neighboring ones, is clear if it exceeds the threshold for their number. Of the
-    accepted counts, at least `cover` lies within the bounds.
+    `scale` is that of the noise in each of the bins. A count, or the sum of neighboring ones, is
+    clear if it exceeds the threshold for their number. Of the accepted counts, at least `cover`
+    lies within the bounds. `worth` is that of `best_place`.
     """
 
+    ladder: Ladder
     scale: Fraction
     thresholds: tuple[int, ...]
-    decay: Fraction
     cover: Fraction = Fraction(1)
+    worth: float = 1.0
 
     @classmethod
-    def of(cls, noise: Noise, bins: int, decay: Fraction, cover: Fraction) -> BoundsRule:
-        """The rule for a number of bins with this noise."""
-        outside = FALSE_ALARM / bins / WINDOW
+    def of(cls, noise: Noise, ladder: Ladder, cover: Fraction, worth: float) -> BoundsRule:
+        """The rule for the bins of a ladder with this noise."""
+        outside = FALSE_ALARM / len(ladder.axis) / WINDOW
         more = (sum_width(noise.scale, terms, outside) for terms in range(2, WINDOW + 1))
-        return cls(noise.scale, (one_sided_width(noise, outside), *more), decay, cover)
+        return cls(ladder, noise.scale, (one_sided_width(noise, outside), *more), cover, worth)
 
     @property
     def threshold(self) -> int:
@@ -96,11 +93,15 @@ class BoundsRule:
         Noisy counts are given from zero outward. A side has the place None if no bin of it is
         accepted: its bound is then the end of the other side's innermost bin.
 
-        >>> rule = BoundsRule(Fraction(10), (90, 120), Fraction(23, 10))
-        >>> rule.choose([], [400, 500, 30, 4, -8, 22]), rule.choose([-3], [12, -7])
+        >>> from dpcli.columns import NumericColumn
+        >>> from dpcli.statistics.bounds_ladder import LADDERS
+        >>> column = NumericColumn("amount", "integer", bounds=(0, 50))
+        >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), (90, 120))
+        >>> rule.choose([], [400, 500, 40, 4, -8, 22]), rule.choose([], [12, -7, 3, 0, 0, 0])
         ((None, 2), None)
         """
-        places = [self._outermost(counts) for counts in (below, above)]
+        rungs = ([-rung for rung in self.ladder.below], self.ladder.above)
+        places = [self._outermost(*side) for side in zip((below, above), rungs, strict=True)]
         if places == [None, None]:
             return None
         kept = [
@@ -112,8 +113,8 @@ class BoundsRule:
         lower, upper = (self._covering(counts, spare) for counts in kept)
         return lower, upper
 
-    def _outermost(self, counts: Sequence[int]) -> int | None:
-        """The outermost place that is accepted; None if nothing is clear."""
+    def _outermost(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
+        """The place of the bound on one side; None if nothing is clear."""
         place = max(self._clear(counts), default=None)
         if place is None:
             return None
@@ -123,7 +124,11 @@ class BoundsRule:
             if not rising:
                 break
             place = rising[-1]
-        return place + self._declines_into_noise(counts, place)
+        # A plan states the thresholds, and needs no arrays.
+        from dpcli.statistics.bounds_tail import best_place
+
+        ratio = self.ladder.kind.ratio
+        return best_place(counts, rungs, place, float(self.scale), ratio, self.worth)
 
     def _clear(self, counts: Sequence[int]) -> Iterator[int]:
         """The place of each clear count, and of the outermost one in each clear sum of others."""
@@ -138,23 +143,8 @@ class BoundsRule:
 
     def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
         """Whether a count beyond the last accepted place is more than noise is likely to be."""
-        return counts[at] > min(self.decay * self.scale * (at - last), Fraction(self.threshold))
-
-    def _declines_into_noise(self, counts: Sequence[int], last: int) -> bool:
-        """Whether the next bin is likely to hold rows, although noise hides how many.
-
-        Its count is expected from the ratio of its two predecessors, which declines further if it
-        declined before. The noisy count must be at least half a scale.
-        """
-        if last < 2 or last + 1 == len(counts):
-            return False
-        before, one, two = counts[last - 2 : last + 1]
-        if min(one, two) <= CLEAR * self.scale or 2 * counts[last + 1] <= self.scale:
-            return False
-        ratio, earlier = Fraction(two, one), one / max(Fraction(before), self.scale)
-        expected = two * ratio * min(ratio / earlier, Fraction(1))
-        least, most = LIKELY
-        return least * self.scale < expected < most * self.scale
+        least = self.ladder.kind.decay * self.scale * (at - last)
+        return counts[at] > min(least, Fraction(self.threshold))
 
     @staticmethod
     def _covering(counts: Sequence[int], spare: Fraction) -> int | None:

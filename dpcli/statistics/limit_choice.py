@@ -41,6 +41,9 @@ class RowsHistogram(BoundsHistogram):
 
 ROWS_HISTOGRAM = RowsHistogram()
 
+ROW_WORTH = 0.4
+"""The share of its bound that a value is expected to have: less for amounts, more for ages."""
+
 
 @dataclass(frozen=True, slots=True)
 class LimitChoice(BoundsChoice):
@@ -72,6 +75,11 @@ class LimitChoice(BoundsChoice):
     def histogram(self) -> BoundsHistogram:
         """The statistic from whose noisy counts it is chosen."""
         return ROWS_HISTOGRAM
+
+    @property
+    def worth(self) -> float:
+        """What a row that is left out takes from a sum, as a share of the column's bound."""
+        return ROW_WORTH
 
     @property
     def request(self) -> Request:

@@ -1,0 +1,134 @@
+"""Rungs beyond the last accepted count: the least expected error over tails that agree."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import exp, inf, log, log2
+from random import Random
+
+import numpy as np
+import pytest
+
+from dpcli.statistics.bounds_tail import best_place
+
+RUNGS = [2**power for power in range(14)]
+SCALE = 10.0
+
+
+def plain_place(counts: list[int], rungs: list[int], last: int, scale: float, worth: float) -> int:
+    """The same choice in plain Python, a tail and a bin at a time."""
+    inner = [0, *rungs[:-1]]
+    lows = [low or rungs[0] / 2 for low in inner]
+    width = [log2(rung / low) for rung, low in zip(rungs, lows, strict=True)]
+    middle = [log2(rung * low) / 2 for rung, low in zip(rungs, lows, strict=True)]
+    places = range(max(last - 3, 0), min(last + 5, len(rungs)))
+    level = max(counts[last - 1] / scale, 1)
+    tails = []
+    for third, curvature, ends in product(
+        range(-21, 4), (0, -0.125, -0.25, -0.5, -1, -2, -4), range(places[-1] - last + 1)
+    ):
+        expected, agreement = {}, ends * log(0.5)
+        for place in places:
+            one, all_of_it = (middle[at] - middle[last - 1] for at in (place, last))
+            exponent = third / 3 * one + curvature / 2 * one * (one - all_of_it)
+            density = level / width[last - 1] * 2**exponent
+            count = density * width[place] if place <= last + ends else 0.0
+            spread = 1 + count / 20
+            agreement -= abs(counts[place] / scale - count) / spread + log(spread)
+            expected[place] = count
+        tails.append((agreement, expected))
+    most = max(agreement for agreement, _ in tails)
+    least, best = inf, last
+    for place in places:
+        if place < last:
+            continue
+        bias, total = 0.0, 0.0
+        for agreement, expected in tails:
+            short = sum(
+                expected[at] * (inner[at] + (rungs[at] - inner[at]) / 3 - rungs[place])
+                for at in places
+                if at > place
+            )
+            bias += exp(agreement - most) * short**2
+            total += exp(agreement - most)
+        error = worth**2 * bias / total + 2 * (rungs[place] / 9) ** 2
+        if error < least:
+            least, best = error, place
+    return best
+
+
+def noisy(counts: list[float], generator: np.random.Generator) -> list[int]:
+    """The counts with Laplace noise."""
+    return [round(count + generator.laplace(0, SCALE)) for count in counts]
+
+
+@pytest.mark.parametrize("worth", [1.0, 0.4])
+@pytest.mark.parametrize("ratio", [0.15, 0.3, 0.6])
+def test_the_choice_is_that_of_a_plain_evaluation(ratio: float, worth: float) -> None:
+    """Tails, weights and errors are what their definitions say."""
+    generator = np.random.default_rng(1)
+    places = []
+    for size in (300, 3_000, 30_000):
+        counts = noisy([size * ratio**place for place in range(10)], generator)
+        last = max(place for place in range(1, 8) if counts[place] > 40 or place == 1)
+        found = best_place(counts, RUNGS[:10], last, SCALE, 2.0, worth)
+        assert found == plain_place(counts, RUNGS[:10], last, SCALE, worth)
+        places.append(found - last)
+    assert ratio < 0.5 or max(places) > 0
+
+
+@pytest.mark.parametrize("decline", [0.2, 0.35, 0.5])
+def test_a_tail_is_followed_as_far_as_it_pays(decline: float) -> None:
+    """Where counts decline by a fixed ratio, the mean square of the error is less than half."""
+    true = [20_000 * decline**place for place in range(14)]
+    last = max(place for place in range(14) if true[place] > 8 * SCALE)
+    inner = [0, *RUNGS]
+
+    def error(place: int) -> float:
+        short = sum(
+            true[at] * (inner[at] + (RUNGS[at] - inner[at]) / 3 - RUNGS[place])
+            for at in range(place + 1, 14)
+        )
+        return float(short**2 + 2 * (RUNGS[place] * SCALE / 9) ** 2)
+
+    generator, errors = np.random.default_rng(2), []
+    for _ in range(200):
+        place = best_place(noisy(true, generator), RUNGS, last, SCALE, 2.0)
+        errors.append(error(place))
+    assert sum(errors) / 200 < error(last) / 2
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [400, 800, 1600, 0, 0, 0, 0, 0],
+        [4000, 2000, 1000, -12, 9, 0, 3, 0],
+        [0, 3, 1000, 12, 15, 0, 3, 0],
+        [4000, 500, 60, 1, 0, 0, 0, 0],
+    ],
+)
+def test_an_end_is_not_passed(counts: list[int]) -> None:
+    """Nothing is added where counts end, rise alone, or decline to what is not worth its noise."""
+    assert best_place(counts, RUNGS[:8], 2, SCALE, 2.0) == 2
+
+
+def test_the_first_and_the_outermost_place_stay() -> None:
+    """One accepted count shows no decline, and nothing lies beyond the outermost rung."""
+    assert best_place([900, 20, 20], [1, 2, 4], 0, SCALE, 2.0) == 0
+    assert best_place([900, 500, 300], [1, 2, 4], 2, SCALE, 2.0) == 2
+    assert best_place([], [], 0, SCALE, 2.0) == 0
+
+
+def test_choices_keep_their_order() -> None:
+    """Counts in other units choose the same; rows that are worth less never choose more."""
+    random, moved = Random(3), 0
+    for _ in range(300):
+        ratio = random.uniform(0.1, 0.9)
+        counts = [round(3_000 * ratio**place) + random.randint(-20, 20) for place in range(12)]
+        last = random.randrange(1, 12)
+        whole = best_place(counts, RUNGS[:12], last, SCALE, 2.0)
+        scaled = best_place([8 * count for count in counts], RUNGS[:12], last, 8 * SCALE, 2.0)
+        less = best_place(counts, RUNGS[:12], last, SCALE, 2.0, 0.3)
+        assert last <= less <= whole == scaled
+        moved += less < whole
+    assert moved
