@@ -18,7 +18,7 @@ class LadderKind:
     """Rungs that repeat in every power of a base, such as 1, 2, 5 and then 10, 20, 50.
 
     `decay` is how much further a bin must rise above the noise, in scales, for each rung that it
-    lies beyond the last accepted one: about four times the logarithm of the ratio of two rungs.
+    lies beyond the last accepted one: three to four times the logarithm of the ratio of two rungs.
     """
 
     name: str
@@ -36,7 +36,7 @@ class LadderKind:
 LADDERS = (
     LadderKind("1-2-5", "1, 2, 5, 10, 20, 50, and so on.", 10, (1, 2, 5), Fraction(31, 10)),
     LadderKind("powers-of-2", "1, 2, 4, 8, and so on.", 2, (1,), Fraction(28, 10)),
-    LadderKind("powers-of-10", "1, 10, 100, and so on.", 10, (1,), Fraction(92, 10)),
+    LadderKind("powers-of-10", "1, 10, 100, and so on.", 10, (1,), Fraction(69, 10)),
 )
 """Every kind of ladder."""
 

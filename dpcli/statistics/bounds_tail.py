@@ -35,8 +35,8 @@ ENDING = 0.5
 INACCURACY = 1 / 20
 """The share of an expected count by which a tail may be wrong, as if it was noise."""
 
-INNER = 1 / 3
-"""Where the mean of the values in a bin of a tail lies, from its inner end to its outer one."""
+INNER = 4 / 3
+"""The mean of the values in a bin of a tail over its inner end: near it, as the tail declines."""
 
 RISE = 2
 """How many times as large as the one before it a count is that shows no decline."""
@@ -81,7 +81,7 @@ def best_place(
     agreement += ends * np.log(1 - ENDING)
     weights = np.exp(agreement - agreement.max())
     # By how much clamping to each rung changes an average value of each bin.
-    clamped = np.maximum(inner + INNER * (outer - inner) - outer[:, None], 0)
+    clamped = np.maximum(np.minimum(INNER * inner, outer) - outer[:, None], 0)
     bias = weights / weights.sum() @ (tails @ clamped.T) ** 2
     return last + int(np.argmin((worth**2 * bias + 2 * (outer / SHARE) ** 2)[at:]))
 

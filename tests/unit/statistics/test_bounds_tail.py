@@ -45,7 +45,7 @@ def plain_place(counts: list[int], rungs: list[int], last: int, scale: float, wo
         bias, total = 0.0, 0.0
         for agreement, expected in tails:
             short = sum(
-                expected[at] * (inner[at] + (rungs[at] - inner[at]) / 3 - rungs[place])
+                expected[at] * (min(inner[at] * 4 / 3, rungs[at]) - rungs[place])
                 for at in places
                 if at > place
             )
