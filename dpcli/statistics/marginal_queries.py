@@ -24,6 +24,11 @@ def sizes_of(request: Request) -> tuple[int, ...]:
     return tuple(map(len, request.margins))
 
 
+def limits_groups(relation: Relation) -> bool:
+    """Whether the rows of a person are limited by the cells of each table."""
+    return isinstance(relation.unit, PersonUnit) and relation.unit.limits_groups
+
+
 def _columns(request: Request) -> tuple[Column, ...]:
     return tuple(axis.column for axis in request.margins)
 
@@ -33,11 +38,11 @@ def _names(axes: Axes) -> str:
 
 
 def measured_tables(request: Request, design: Design) -> tuple[WeightedQuery, ...]:
-    """The tables of a design, for a statistic about its columns."""
+    """The queries for the tables of a design."""
     queries, present, summed = [], _columns(request), 1
     if len(design) == 1:
-        # Each published table leaves out some columns of the only one that is measured, most of
-        # them those with the fewest.
+        # A published count sums at most as many cells as the columns have that the smallest
+        # tables leave out.
         others = combinations(request.margins, len(design[0][0]) - request.ways[0])
         summed = max(map(cells, others))
     for places, share in design:
@@ -53,24 +58,25 @@ def measured_effects(request: Request, relation: Relation) -> tuple[WeightedQuer
     If the rows of a person are limited by cells, each effect would be about other rows.
     """
     sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
-    if request.ways[-1] > MOST_AXES or (isinstance(unit, PersonUnit) and unit.limits_groups):
+    if request.ways[-1] > MOST_AXES or limits_groups(relation):
         return ()
     is_private = any(axis.is_private for axis in request.by)
     groups = None if is_private else prod(map(len, request.by))
     counts = LinearQuery(by=request.by, where=request.where, present=_columns(request))
 
-    def of_counts(table: Table) -> int:
-        cells = None if groups is None else groups * prod(sizes[place] for place in table)
-        return sensitivity(counts.row_contribution, neighbors, unit, cells).l2_squared
+    def of_table(table: Table) -> int:
+        declared = None if groups is None else groups * prod(sizes[place] for place in table)
+        return sensitivity(counts.row_contribution, neighbors, unit, declared).l2_squared
 
     def of_effect(effect: Table) -> float:
         if not effect:
-            return of_counts(effect)
+            return of_table(effect)
         axes = tuple(sizes[place] for place in effect)
         square = effect_sensitivity(axes, neighbors, unit, groups).l2_squared
         return square / prod(axes) ** 2
 
-    largest = max(map(of_counts, wanted_tables(len(sizes), request.ways)))
+    # The squares differ only if a table has a single cell.
+    largest = max(map(of_table, wanted_tables(len(sizes), request.ways)))
     queries = []
     for places, share in effects_design(sizes, request.ways, largest, of_effect) or ():
         axes = tuple(request.margins[place] for place in places)

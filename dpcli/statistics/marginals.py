@@ -13,13 +13,13 @@ from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.effects import EffectQuery
 from dpcli.spec_fields import AxesPerTable, FieldFault, TableColumns, check_at_most
 from dpcli.spec_values import field_types
 from dpcli.statistics.agreement import Axes, agreed_counts, cells, summed_counts
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.marginal_queries import (
+    limits_groups,
     measured_effects,
     measured_tables,
     read_measured,
@@ -43,14 +43,14 @@ class Marginals(Statistic):
     With several numbers of `ways`, the tables with the fewest columns come first. All tables are
     answered together, overall or for each group of `by`. Items are called `sex=f; ward=A`. The
     tables that are measured need not be those that are published (as in Li, Hay, Rastogi, Miklau
-    and McGregor 2010). With Laplace noise, one table of all columns can be measured with all of
-    epsilon, of which the published tables are sums; or the columns are divided into blocks, and a
-    table is measured for every `ways` blocks; or each published table is measured. With Gaussian
-    noise, the effects of the columns can be measured: the number of rows, how the counts of each
-    column deviate from equal ones, how those of two columns deviate from what the single ones say,
-    and so on (Xiao, He, Zhang and Kifer 2023). The plan takes what has the least expected error,
-    which depends on the numbers of labels alone, with the best shares of epsilon or rho; and never
-    a table of too many cells. `dpcli plan` says what it took.
+    and McGregor 2010). With shares of epsilon, one table of all columns can be measured, of which
+    the published tables are sums; or the columns are divided into blocks, and a table is measured
+    for every `ways` blocks; or each published table is measured, but for small ones that are better
+    summed from larger ones. With Gaussian noise, the effects of the columns can be measured: the
+    number of rows, how the counts of each column deviate from equal ones, how those of two columns
+    deviate from what the single ones say, and so on (Xiao, He, Zhang and Kifer 2023). The plan
+    takes what has the least expected error, which depends on public facts alone, with the best
+    shares of epsilon or rho; and never a table of too many cells. `dpcli plan` says what it took.
 
     Measured tables that share columns contain the same totals, with different noise. The step
     `consistent`, which is the default of `post`, makes all totals agree: each becomes the mean
@@ -93,9 +93,9 @@ class Marginals(Statistic):
         yield from check_at_most(request.ways[-1], "ways", most, "of the columns each table has")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The effects of the columns, or one table for each combination of them.
+        """The effects of the columns or the published tables, with the best shares of rho.
 
-        The shares of rho are those with the least expected error.
+        Gaussian noise measures the same tables as other noise whose loss is in rho.
         """
         return measured_effects(request, relation) or self.queries_for_pure_noise_in_rho(
             request, relation
@@ -109,17 +109,19 @@ class Marginals(Statistic):
         If the rows of a person are limited by cells, each wanted table is measured by itself: a
         finer table would lose rows of people who have some in several of its cells.
         """
-        sizes, unit = sizes_of(request), relation.unit
-        if isinstance(unit, PersonUnit) and unit.limits_groups:
-            return measured_tables(request, separate_design(sizes, request.ways, EPSILON))
+        sizes = sizes_of(request)
+        if limits_groups(relation):
+            return measured_tables(request, separate_design(sizes, request.ways, EPSILON, True))
         groups = prod(len(axis) for axis in request.by if not axis.is_private)
         return measured_tables(request, epsilon_design(sizes, request.ways, groups))
 
     def queries_for_pure_noise_in_rho(
         self, request: Request, relation: Relation
     ) -> tuple[WeightedQuery, ...]:
-        """One table for each combination of columns."""
-        return measured_tables(request, separate_design(sizes_of(request), request.ways, RHO))
+        """The published tables, or those of them from which the others follow."""
+        every = limits_groups(relation)
+        design = separate_design(sizes_of(request), request.ways, RHO, every)
+        return measured_tables(request, design)
 
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
@@ -150,6 +152,8 @@ class Marginals(Statistic):
             key = "joint"
         elif any(len(weighted.query.items) > request.ways[-1] for weighted in queries):
             key = "unions"
+        elif len(queries) < wanted:
+            key = "largest"
         elif len({weighted.weight for weighted in queries}) > 1:
             key = "unequal"
         pairs = zip(queries, noises, strict=True)

@@ -23,19 +23,19 @@ from math import comb, inf, prod, sqrt
 from dpcli.numeric.arrays import Floats, np
 
 Table = tuple[int, ...]
-"""The columns of a table: places among the sizes, in increasing order."""
+"""The columns of a table or an effect: places among the sizes, in increasing order."""
 
 Ways = tuple[int, ...]
 """How many columns the wanted tables have: increasing numbers, with all tables of each."""
 
 Design = tuple[tuple[Table, Fraction], ...]
-"""The measured tables with their shares, which sum to one."""
+"""The measured tables or effects with their shares, which sum to one."""
 
 EPSILON, RHO = 2, 1
-"""How the precision of a cell grows with the share of its table: this power of the share."""
+"""The precision of a cell grows with this power of the share of its table."""
 
-LEAST_GAIN = 0.98
-"""Other tables than the wanted ones are measured if the squared error is at most this much."""
+MOST_RATIO = 0.98
+"""Other tables are measured if their squared error is below this part of that of the wanted."""
 
 MAX_CELLS = 100_000
 """The most cells of the measured tables, unless the wanted tables have more."""
@@ -44,7 +44,7 @@ MAX_TERMS = 1_000_000
 """Effects times tables up to which shares are computed: beyond, plans would take too long."""
 
 ROUNDS = 60
-"""Steps towards the best shares. Each makes the expected error smaller."""
+"""Steps towards the best shares. None makes the expected error larger."""
 
 MAX_EFFECTS = 128
 """The most effects that are measured: each is a query."""
@@ -55,6 +55,9 @@ LEAST_VARIANCE = 1e-100
 SHARE_UNITS = 1000
 """The units of the largest share. Each share has a whole number of them."""
 
+USEFUL_UNITS = 2
+"""A table with a smaller share is only measured if it does not follow from others."""
+
 
 def wanted_tables(columns: int, ways: Ways) -> list[Table]:
     """One table for each combination of so many columns."""
@@ -62,10 +65,13 @@ def wanted_tables(columns: int, ways: Ways) -> list[Table]:
 
 
 @lru_cache(maxsize=256)
-def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Design:
-    """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`."""
+def separate_design(sizes: tuple[int, ...], ways: Ways, power: int, every: bool) -> Design:
+    """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`.
+
+    Unless `every` table is asked for, those are left out that add nothing to larger ones.
+    """
     _, tables, shares = _separate(sizes, ways, power)
-    return _with_shares(tables, shares)
+    return _with_shares(tables, shares) if every else _useful(tables, shares)
 
 
 @lru_cache(maxsize=256)
@@ -78,19 +84,19 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Design:
     """
     least, tables, shares = _separate(sizes, ways, EPSILON)
     most_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
-    chosen, least = (tables, shares), least * LEAST_GAIN
-    # The first candidate is the joint table, which may be one of several wanted ones.
+    # If the joint table, the first candidate, is a wanted one, it may be all that is needed.
+    chosen, least = (tables, shares), least * (1 if ways[-1] == len(sizes) else MOST_RATIO)
     for count in range(ways[-1], max(len(sizes), ways[-1] + 1)):
         candidate = _tables_of_blocks(_blocks(sizes, count), ways[-1])
         if groups * _cells_of(sizes, candidate) > most_cells:
             continue
-        if not _is_small(sizes, ways, candidate):
+        if not _can_optimize(sizes, ways, candidate):
             continue
         error, shares = _best_shares(sizes, ways, candidate, EPSILON)
         # Floats of equally good designs differ in their last digits: the first is taken.
         if error < least * (1 - 1e-9):
             chosen, least = (candidate, shares), error
-    return _with_shares(*chosen)
+    return _useful(*chosen)
 
 
 def effects_design(
@@ -109,7 +115,7 @@ def effects_design(
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
     terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
-    if sum(terms) ** 2 >= LEAST_GAIN * table_square * separate:
+    if sum(terms) ** 2 >= MOST_RATIO * table_square * separate:
         return None
     return _with_shares(effects.effects, terms)
 
@@ -122,12 +128,12 @@ def expected_square(
 ) -> float:
     """The expected squared error, from the measured tables and the variances of their cells.
 
-    If the tables are too many, it is that before they agree. A measured effect has the variance
-    of its noisy numbers.
+    A measured effect has the variance of its noisy numbers.
     """
     tables = [table for table, _ in measured]
-    if not _is_small(sizes, ways, tables):
-        return sum(_cells_of(sizes, [table]) * variance for table, variance in measured)
+    if not _can_optimize(sizes, ways, tables):
+        # These are the wanted tables, with equal variances, as in `_separate`.
+        return max(variance for _, variance in measured) * _sum_of_effects(sizes, ways)
     effects = _Effects.of(sizes, ways)
     precisions = np.array([1 / max(variance, LEAST_VARIANCE) for _, variance in measured])
     single = np.zeros(len(effects.effects))
@@ -191,14 +197,19 @@ def _separate(
     the costs over m^power, and the error is m^power sum prod (size - 1, axes of A).
     """
     tables = wanted_tables(len(sizes), ways)
-    if _is_small(sizes, ways, tables):
+    if _can_optimize(sizes, ways, tables):
         error, shares = _best_shares(sizes, ways, tables, power)
         return error, tables, shares
-    sums = _symmetric_sums([size - 1.0 for size in sizes], ways[-1])
-    return len(tables) ** power * sum(sums), tables, [1 / len(tables)] * len(tables)
+    error = len(tables) ** power * _sum_of_effects(sizes, ways)
+    return error, tables, [1 / len(tables)] * len(tables)
 
 
-def _is_small(sizes: Sequence[int], ways: Ways, tables: Sequence[Table]) -> bool:
+def _sum_of_effects(sizes: Sequence[int], ways: Ways) -> float:
+    """The sum of prod (size - 1, axes of A) over all effects A."""
+    return sum(_symmetric_sums([size - 1.0 for size in sizes], ways[-1]))
+
+
+def _can_optimize(sizes: Sequence[int], ways: Ways, tables: Sequence[Table]) -> bool:
     return _count_effects(sizes, ways) * len(tables) <= MAX_TERMS
 
 
@@ -234,29 +245,43 @@ def _best_shares(
         factors = (parts * (effects.costs / joint**2)[:, None]).sum(axis=0)
         shares = (factors * precisions**2) ** (1 / (power + 1))
         shares /= shares.sum()
-    # A table that adds nothing is measured all the same, because it is published.
+    # A table that adds little is measured all the same: its columns may be in no other one.
     shares = np.maximum(shares, 1 / SHARE_UNITS**2)
+    shares /= shares.sum()
     return effects.error(parts, shares**power), list(shares)
+
+
+def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Design:
+    """The design without tables of hardly any share whose columns a table with more has."""
+    least = max(shares) * USEFUL_UNITS / SHARE_UNITS
+    large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= least]
+    kept = [
+        (table, share)
+        for table, share in zip(tables, shares, strict=True)
+        if share >= least or not any(one.issuperset(table) for one in large)
+    ]
+    return _with_shares([table for table, _ in kept], [share for _, share in kept])
 
 
 def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Design:
     """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
     most = max(shares)
+    # Under change-one, the number of rows has no share, because it needs no noise.
     units = [max(1, round(SHARE_UNITS * share / most)) if share else 0 for share in shares]
     total = sum(units)
     return tuple(zip(tables, (Fraction(unit, total) for unit in units), strict=True))
 
 
-def _blocks(sizes: Sequence[int], count: int) -> list[Table]:
+def _blocks(sizes: Sequence[int], block_count: int) -> list[Table]:
     """The columns in blocks: the next largest column joins the block with the fewest cells."""
-    blocks: list[list[int]] = [[] for _ in range(count)]
+    blocks: list[list[int]] = [[] for _ in range(block_count)]
     for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
         min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(place)
     return [tuple(block) for block in blocks if block]
 
 
-def _tables_of_blocks(blocks: Sequence[Table], count: int) -> list[Table]:
-    chosen: Iterator[Iterable[Table]] = combinations(blocks, min(count, len(blocks)))
+def _tables_of_blocks(blocks: Sequence[Table], per_table: int) -> list[Table]:
+    chosen: Iterator[Iterable[Table]] = combinations(blocks, min(per_table, len(blocks)))
     return sorted(tuple(sorted(chain.from_iterable(some))) for some in chosen)
 
 

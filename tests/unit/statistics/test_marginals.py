@@ -151,7 +151,7 @@ def test_no_design_is_expected_to_be_worse_than_equal_tables(
     """The chosen tables and shares have at most the error of the wanted tables alone."""
     wanted = wanted_tables(len(sizes), ways)
     equal = [(table, Fraction(1, len(wanted))) for table in wanted]
-    design = separate_design(sizes, ways, power)
+    design = separate_design(sizes, ways, power, every=False)
     if power == EPSILON:
         design = epsilon_design(sizes, ways, 1)
     assert sum(share for _, share in design) == 1
@@ -176,7 +176,7 @@ def test_no_tables_of_any_columns_are_better_than_effects(
     tried = [random.dirichlet(np.full(len(tables), size)) for size in (0.1, 0.3, 1) * 300]
     every = [list(zip(tables, 1 / np.maximum(shares, 1e-9), strict=True)) for shares in tried]
     assert min(expected_square(sizes, ways, measured) for measured in every) > least
-    best = separate_design(sizes, ways, RHO)
+    best = separate_design(sizes, ways, RHO, every=False)
     assert least < square(sizes, ways, best, RHO)
 
 
@@ -273,21 +273,30 @@ def cells(sizes: Sequence[int], design: Design) -> int:
 )
 def test_no_huge_table_is_measured(sizes: tuple[int, ...], ways: Ways, groups: int) -> None:
     """All measured tables have at most 100,000 cells, or as many as the wanted ones."""
-    wanted = groups * cells(sizes, separate_design(sizes, ways, EPSILON))
+    wanted = groups * cells(sizes, separate_design(sizes, ways, EPSILON, every=True))
     assert groups * cells(sizes, epsilon_design(sizes, ways, groups)) <= max(MAX_CELLS, wanted)
 
 
 def test_very_many_tables_have_equal_shares() -> None:
     """Where shares would take long to compute, the wanted tables share epsilon evenly."""
-    design = separate_design((2,) * 14, (7,), EPSILON)
+    design = separate_design((2,) * 14, (7,), EPSILON, every=False)
     assert len(design) == comb(14, 7)
     assert {share for _, share in design} == {Fraction(1, comb(14, 7))}
+
+
+def test_errors_of_very_many_tables_are_those_after_agreement() -> None:
+    """Where shares would take long to compute, the stated error is that of the closed form."""
+    sizes, ways = (2,) * 14, (7,)
+    design = separate_design(sizes, ways, EPSILON, every=False)
+    effects = sum(comb(14, count) for count in range(8))
+    expected = float(len(design)) ** 2 * effects
+    assert square(sizes, ways, design, EPSILON) == pytest.approx(expected)
 
 
 def test_columns_with_one_label_cost_nothing() -> None:
     """They have no effects, and tables of them alone are planned quickly, with equal shares."""
     tables = comb(16, 8)
-    design = separate_design((1,) * 16, (8,), RHO)
+    design = separate_design((1,) * 16, (8,), RHO, every=False)
     assert {share for _, share in design} == {Fraction(1, tables)}
 
 
@@ -361,6 +370,8 @@ def test_people_with_limits_on_cells_are_counted_in_the_published_tables() -> No
         free = planned((3, 5, 2, 3), (2,), loss, unit="{column: id, max_rows: 3}")
         limited = planned((3, 5, 2, 3), (2,), loss, unit=LIMITED)
         assert (len(free.queries), len(limited.queries)) == (effects, 6)
+        mixed = planned((2, 5, 30), (1, 2), loss, unit=LIMITED)
+        assert len(mixed.queries) == 6
 
 
 def test_exchanged_rows_keep_the_published_tables_where_effects_cost_more() -> None:
@@ -427,7 +438,8 @@ def exact(
         ((10, 10, 10), (2,), LAPLACE, "with an equal part of the loss"),
         ((2, 3, 5), (2,), GAUSSIAN, "how counts deviate from it by each column"),
         ((2, 10, 50), (2,), GAUSSIAN, "with a part of the loss that depends on the numbers of"),
-        ((30, 30), (1, 2), LAPLACE, "one table of all 2 columns is measured"),
+        ((2, 3), (1, 2), LAPLACE, "one table of all 2 columns is measured"),
+        ((2, 5, 30), (1, 2), LAPLACE, "the 3 with the most columns are measured"),
         ((2, 2, 2, 30), (1, 2), LAPLACE, "3 tables of more columns are measured"),
         ((2, 3, 5, 7), (1, 3), GAUSSIAN, "how counts deviate from it by each column"),
     ],
