@@ -31,6 +31,16 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
     return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
 
 
+def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
+    """The least k that the sum of some noises exceeds rarely enough, about."""
+    if count == 1 or not noise.discrete_variance:
+        return noise.half_width(confidence)
+    variance = count * noise.discrete_variance
+    # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
+    width = blended_half_width(count * noise.fourth_cumulant(1), variance, confidence)
+    return max(0, ceil(width - 0.5))
+
+
 @lru_cache(maxsize=256)
 def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[X > k] <= `outside`, in steps."""

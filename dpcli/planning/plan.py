@@ -12,6 +12,7 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
+from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.planning.published_error import published_error
 from dpcli.privacy.accounting.composition import Bound
@@ -22,7 +23,6 @@ from dpcli.queries.objectives import ObjectiveQuery, slope_width
 from dpcli.queries.query import Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Entry, Spec
-from dpcli.statistics.agreement import summed_width
 from dpcli.statistics.statistic import WeightedQuery, groups
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class PlannedQuery:
         elif isinstance(query, ObjectiveQuery):
             missed = slope_width(query, self.noise.scale, confidence)
         else:
-            missed = summed_width(self.noise, summed, confidence)
+            missed = summed_half_width(self.noise, summed, confidence)
         return missed * self.weighted.step
 
 

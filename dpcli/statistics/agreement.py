@@ -23,7 +23,7 @@ from math import ceil, lcm, prod
 
 from dpcli.columns import Axis
 from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import blended_half_width
+from dpcli.noise.tails import blended_half_width, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array, np
 from dpcli.queries.effects import scaled_effect
 from dpcli.statistics.estimates import Estimates
@@ -65,12 +65,15 @@ class MeasuredTable:
         totals: Array = self.counts.sum(axis=others)
         return totals
 
-    def twice_scaled_effect(self, axes: Axes) -> Array:
-        """The scaled effect of some of the axes, times its scale."""
+    def effect_times_squared_scale(self, axes: Axes) -> Array:
+        """The effect of some of the axes, times the square of the number of their cells."""
         return cells(axes) * scaled_effect(self.totals(axes))
 
     def fourth_cumulant(self, axes: Axes, part: float) -> float:
-        """That of the total over all other axes, with this weight; zero without the axes."""
+        """That of the noise of a total over all other axes, with this weight.
+
+        It is zero without the axes.
+        """
         if not self.covers(axes):
             return 0.0
         return cells(self.axes, axes) * self.noise.fourth_cumulant(part)
@@ -94,8 +97,8 @@ class MeasuredEffect:
             return 0.0
         return cells(axes) ** 2 / (self.noise.discrete_variance or NEAR_ZERO)
 
-    def twice_scaled_effect(self, axes: Axes) -> Array:
-        """The scaled effect of the axes, times its scale."""
+    def effect_times_squared_scale(self, axes: Axes) -> Array:
+        """The effect of the axes, times the square of the number of their cells."""
         assert axes == self.axes
         return scaled_effect(self.numbers)
 
@@ -122,18 +125,8 @@ def summed_counts(
         sources = (table for table in tables if table.covers(axes))
         source = min(sources, key=lambda table: table.variance * cells(table.axes, axes))
         values.append(source.totals(axes))
-        widths.append(summed_width(source.noise, cells(source.axes, axes), confidence))
+        widths.append(summed_half_width(source.noise, cells(source.axes, axes), confidence))
     return _around(values, np.repeat(integer_array(widths), list(map(cells, wanted))))
-
-
-def summed_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """The least k that the sum of some noises exceeds rarely enough, about."""
-    if count == 1 or not noise.discrete_variance:
-        return noise.half_width(confidence)
-    variance = count * noise.discrete_variance
-    # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
-    width = blended_half_width(count * noise.fourth_cumulant(1), variance, confidence)
-    return max(0, ceil(width - 0.5))
 
 
 def agreed_counts(
@@ -167,36 +160,36 @@ class _Agreement:
         self._weights: dict[Axes, list[int]] = {}
         self._precisions: dict[Axes, float] = {}
         self._effects: dict[Axes, Array] = {}
-        for axes in dict.fromkeys(inner for table in wanted for inner in subsets(table)):
+        for axes in dict.fromkeys(inner for table in wanted for inner in effects_of(table)):
             own = [one.precision(axes) for one in measured]
             self._precisions[axes] = sum(own)
             units = _units([part / self._precisions[axes] for part in own])
             self._weights[axes] = units
             pairs = zip(units, measured, strict=True)
-            weighted = [unit * one.twice_scaled_effect(axes) for unit, one in pairs if unit]
+            weighted = [unit * one.effect_times_squared_scale(axes) for unit, one in pairs if unit]
             self._effects[axes] = np.sum(weighted, axis=0)
 
     def table(self, axes: Axes) -> Array:
         """The agreed counts, times the square of their number and `WEIGHT_UNITS`."""
         total: Array = np.zeros((1, *map(len, axes)), dtype=object)
-        for inner in subsets(axes):
+        for inner in effects_of(axes):
             shape = [len(axis) if axis in inner else 1 for axis in axes]
             total = total + cells(axes, inner) * self._effects[inner].reshape(-1, *shape)
         return total
 
     def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
         """That of the intervals of a table, rounded up to the printed decimals."""
-        # The weight of each total in a cell, if the effects of the total are uncorrelated.
+        # How much the total of each effect's axes counts in one of its own cells.
         parts = {
             inner: prod(1 - 1 / len(axis) for axis in inner) / cells(axes, inner)
-            for inner in subsets(axes)
+            for inner in effects_of(axes)
         }
         variance = sum(
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
         fourth = 0.0
         for place, one in enumerate(self._measured):
-            # The cells of a table that the cell sums have most of its excess kurtosis.
+            # Most of the excess kurtosis is that of the measured cells that lie in this one.
             units = sum(part * self._weights[inner][place] for inner, part in parts.items())
             fourth += one.fourth_cumulant(axes, units / WEIGHT_UNITS)
         width = blended_half_width(fourth, variance, confidence)
@@ -215,7 +208,7 @@ def cells(axes: Axes, without: Axes = ()) -> int:
     return prod(len(axis) for axis in axes if axis not in without)
 
 
-def subsets(axes: Axes) -> Iterator[Axes]:
+def effects_of(axes: Axes) -> Iterator[Axes]:
     """Every subset of the axes with several labels: others have no effect."""
     several = [axis for axis in axes if len(axis) > 1]
     for count in range(len(several) + 1):

@@ -40,7 +40,7 @@ BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
 
 ELSEWHERE = {
     f"designs.{key}"
-    for key in ("joint", "unions", "effects", "equal", "unequal", "error", "people")
+    for key in ("joint", "unions", "largest", "effects", "equal", "unequal", "error", "people")
 }
 """Sentences about designs of `marginals` and of counts, which have tests of their own."""
 
