@@ -11,10 +11,17 @@ from functools import cache, lru_cache
 from math import ceil, log, log10, pi, prod, sin, sqrt
 
 from dpcli.noise.distribution import Noise, NoNoise, normal_quantile
+from dpcli.numeric.arrays import np
 from dpcli.numeric.search import bisect, search_least
 
 BLOCKS_PER_SCALE = 12
 """Blocks per scale into which one of two noises is cut: more give a tighter bound."""
+
+MOST_EXACT_VARIANCE = 400
+"""The greatest variance of a sum whose distribution is computed, and not approximated."""
+
+CIRCLE = 2048
+"""How many whole numbers that distribution has: more than 50 standard deviations each way."""
 
 MARGIN_PRECISION = 10**6
 """The search for a margin stops within one part in this number of the scale."""
@@ -24,21 +31,40 @@ def blended_half_width(fourth_cumulant: float, variance: float, confidence: Frac
     """About the z for which P[|blend| <= z] is `confidence`, in steps.
 
     The blend is a weighted sum of independent noises with this variance and fourth cumulant, from
-    which the excess kurtosis follows (Cornish and Fisher 1938).
+    which the excess kurtosis follows (Cornish and Fisher 1938). That is an expansion for moderate
+    kurtosis; no distribution needs more than Chebyshev's inequality gives.
     """
-    normal = normal_quantile(float(1 - confidence))
+    outside = float(1 - confidence)
+    normal = normal_quantile(outside)
     excess = fourth_cumulant / variance**2
-    return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
+    wide = normal + excess * (normal**3 - 3 * normal) / 24
+    return sqrt(variance) * min(wide, 1 / sqrt(outside))
 
 
+@lru_cache(maxsize=256)
 def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """The least k that the sum of some noises exceeds rarely enough, about."""
+    """The least k that the sum of some noises exceeds rarely enough; about, if it is large."""
     if count == 1 or not noise.discrete_variance:
         return noise.half_width(confidence)
     variance = count * noise.discrete_variance
+    if variance <= MOST_EXACT_VARIANCE:
+        return _exact_half_width(noise, count, confidence)
     # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
     width = blended_half_width(count * noise.fourth_cumulant(1), variance, confidence)
     return max(0, ceil(width - 0.5))
+
+
+def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
+    """That of a small sum, whose probabilities are those of one noise convolved."""
+    places = np.arange(-CIRCLE // 2, CIRCLE // 2)
+    tails = [noise.positive_tail(least) for least in range(1, CIRCLE // 2 + 2)]
+    upper = -np.diff(np.array(tails))
+    single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
+    # Sums beyond the circle, which are far less likely than float precision, fold onto others.
+    turned = np.fft.rfft(np.fft.ifftshift(single)) ** count
+    summed = np.fft.fftshift(np.fft.irfft(turned, CIRCLE))
+    within = np.bincount(abs(places), weights=summed).cumsum()
+    return int((within < float(confidence)).sum())
 
 
 @lru_cache(maxsize=256)

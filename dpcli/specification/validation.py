@@ -41,6 +41,7 @@ ITEMS = {
     ("unit_bounds", 1): "the upper bound",
     "candidates": "the candidate",
     "quantiles": "the quantile",
+    "ways": "the number in `ways`",
 }
 """What messages call the items of some lists."""
 

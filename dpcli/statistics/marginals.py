@@ -16,7 +16,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.effects import EffectQuery
 from dpcli.spec_fields import AxesPerTable, FieldFault, TableColumns, check_at_most
 from dpcli.spec_values import field_types
-from dpcli.statistics.agreement import Axes, agreed_counts, cells, summed_counts
+from dpcli.statistics.agreement import Axes, agreed_counts, summed_counts
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.marginal_queries import (
     limits_groups,
@@ -30,6 +30,7 @@ from dpcli.statistics.table_designs import (
     EPSILON,
     RHO,
     Table,
+    count_cells,
     epsilon_design,
     expected_square,
     separate_design,
@@ -88,8 +89,14 @@ class Marginals(Statistic):
         return replace(bare, margins=given["columns"], ways=given["ways"])
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """A table has at most as many axes as there are columns."""
+        """A table has at most as many axes as there are columns.
+
+        If the rows of a person are limited by cells, tables of one column have other rows than
+        those of two, so that a cell is not the sum of others.
+        """
         most = len(request.margins)
+        if len(request.ways) > 1 and limits_groups(relation):
+            yield FieldFault("several-ways", "ways")
         yield from check_at_most(request.ways[-1], "ways", most, "of the columns each table has")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
@@ -111,7 +118,7 @@ class Marginals(Statistic):
         """
         sizes = sizes_of(request)
         if limits_groups(relation):
-            return measured_tables(request, separate_design(sizes, request.ways, EPSILON, True))
+            return measured_tables(request, separate_design(sizes, request.ways, EPSILON))
         groups = prod(len(axis) for axis in request.by if not axis.is_private)
         return measured_tables(request, epsilon_design(sizes, request.ways, groups))
 
@@ -119,9 +126,7 @@ class Marginals(Statistic):
         self, request: Request, relation: Relation
     ) -> tuple[WeightedQuery, ...]:
         """The published tables, or those of them from which the others follow."""
-        every = limits_groups(relation)
-        design = separate_design(sizes_of(request), request.ways, RHO, every)
-        return measured_tables(request, design)
+        return measured_tables(request, separate_design(sizes_of(request), request.ways, RHO))
 
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
@@ -178,7 +183,7 @@ class Marginals(Statistic):
 
     def item_count(self, request: Request) -> int:
         """The number of cells of all tables together."""
-        return sum(map(cells, _tables(request)))
+        return count_cells(sizes_of(request), request.ways)
 
     def make_consistent(
         self,

@@ -19,8 +19,11 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations
 from math import comb, inf, prod, sqrt
+from typing import Any, TypeVar
 
 from dpcli.numeric.arrays import Floats, np
+
+N = TypeVar("N", int, float)
 
 Table = tuple[int, ...]
 """The columns of a table or an effect: places among the sizes, in increasing order."""
@@ -47,7 +50,7 @@ ROUNDS = 60
 """Steps towards the best shares. None makes the expected error larger."""
 
 MAX_EFFECTS = 128
-"""The most effects that are measured: each is a query."""
+"""The most effects that are measured, unless tables are nearly as many: each is a query."""
 
 LEAST_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
@@ -59,19 +62,25 @@ USEFUL_UNITS = 2
 """A table with a smaller share is only measured if it does not follow from others."""
 
 
+def count_cells(sizes: Iterable[int], ways: Ways) -> int:
+    """The number of cells of all wanted tables together."""
+    sums = _symmetric_sums(sizes, ways[-1])
+    return sum(sums[count] for count in ways)
+
+
 def wanted_tables(columns: int, ways: Ways) -> list[Table]:
     """One table for each combination of so many columns."""
     return [table for count in ways for table in combinations(range(columns), count)]
 
 
 @lru_cache(maxsize=256)
-def separate_design(sizes: tuple[int, ...], ways: Ways, power: int, every: bool) -> Design:
+def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Design:
     """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`.
 
-    Unless `every` table is asked for, those are left out that add nothing to larger ones.
+    Those are left out that add nothing to larger ones.
     """
     _, tables, shares = _separate(sizes, ways, power)
-    return _with_shares(tables, shares) if every else _useful(tables, shares)
+    return _useful(tables, shares)
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +119,8 @@ def effects_design(
     these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squared
     errors (Xiao, He, Zhang and Kifer 2023).
     """
-    if _count_effects(sizes, ways) > MAX_EFFECTS:
+    most = max(MAX_EFFECTS, len(wanted_tables(len(sizes), ways)) * 5 // 4)
+    if _count_effects(sizes, ways) > most:
         return None
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
@@ -218,9 +228,9 @@ def _count_effects(sizes: Sequence[int], ways: Ways) -> int:
     return sum(comb(several, count) for count in range(ways[-1] + 1))
 
 
-def _symmetric_sums(numbers: Iterable[float], most: int) -> list[float]:
+def _symmetric_sums(numbers: Iterable[N], most: int) -> list[N]:
     """For each count up to `most`, the sum of the products of that many different numbers."""
-    sums = [1.0] + [0.0] * most
+    sums: list[Any] = [1] + [0] * most
     for number in numbers:
         for count in range(most, 0, -1):
             sums[count] += sums[count - 1] * number

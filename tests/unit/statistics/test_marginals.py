@@ -10,6 +10,7 @@ from math import comb, prod, sqrt
 import numpy as np
 import pytest
 
+from dpcli.errors import SpecError
 from dpcli.numeric.arrays import Array, Floats, Ints, integer_array
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import PlannedStatistic
@@ -151,7 +152,7 @@ def test_no_design_is_expected_to_be_worse_than_equal_tables(
     """The chosen tables and shares have at most the error of the wanted tables alone."""
     wanted = wanted_tables(len(sizes), ways)
     equal = [(table, Fraction(1, len(wanted))) for table in wanted]
-    design = separate_design(sizes, ways, power, every=False)
+    design = separate_design(sizes, ways, power)
     if power == EPSILON:
         design = epsilon_design(sizes, ways, 1)
     assert sum(share for _, share in design) == 1
@@ -176,7 +177,7 @@ def test_no_tables_of_any_columns_are_better_than_effects(
     tried = [random.dirichlet(np.full(len(tables), size)) for size in (0.1, 0.3, 1) * 300]
     every = [list(zip(tables, 1 / np.maximum(shares, 1e-9), strict=True)) for shares in tried]
     assert min(expected_square(sizes, ways, measured) for measured in every) > least
-    best = separate_design(sizes, ways, RHO, every=False)
+    best = separate_design(sizes, ways, RHO)
     assert least < square(sizes, ways, best, RHO)
 
 
@@ -273,13 +274,13 @@ def cells(sizes: Sequence[int], design: Design) -> int:
 )
 def test_no_huge_table_is_measured(sizes: tuple[int, ...], ways: Ways, groups: int) -> None:
     """All measured tables have at most 100,000 cells, or as many as the wanted ones."""
-    wanted = groups * cells(sizes, separate_design(sizes, ways, EPSILON, every=True))
+    wanted = groups * cells(sizes, separate_design(sizes, ways, EPSILON))
     assert groups * cells(sizes, epsilon_design(sizes, ways, groups)) <= max(MAX_CELLS, wanted)
 
 
 def test_very_many_tables_have_equal_shares() -> None:
     """Where shares would take long to compute, the wanted tables share epsilon evenly."""
-    design = separate_design((2,) * 14, (7,), EPSILON, every=False)
+    design = separate_design((2,) * 14, (7,), EPSILON)
     assert len(design) == comb(14, 7)
     assert {share for _, share in design} == {Fraction(1, comb(14, 7))}
 
@@ -287,7 +288,7 @@ def test_very_many_tables_have_equal_shares() -> None:
 def test_errors_of_very_many_tables_are_those_after_agreement() -> None:
     """Where shares would take long to compute, the stated error is that of the closed form."""
     sizes, ways = (2,) * 14, (7,)
-    design = separate_design(sizes, ways, EPSILON, every=False)
+    design = separate_design(sizes, ways, EPSILON)
     effects = sum(comb(14, count) for count in range(8))
     expected = float(len(design)) ** 2 * effects
     assert square(sizes, ways, design, EPSILON) == pytest.approx(expected)
@@ -296,7 +297,7 @@ def test_errors_of_very_many_tables_are_those_after_agreement() -> None:
 def test_columns_with_one_label_cost_nothing() -> None:
     """They have no effects, and tables of them alone are planned quickly, with equal shares."""
     tables = comb(16, 8)
-    design = separate_design((1,) * 16, (8,), RHO, every=False)
+    design = separate_design((1,) * 16, (8,), RHO)
     assert {share for _, share in design} == {Fraction(1, tables)}
 
 
@@ -370,8 +371,8 @@ def test_people_with_limits_on_cells_are_counted_in_the_published_tables() -> No
         free = planned((3, 5, 2, 3), (2,), loss, unit="{column: id, max_rows: 3}")
         limited = planned((3, 5, 2, 3), (2,), loss, unit=LIMITED)
         assert (len(free.queries), len(limited.queries)) == (effects, 6)
-        mixed = planned((2, 5, 30), (1, 2), loss, unit=LIMITED)
-        assert len(mixed.queries) == 6
+        with pytest.raises(SpecError, match="groups of a person are limited"):
+            planned((2, 5, 30), (1, 2), loss, unit=LIMITED)
 
 
 def test_exchanged_rows_keep_the_published_tables_where_effects_cost_more() -> None:
