@@ -64,9 +64,11 @@ def choose_bounds(
     ) as open_charge:
         stored = open_charge.stored
         if stored is None:
+            # Without enough budget, the costly plans below are not made.
             ledger.check_budget(replace(charge, events=reserved))
-            # What fails for some bounds must fail before the data choose among them. Losses are
-            # rounded, so those of two plans with the same targets differ in their last digits.
+            # What fails for some bounds must fail before the data choose: the narrowest and the
+            # widest ones are tried. Losses are rounded, so those of two plans with the same
+            # targets differ in their last digits.
             for bounded in narrowest_and_widest(plan.spec):
                 possible = events_of(allocate(bounded)[len(bounded.choices) :])
                 ledger.check_budget(replace(charge, events=(*events, *possible)))

@@ -31,11 +31,19 @@ def with_chosen_bounds(spec: Spec, chosen: ByHistogram) -> Spec:
     return replace(bounded, digest=spec.digest)
 
 
-def narrowest_and_widest(spec: Spec) -> tuple[Spec, Spec]:
-    """The spec with the narrowest and the widest bounds and limits that can be chosen."""
-    chosen = ({choice.name: choice.at_rung(place) for choice in spec.choices} for place in (0, -1))
-    narrow, wide = (with_chosen_bounds(spec, bounds) for bounds in chosen)
-    return narrow, wide
+def narrowest_and_widest(spec: Spec) -> list[Spec]:
+    """The spec with the narrowest bounds and limits that can be chosen, and with the widest.
+
+    Narrowest bounds of numbers on both sides of zero end there: first all begin at zero, then all
+    end at it. Each other choice contains narrowest bounds, and lies within the widest ones.
+    """
+    extremes: list[ByHistogram] = [
+        {choice.name: choice.narrowest[0] for choice in spec.choices},
+        {choice.name: choice.narrowest[-1] for choice in spec.choices},
+        {choice.name: choice.at_rung(-1) for choice in spec.choices},
+    ]
+    distinct = [chosen for at, chosen in enumerate(extremes) if chosen not in extremes[:at]]
+    return [with_chosen_bounds(spec, chosen) for chosen in distinct]
 
 
 def to_json(chosen: ByHistogram) -> bytes:

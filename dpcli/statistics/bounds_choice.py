@@ -169,6 +169,14 @@ class BoundsChoice:
         high = above[min(place, len(above) - 1)] if above else high
         return ChosenBounds(low * self.column.step, high * self.column.step)
 
+    @property
+    def narrowest(self) -> tuple[ChosenBounds, ...]:
+        """The narrowest bounds that can be chosen: with rungs on both sides, those of each side."""
+        inner = self.at_rung(0)
+        if not (self.ladder.below and self.ladder.above):
+            return (inner,)
+        return replace(inner, lower=Fraction(0)), replace(inner, upper=Fraction(0))
+
 
 THIRDS = (1, 2, 3)
 """The thirds of the ladders for which a plan shows errors: near, middle and outermost."""

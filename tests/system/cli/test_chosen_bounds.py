@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -14,12 +15,14 @@ from jsonschema import Draft202012Validator
 
 import dpcli
 from dpcli import choosing_bounds
+from dpcli.columns import NumericColumn
 from dpcli.ledger import kept_bounds
 from dpcli.ledger.charge import SUFFIX
 from dpcli.planning.expected_errors import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.report.formats import report_schema
+from dpcli.specification.chosen_bounds import narrowest_and_widest
 from dpcli.specification.load import parse_spec
 from tests.support.cli import Command, history, remove_ledger, reported
 
@@ -416,6 +419,25 @@ def test_bounds_that_no_release_chose_are_refused(dpcli: Command, tmp_path: Path
         later.write_text(KEPT.replace(old, new), encoding="utf-8")
         outcome = dpcli("release", later, data)
         assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("least", "tried"),
+    [(0, [(0, "0.01"), (0, 10_000_000)]), (-5, [(0, "0.01"), ("-0.01", 0), (-5, 10_000_000)])],
+)
+def test_the_narrowest_and_the_widest_bounds_are_planned_first(
+    least: int, tried: list[tuple[str | int, str | int]]
+) -> None:
+    """Bounds of numbers on both sides of zero may begin or end there."""
+    spec = parse_spec(SPEC.replace("up_to", f"from: {least}, up_to"), "spec.yaml", None)
+    columns = [bounded.columns[0] for bounded in narrowest_and_widest(spec)]
+
+    found = [
+        tuple(map(Fraction, column.limits))
+        for column in columns
+        if isinstance(column, NumericColumn)
+    ]
+    assert found == [(Fraction(low) * 100, Fraction(high) * 100) for low, high in tried]
 
 
 def test_losses_are_composed_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,11 +142,12 @@ def test_neighboring_counts_are_clear_together() -> None:
     assert not choice((0, 1000)).choose(answer).decided
 
 
-def chosen(counts: list[int], bounds: tuple[int, int], scale: int = 10) -> tuple[int, int]:
-    """The bounds that these counts choose."""
-    found = choice(bounds).choose(
-        NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(scale)))
-    )
+def chosen(
+    counts: list[int], bounds: tuple[int, int], kind: LadderKind = LADDERS[0]
+) -> tuple[int, int]:
+    """The bounds that these counts choose, with noise of scale 10."""
+    answer = NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(10)))
+    found = choice(bounds, kind).choose(answer)
     return int(found.lower), int(found.upper)
 
 
@@ -211,6 +212,21 @@ def test_cover_leaves_out_the_largest_values() -> None:
         for cover in ("1", "0.99", "0.9", "0.5")
     ]
     assert uppers == [10, 5, 2, 1]
+
+
+@KINDS
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_the_narrowest_bounds_are_those_of_a_single_clear_bin(
+    bounds: tuple[int, int], kind: LadderKind
+) -> None:
+    """Counts in a bin next to zero choose them, and every choice contains one of them."""
+    one = choice(bounds, kind)
+    bins = range(len(one.ladder.axis))
+    found = [chosen([999 * (at == clear) for at in bins], bounds, kind) for clear in bins]
+    narrowest = {(int(inner.lower), int(inner.upper)) for inner in one.narrowest}
+
+    assert narrowest <= set(found)
+    assert all(any(low <= a and b <= high for a, b in narrowest) for low, high in found)
 
 
 def test_any_noisy_counts_give_bounds_in_order() -> None:
