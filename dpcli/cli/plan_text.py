@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.cli.plan_losses import print_losses
-from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_table
+from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_gap, write_table
 from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
@@ -76,7 +76,9 @@ def print_plan(
         print(*designs, "", sep="\n")
     headings = write_table(sys.stdout, "", table, SPARE)
     shown = {name.split(" ")[0] for name in headings if name}
-    if not plan.is_local:
+    if plan.is_local:
+        write_gap(sys.stdout)
+    else:
         legend = texts("notes")["legend"]
         shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
         print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
@@ -86,7 +88,8 @@ def print_plan(
         ]
         for line in caption_lines(caption_facts(plan.spec.caption), captions):
             print(line)
-    print("", *notes, "", sep="\n")
+        print()
+    print(*notes, "", sep="\n")
     print_losses(plan, forecast)
     if shuffled is not None:
         print("", *_shuffled_notes(plan, shuffled), sep="\n")

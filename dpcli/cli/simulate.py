@@ -12,7 +12,7 @@ import typer
 
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
-from dpcli.cli.text_tables import write_table
+from dpcli.cli.text_tables import write_gap, write_table
 from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan, require_plan_fits
@@ -96,10 +96,13 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
 
 
 def _print(report: SimulationReport, *, quiet: bool) -> None:
-    print(HEADING, report.what, sep="\n")
-    for title, rows in report.tables.items():
-        if rows:
-            print()
-            write_table(sys.stdout, title, rows)
+    print(HEADING, report.what, "", sep="\n")
+    shown = [(title, rows) for title, rows in report.tables.items() if rows]
+    for number, (title, rows) in enumerate(shown):
+        if number:
+            write_gap(sys.stdout)
+        write_table(sys.stdout, title, rows)
     if not quiet:
-        print("", *report.notes, sep="\n")
+        if shown:
+            write_gap(sys.stdout)
+        print(*report.notes, sep="\n")

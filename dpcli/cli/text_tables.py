@@ -44,7 +44,7 @@ def write_table(
 
     Numbers are right-aligned. A terminal shows no empty columns. If the terminal is too narrow,
     the `spare` columns are left out one by one, then cells are wrapped. If a word still does not
-    fit, each row becomes a block with a line for each cell.
+    fit, each row becomes a block with a line for each cell. On a terminal, an empty line follows.
     """
     heading = f"{escape_controls(title)}\n" if title else ""
     if not out.isatty() or not rows:
@@ -63,6 +63,12 @@ def write_table(
     screen.write(heading)
     _print_rich_table(screen, columns, widths)
     return [name for name, *_ in columns]
+
+
+def write_gap(out: TextIO) -> None:
+    """Write the empty line below a table, if it was not written to a terminal."""
+    if not out.isatty():
+        out.write("\n")
 
 
 def plain_table(rows: Sequence[Row]) -> str:

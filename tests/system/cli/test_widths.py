@@ -17,7 +17,11 @@ from tests.support.terminal import on_terminal
 
 NARROW, WIDE = 80, 200
 
+GAP = re.compile(r"\n\n\n+\S")
+"""Two or more empty lines above a text."""
+
 SAME = (
+    "plan specs/local-survey.yaml",
     "check specs/town.yaml sample_data/people.csv",
     "check specs/town.yaml sample_data/people.csv --cells",
     "check specs/local-survey.yaml",
@@ -106,6 +110,7 @@ def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
     assert narrow.status == wide.status
     assert max(map(len, narrow.lines)) <= NARROW
     assert max(map(len, wide.lines)) <= WIDE
+    assert not GAP.search("\n".join(narrow.lines)) and not GAP.search("\n".join(wide.lines))
     assert "\N{HORIZONTAL ELLIPSIS}" not in narrow.text + wide.text
     left_out = words(wide.text) - words(narrow.text)
     if line.startswith("plan") or "--dry-run" in line:
@@ -123,6 +128,7 @@ def test_tables_with_noise_fit(line: str, columns: int, place: Path) -> None:
 
     assert seen.status == 0
     assert max(map(len, seen.lines)) <= columns
+    assert not GAP.search("\n".join(seen.lines))
     assert "\N{HORIZONTAL ELLIPSIS}" not in seen.text
     assert {"statistic", "people", "visits", "ages", "mean_income"} <= words(seen.text)
 
