@@ -1,4 +1,4 @@
-"""Private bounds: a noisy histogram, and the bounds that it chooses."""
+"""Bounds that are chosen privately: a noisy histogram, and what it chooses."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ class BoundsChoice:
                 low = 0 if below is None else ladder.below[below]
             if ladder.above:
                 high = 0 if above is None else ladder.above[above]
-        steps = (low * column.step, high * column.step)
-        return ChosenBounds(*steps, tuple(counts), decided=places is not None)
+        ends = (low * column.step, high * column.step)
+        return ChosenBounds(*ends, tuple(counts), decided=places is not None)
 
     def bounded(self, chosen: ChosenBounds | None) -> NumericColumn:
         """The column within chosen bounds, which also clamp a constant for missing cells."""

@@ -6,10 +6,10 @@ Privacy: the counts are noisy before the rule sees them, so that the choice is p
 The idea is that of the approximate bounds of Google's libraries (Wilson, Zhang, Lam, Desfontaines,
 Simmons-Marengo and Gipson 2020): take the outermost bin that rises above the noise. A bin is clear
 if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM; neighboring bins
-can be clear together. From the outermost clear bin on, a bin needs the more rows the further it
-lies beyond the last accepted one, because a bound that is too wide costs noise in proportion to the
-distance. Beyond the last of them, `bounds_tail` adds rungs as far as counts that noise hides are
-likely enough.
+can be clear together. Bins beyond the outermost clear one are accepted if their counts rise above
+the noise. The further out a bin lies, the more rows it needs, because a bound that is too wide
+costs noise in proportion to the distance. Beyond the last of them, `bounds_tail` adds rungs as far
+as counts that noise hides are likely enough.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.search import search_least
 from dpcli.statistics.bounds_ladder import Ladder
+from dpcli.statistics.bounds_tail import best_place
 
 FALSE_ALARM = 1e-3
 """The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
@@ -64,7 +65,8 @@ class BoundsRule:
 
     `scale` is that of the noise in each of the bins. A count, or the sum of neighboring ones, is
     clear if it exceeds the threshold for their number. Of the accepted counts, at least `cover`
-    lies within the bounds. `worth` is that of `best_place`.
+    lies within the bounds. `worth` is by how much a sum falls short if clamping takes one from a
+    count.
     """
 
     ladder: Ladder
@@ -91,7 +93,7 @@ class BoundsRule:
         """The place of the chosen rung on each side of zero; None without a clear bin.
 
         Noisy counts are given from zero outward. A side has the place None if no bin of it is
-        accepted: its bound is then the end of the other side's innermost bin.
+        accepted: its bound is then zero if it has rungs.
 
         >>> from dpcli.columns import NumericColumn
         >>> from dpcli.statistics.bounds_ladder import LADDERS
@@ -101,7 +103,7 @@ class BoundsRule:
         ((None, 2), None)
         """
         rungs = ([-rung for rung in self.ladder.below], self.ladder.above)
-        places = [self._outermost(*side) for side in zip((below, above), rungs, strict=True)]
+        places = [self._bound_place(*side) for side in zip((below, above), rungs, strict=True)]
         if places == [None, None]:
             return None
         kept = [
@@ -113,7 +115,7 @@ class BoundsRule:
         lower, upper = (self._covering(counts, spare) for counts in kept)
         return lower, upper
 
-    def _outermost(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
+    def _bound_place(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
         """The place of the bound on one side; None if nothing is clear."""
         place = max(self._clear(counts), default=None)
         if place is None:
@@ -124,14 +126,14 @@ class BoundsRule:
             if not rising:
                 break
             place = rising[-1]
-        # A plan states the thresholds, and needs no arrays.
-        from dpcli.statistics.bounds_tail import best_place
-
         ratio = self.ladder.kind.ratio
         return best_place(counts, rungs, place, float(self.scale), ratio, self.worth)
 
     def _clear(self, counts: Sequence[int]) -> Iterator[int]:
-        """The place of each clear count, and of the outermost one in each clear sum of others."""
+        """The place of each clear count, and of one in each clear sum of others.
+
+        That one is the outermost that rises by itself, else the last.
+        """
         for terms, threshold in enumerate(self.thresholds, 1):
             for end in range(terms, len(counts) + 1):
                 window = counts[end - terms : end]

@@ -15,10 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from dpcli.numeric.arrays import Floats, np
 
 BEFORE, BEYOND = 3, 4
 """How many counts before and beyond the last accepted one a tail has to agree with."""
@@ -27,7 +24,7 @@ SLOPES = tuple(third / 3 for third in range(-21, 4))
 """Doublings of the density from the last but one accepted bin to the last, for each rung."""
 
 CURVATURES = (0.0, -1 / 8, -1 / 4, -1 / 2, -1.0, -2.0, -4.0)
-"""How much the slope changes from rung to rung: not at all if there are powers in the tail."""
+"""How much the slope changes from rung to rung: zero for a power law."""
 
 ENDING = 0.5
 """The probability, before any count is seen, that a tail ends at a bin."""
@@ -39,9 +36,9 @@ INNER = 4 / 3
 """The mean of the values in a bin of a tail over its inner end: near it, as the tail declines."""
 
 RISE = 2
-"""How many times as large as the one before it a count is that shows no decline."""
+"""A last count above this multiple of the one before shows no decline."""
 
-SHARE = 9
+EPSILON_RATIO = 9
 """The epsilon of the sum over that of the choice, if the choice takes a tenth of both."""
 
 
@@ -82,8 +79,9 @@ def best_place(
     weights = np.exp(agreement - agreement.max())
     # By how much clamping to each rung changes an average value of each bin.
     clamped = np.maximum(np.minimum(INNER * inner, outer) - outer[:, None], 0)
-    bias = weights / weights.sum() @ (tails @ clamped.T) ** 2
-    return last + int(np.argmin((worth**2 * bias + 2 * (outer / SHARE) ** 2)[at:]))
+    squared_bias = weights / weights.sum() @ (tails @ clamped.T) ** 2
+    noise_variance = 2 * (outer / EPSILON_RATIO) ** 2
+    return last + int(np.argmin((worth**2 * squared_bias + noise_variance)[at:]))
 
 
 def _tails(

@@ -1,4 +1,4 @@
-"""A private limit on rows per person: the noisy histogram that chooses it."""
+"""A limit on rows per person that is chosen privately, from a noisy histogram."""
 
 from __future__ import annotations
 
@@ -88,7 +88,10 @@ class LimitChoice(BoundsChoice):
 
     @property
     def bins(self) -> list[tuple[int, int]]:
-        """The least and the greatest number of rows in each bin; more than all are in the last."""
+        """The least and the greatest number of rows in each bin.
+
+        People with more rows are in the last bin.
+        """
         return [(max(low, 1), high) for low, high in self.ladder.bins]
 
     @property

@@ -1,4 +1,4 @@
-"""Private bounds: ladders, the sensitivity of their counts, and the rule that chooses."""
+"""Chosen bounds: ladders, the sensitivity of their counts, and the rule that chooses."""
 
 from __future__ import annotations
 

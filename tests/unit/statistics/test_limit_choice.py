@@ -1,4 +1,4 @@
-"""A private limit on rows per person: the sensitivity of its counts, and what they choose."""
+"""A chosen limit on rows per person: the sensitivity of its counts, and what they choose."""
 
 from __future__ import annotations
 
