@@ -16,7 +16,7 @@ import polars as pl
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.engine.row_filter import row_filter
 from dpcli.engine.sums import factor_value, plain_sums
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import Unit
 from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.queries.rows_per_user import RowsPerUserQuery
@@ -126,8 +126,7 @@ def _kind(query: Query, unit: Unit) -> AggregationKind:
     per_user = query if isinstance(query, RowsPerUserQuery) else None
     totals = isinstance(query, LinearQuery) and query.user_clamp is not None
     totals = totals or per_user is not None
-    limits_groups = isinstance(unit, PersonUnit) and unit.limits_groups
-    drops_rows = totals or (limits_groups and bool(query.axes))
+    drops_rows = totals or (unit.limits_groups and bool(query.axes))
     return AggregationKind(
         tuple(key for key in query.by if key.is_private),
         tuple(sorted(query.axes, key=repr)) if drops_rows else None,

@@ -11,6 +11,11 @@ from typing import final
 class RowUnit:
     """Each row is protected by itself: right only if no person has two rows."""
 
+    @property
+    def limits_groups(self) -> bool:
+        """Whether a query with groups may use fewer rows than another: never."""
+        return False
+
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
-from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.privacy.unit import Unit
 from dpcli.spec_values import Choice, ExactNumber, SectionModel, summaries_by_name
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import read_number
@@ -192,7 +192,7 @@ def read_steps(
             raise section.report_key("step-order", "post")
     else:
         # With limits on groups, tables use different rows of a person and need not agree.
-        limited = isinstance(unit, PersonUnit) and unit.limits_groups
+        limited = unit is not None and unit.limits_groups
         names = () if limited else statistic.default_steps
         steps = [step() for step in STEPS if step.name in names]
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
