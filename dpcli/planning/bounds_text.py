@@ -9,7 +9,6 @@ from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.statistics.bounds_choice import BoundsChoice
-from dpcli.statistics.limit_choice import KeptLimit, LimitChoice
 
 
 def choices(plan: Plan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
@@ -35,7 +34,7 @@ def kept_texts(plan: Plan) -> list[str]:
     """A sentence on the bounds of each column, and on the limit, that an earlier release chose."""
     return [
         note(
-            "chosen.limit_kept" if isinstance(kept, KeptLimit) else "chosen.kept",
+            "chosen.limit_kept" if kept.is_limit else "chosen.kept",
             column=kept.column,
             name=kept.release_id,
             low=readable_text(kept.bounds.lower),
@@ -48,7 +47,7 @@ def kept_texts(plan: Plan) -> list[str]:
 def simulated_bounds(plan: Plan) -> Iterator[str]:
     """What a simulation uses in place of the bounds and the limit that a release would choose."""
     limit = plan.spec.limit_choice
-    names = ", ".join(one.column.name for one in plan.spec.choices if one is not limit)
+    names = ", ".join(one.column.name for one in plan.spec.choices if not one.is_limit)
     if names:
         yield note("chosen.simulated", columns=names)
     if limit is not None:
@@ -77,7 +76,7 @@ def chosen_sentences(
 
 
 def _note(key: str, choice: BoundsChoice, **facts: object) -> str:
-    kind = "limit_" if isinstance(choice, LimitChoice) else ""
+    kind = "limit_" if choice.is_limit else ""
     return note(f"chosen.{kind}{key}", **facts)
 
 

@@ -13,7 +13,7 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
-from dpcli.statistics.limit_choice import LimitChoice, chosen_limit
+from dpcli.statistics.limit_choice import chosen_limit
 
 
 def standard_error(response: Response, records: int) -> float | None:
@@ -63,7 +63,7 @@ def _assumed(plan: Plan, planned: PlannedStatistic) -> Iterator[list[BoundsChoic
     """The choices on which a statistic depends: those of single columns, or all with the limit."""
     read = {column.name for query in planned.queries for column in query.weighted.query.columns}
     limit, columns = plan.spec.limit_choice, plan.spec.choices
-    of_columns = [one for one in columns if one is not limit and one.column.name in read]
+    of_columns = [one for one in columns if not one.is_limit and one.column.name in read]
     of_columns.sort(key=lambda choice: choice.column.name)
     if limit is not None:
         yield [*of_columns, limit]
@@ -73,6 +73,6 @@ def _assumed(plan: Plan, planned: PlannedStatistic) -> Iterator[list[BoundsChoic
 
 def _place_text(choice: BoundsChoice, third: int) -> str:
     bounds = choice.at_third(third)
-    if isinstance(choice, LimitChoice):
+    if choice.is_limit:
         return f"{choice.column.name} {chosen_limit(bounds)}"
     return f"{rounded_text(bounds.lower)} to {rounded_text(bounds.upper)}"

@@ -29,7 +29,6 @@ from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.reference import texts
 from dpcli.specification.model import Spec
-from dpcli.statistics.limit_choice import KeptLimit
 
 SMALL_EPSILON = 1
 """Up to this epsilon, a belief of one in ten becomes at most one in two."""
@@ -128,8 +127,8 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
             column.name for column in spec.columns if isinstance(column, NumericColumn)
         ),
         "chosen": _listed(
-            [one.column.name for one in spec.choices if one is not spec.limit_choice]
-            + [one.column for one in spec.kept if not isinstance(one, KeptLimit)]
+            [one.column.name for one in spec.choices if not one.is_limit]
+            + [one.column for one in spec.kept if not one.is_limit]
         ),
         "steps": _listed(response.column.name for response in spec.responses if response.steps),
         "changed": _listed(planned.name for planned in planned_statistics if _is_biased(planned)),
@@ -142,10 +141,8 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
 
 def _chosen_keys(spec: Spec) -> tuple[str, str]:
     """The keys of the sentences on chosen bounds and on a chosen limit; empty without one."""
-    limits = [one for one in spec.kept if isinstance(one, KeptLimit)]
-    limits_count = len(limits) + (spec.limit_choice is not None)
-    columns = len(spec.choices) + len(spec.kept) - limits_count
-    return "chosen" if columns else "", "chosen_limit" if limits_count else ""
+    are_limits = [one.is_limit for one in spec.choices] + [one.is_limit for one in spec.kept]
+    return "chosen" if False in are_limits else "", "chosen_limit" if True in are_limits else ""
 
 
 RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]

@@ -8,7 +8,7 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.report.entry_facts import QUALITY_KEYS, statistic_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.statistics.bounds_choice import BoundsChoice, KeptBounds
-from dpcli.statistics.limit_choice import KeptLimit, LimitChoice, chosen_limit
+from dpcli.statistics.limit_choice import chosen_limit
 
 BINS_COLUMNS = ("from", "to", "noisy count")
 """The columns of the table of noisy counts."""
@@ -18,17 +18,17 @@ def bounds_facts(plan: Plan) -> Facts:
     """Each choice, with its noisy counts once they are known, and what earlier releases chose."""
     facts: dict[str, list[Fact]] = {}
     for choice, planned in choices(plan):
-        key = "chosen_limits" if isinstance(choice, LimitChoice) else "chosen_bounds"
+        key = "chosen_limits" if choice.is_limit else "chosen_bounds"
         facts.setdefault(key, []).append(_choice_facts(choice, planned, plan))
     for kept, text in zip(plan.spec.kept, kept_texts(plan), strict=True):
-        key = "kept_limits" if isinstance(kept, KeptLimit) else "kept_bounds"
+        key = "kept_limits" if kept.is_limit else "kept_bounds"
         facts.setdefault(key, []).append(_kept_facts(kept, text))
     return dict(facts)
 
 
 def _kept_facts(kept: KeptBounds, text: str) -> Fact:
     release: Facts = {"release_id": kept.release_id}
-    if isinstance(kept, KeptLimit):
+    if kept.is_limit:
         return {"key": kept.column, **release, "limit": chosen_limit(kept.bounds), "says": [text]}
     low, high = (
         JsonNumber(decimal_text(bound, decimal_places(bound)))
@@ -40,13 +40,12 @@ def _kept_facts(kept: KeptBounds, text: str) -> Fact:
 def _choice_facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> Fact:
     histogram, chosen = statistic_facts(planned, plan.spec.for_choices), choice.chosen
     least, most = choice.column.limits
-    is_limit = isinstance(choice, LimitChoice)
     facts: Facts = {
         "name": planned.name,
-        ("key" if is_limit else "column"): choice.column.name,
+        ("key" if choice.is_limit else "column"): choice.column.name,
         **{key: histogram[key] for key in QUALITY_KEYS},
         "ladder": choice.ladder.kind.name,
-        "outermost": most if is_limit else [_number(choice, least), _number(choice, most)],
+        "outermost": most if choice.is_limit else [_number(choice, least), _number(choice, most)],
         "cover": choice.cover,
         "threshold": choice.rule(planned.queries[0].noise).threshold,
         "rule": list(rule_sentences(choice, planned, plan)),
@@ -58,7 +57,7 @@ def _choice_facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -
         "upper": _number(choice, int(chosen.upper / choice.column.step)),
     }
     return facts | {
-        **({"limit": chosen_limit(chosen)} if is_limit else ends),
+        **({"limit": chosen_limit(chosen)} if choice.is_limit else ends),
         "decided": chosen.decided,
         "counts": list(chosen.counts),
         "bins": [[_number(choice, end) for end in ends] for ends in choice.bins],

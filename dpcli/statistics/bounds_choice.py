@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from dpcli.columns import NumericColumn
 from dpcli.noise.distribution import Noise
@@ -69,11 +70,15 @@ class ChosenBounds:
 
 @dataclass(frozen=True, slots=True)
 class KeptBounds:
-    """The bounds of a column that an earlier release chose: public since then, and free."""
+    """The bounds of a column that an earlier release chose: public since then, and free.
+
+    If it `is_limit`, `column` is the key of a limit, which is the upper bound.
+    """
 
     column: str
     release_id: str
     bounds: ChosenBounds
+    is_limit: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -85,13 +90,15 @@ class KeptBounds:
 class BoundsChoice:
     """How the bounds of a column are chosen, and what was chosen if that is known.
 
-    The column of the `ladder` has the outermost bounds.
+    The column of the `ladder` has the outermost bounds. If it `is_limit`, the column has the key of
+    a limit as its name, and the limit is its upper bound.
     """
 
     ladder: Ladder
     cover: Fraction
     epsilon: Fraction
     chosen: ChosenBounds | None = None
+    is_limit: ClassVar[bool] = False
 
     @property
     def column(self) -> NumericColumn:

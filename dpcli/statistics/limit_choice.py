@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpcli.columns import NumericColumn
 from dpcli.privacy.neighboring import Relation
@@ -52,6 +53,8 @@ class LimitChoice(BoundsChoice):
     The `ladder` is one of whole numbers up to the outermost limit. The chosen limit is the upper
     bound of what was chosen.
     """
+
+    is_limit: ClassVar[bool] = True
 
     @classmethod
     def of(
@@ -110,6 +113,8 @@ def chosen_limit(chosen: ChosenBounds) -> int:
 @dataclass(frozen=True, slots=True)
 class KeptLimit(KeptBounds):
     """The limit that an earlier release chose: public since then, and free."""
+
+    is_limit: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
