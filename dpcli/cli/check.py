@@ -27,7 +27,7 @@ from dpcli.planning.notes import unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess
-from dpcli.report.facts import STEWARDS
+from dpcli.report.facts import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def check(
     if as_json:
         print_json(facts)
         return
-    missing = [key for key in STEWARDS.values() if not plan.spec.declarations.answer(key)]
+    missing = [key for key in RESPONSIBLE.values() if not plan.spec.declarations.answer(key)]
     if missing:
         print_line(note("check.undeclared", keys=missing))
     end = note("check.unreadable", columns=unreadable) if unreadable else "no problems"

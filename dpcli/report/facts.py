@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
     from dpcli.releasing import NoisyRelease
 
-STEWARDS = {
+RESPONSIBLE = {
     "Publisher": "curator",
     "Contact": "contact",
     "Purpose": "intended_use",

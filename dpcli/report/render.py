@@ -34,7 +34,7 @@ from dpcli.report.captions import number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
-from dpcli.report.facts import STEWARDS
+from dpcli.report.facts import RESPONSIBLE
 from dpcli.report.page import StatisticView
 
 LONGEST_WORD = 24
@@ -135,7 +135,11 @@ def environment(form: str) -> Environment:
         "sentence": lambda text: f"{notes.capitalized(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
-    templates.globals |= {"note": note, "stewards": STEWARDS, "quality_columns": QUALITY_COLUMNS}
+    templates.globals |= {
+        "note": note,
+        "responsible": RESPONSIBLE,
+        "quality_columns": QUALITY_COLUMNS,
+    }
     templates.globals |= {"bins_columns": BINS_COLUMNS}
     return templates
 
