@@ -41,8 +41,9 @@ class Charge:
     them. Unless the charge `may_open` the account, the account must exist. A release is `stopped`
     if its quality check failed: its events are then those of the check alone.
 
-    Privacy: the budget must cover the `reserved` events even if the check failed, so that a
-    refusal does not depend on the result of the check.
+    Privacy: the budget must cover the `reserved` events, if there are any, not those of this entry
+    alone. A refusal does not depend on the result of the quality check then, and bounds are only
+    chosen if there is enough for the release that uses them.
     """
 
     terms: AccountTerms

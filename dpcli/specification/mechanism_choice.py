@@ -19,10 +19,10 @@ AUTO = "auto"
 
 
 def suitable_mechanisms(statistic: Statistic, *, may_count: bool = True) -> list[Mechanism]:
-    """The mechanisms that can answer a statistic. The first is the default.
+    """The mechanisms that can answer a statistic.
 
-    If a statistic counts or chooses, those that choose come first; the others follow if it
-    `may_count`.
+    The first is the default. If a statistic counts or chooses, those that choose come first; the
+    others follow if it `may_count`, and the first of them is a default too: the better one answers.
     """
     family: type[Mechanism] = SelectionMechanism if statistic.chooses else AdditiveMechanism
     family = ObjectivePerturbation if statistic.minimizes else family

@@ -158,7 +158,7 @@ class SpecFile:
 class Spec:
     """A checked spec.
 
-    `digest` is the SHA-256 of its text and of the `files` that it names.
+    `digest` is the SHA-256 of its text, of the `files` that it names, and of the `kept` bounds.
     A spec of the central model has `entries`, and perhaps a `quality` check before them. A spec of
     the local model has `responses` instead: each record is randomized by itself, and the columns in
     `public` are collected without change. `rows_are` is the plural of what a row is, and `sample`

@@ -41,7 +41,7 @@ class Request:
         weight: The column by whose value each row counts.
         label: The column that a threshold should predict.
         checked: Columns whose readable cells are counted.
-        options: Fields that only one statistic has, by name.
+        options: Fields of a statistic that are no attributes here, by name.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Request:
     options: tuple[tuple[str, Any], ...] = ()
 
     def option(self, name: str) -> Any:
-        """The value of a field that only one statistic has."""
+        """The value of one of the `options`."""
         return dict(self.options)[name]
 
     @property
@@ -79,7 +79,7 @@ class Request:
 
 
 REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
-"""Fields that every request has. Fields of a single statistic are among the `options`."""
+"""Attributes of a request. Other fields that a statistic takes are among the `options`."""
 
 
 @dataclass(frozen=True, slots=True)
