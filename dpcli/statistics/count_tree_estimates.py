@@ -50,10 +50,11 @@ def classes_of_quantiles(
     for start in range(0, max(groups, 1), size):
         block = [level[start : start + size].astype(np.float64) for level in counts]
         totals = levels.from_below(block)
-        plausible, likely = levels.unbiased(totals), levels.likely(totals)
+        (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
         for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
             of_class = np.repeat(margin, tree.node_leaves[0])[: tree.leaves]
-            part.append(_class_of(float(quantile), plausible, likely, of_class))
+            beyond = plausible - float(quantile) * rows
+            part.append(_class_of(float(quantile), beyond, likely, of_class))
     return [
         ClassOfQuantile(
             *(
@@ -65,20 +66,19 @@ def classes_of_quantiles(
     ]
 
 
-def _class_of(
-    quantile: float, plausible: Floats, likely: Floats, margin: Floats
-) -> ClassOfQuantile:
-    """The class of a quantile, from unbiased and from likely counts of rows up to each class."""
+def _class_of(quantile: float, beyond: Floats, likely: Floats, margin: Floats) -> ClassOfQuantile:
+    """The class of a quantile, from likely counts of rows up to each class.
+
+    `beyond` has the unbiased counts below and up to each class, less the quantile of all rows.
+    """
     last, groups = likely.shape[1] - 1, np.arange(len(likely))
     wanted = quantile * likely[:, -1]
     place = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
     below = np.where(place > 0, likely[groups, place - 1], 0.0)
     half = 2 * (wanted - below) <= likely[groups, place] - below
-    beyond = plausible - quantile * plausible[:, -1:]
-    reached = beyond >= -margin
+    reached = beyond[:, 1:] >= -margin
     lowest = np.where(reached.any(axis=1), reached.argmax(axis=1), 0)
-    first = -quantile * plausible[:, -1:]
-    before = np.concatenate([first, beyond[:, :-1]], axis=1) <= margin
+    before = beyond[:, :-1] <= margin
     highest = np.where(before.any(axis=1), last - before[:, ::-1].argmax(axis=1), last)
     return ClassOfQuantile(place, half, np.minimum(lowest, place), np.maximum(highest, place))
 
@@ -136,14 +136,20 @@ class _Levels:
             totals[level] = share * totals[level] + (1 - share) * children
         return totals
 
-    def unbiased(self, totals: Sequence[Floats]) -> Floats:
-        """Rows up to each class by least squares (Hay, Rastogi, Miklau and Suciu 2010)."""
+    def unbiased(self, totals: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Rows below the end of each class by least squares, and all rows.
+
+        Hay, Rastogi, Miklau and Suciu 2010. Below no class are no rows. All rows are the sum of the
+        first level, which also counts the noise that falls to nodes without leaves: without it, the
+        variance would exceed that of the margins.
+        """
         found = totals[0]
         for below in totals[1:]:
             children = self._children(below)
             missing = found[:, :, None] - children.sum(axis=2, keepdims=True)
             found = (children + missing / self.tree.fan_out).reshape(len(found), -1)
-        return self._up_to(found)
+        below = np.concatenate([np.zeros((len(found), 1)), self._up_to(found)], axis=1)
+        return below, totals[0].sum(axis=1, keepdims=True)
 
     def likely(self, totals: Sequence[Floats]) -> Floats:
         """Rows up to each class, by counts that are not negative, and even where noise is large.

@@ -23,7 +23,7 @@ from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.count_tree import CountTree
-from dpcli.statistics.count_tree_estimates import ClassOfQuantile, classes_of_quantiles
+from dpcli.statistics.count_tree_estimates import ClassOfQuantile, _Levels, classes_of_quantiles
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -119,6 +119,23 @@ def test_the_stated_variance_is_that_of_least_squares(leaves: int, quantile: flo
         assert not regular or inside.max() > 0.8 * bound
     usual = tree.usual_error(quantile, [sqrt(one) for one in variances]) ** 2
     assert exact.min() <= usual * (1 + 1e-9) <= max(bounds) * (1 + 2e-9)
+
+
+@pytest.mark.parametrize("quantile", [0.01, 0.1, 0.5, 0.93, 0.99])
+@pytest.mark.parametrize("leaves", [8, 40, 50, 101, 125, 200, 312, 400])
+def test_ranks_that_are_tested_vary_no_more_than_stated(leaves: int, quantile: float) -> None:
+    """The numbers that ranges are made of are linear: their variance follows from unit counts."""
+    tree = CountTree(leaves)
+    noises = [DiscreteLaplace(Fraction(4 + level)) for level in range(tree.levels)]
+    levels = _Levels.of(tree, noises)
+    sizes = [-(-leaves // count) for count in tree.node_leaves]
+    units = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
+    below, rows = levels.unbiased(levels.from_below(units))
+    variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
+    exact = variances @ (below - quantile * rows) ** 2
+    for node, bound in enumerate(tree.squared_errors(quantile, levels.variances)):
+        inside = exact[node * tree.node_leaves[0] : (node + 1) * tree.node_leaves[0] + 1]
+        assert inside.max() <= bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("leaves", [1, 7, 40, 101, 1000, 2345])
