@@ -15,7 +15,9 @@ def design_sentences(planned: PlannedStatistic, confidence: Fraction) -> list[st
     noises = [query.noise for query in planned.queries]
     entry = planned.entry
     sentences = list(entry.statistic.design_notes(entry.request, queries, noises))
-    if len(queries) > 1 and (error := planned.error(confidence)) is not None:
+    # The error of a choice is one of ranks or scores, which the table of queries states.
+    chosen = planned.entry.statistic.chooses
+    if len(queries) > 1 and not chosen and (error := planned.error(confidence)) is not None:
         percent = exact_or_up(confidence * 100)
         sentences.append(note("designs.within", error=rounded_text(error, 6), percent=percent))
     return sentences

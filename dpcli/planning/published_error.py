@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.arrays import np
+from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Entry
 from dpcli.statistics.statistic import NoisyAnswer
 
@@ -19,12 +20,15 @@ def published_error(
 ) -> Fraction | None:
     """The half-width of a published number; None if it depends on the answers.
 
-    If the numbers are sums of several answers, it is that of a sum of answers of zero.
+    Of several numbers that are chosen one by one, it is the largest. If the numbers are sums of
+    several answers, it is that of a sum of answers of zero.
     """
-    statistic, first = entry.statistic, queries[0]
-    if len(queries) == 1:
-        known = statistic.error_is_known
-        return first.error(confidence, first.weighted.summed) if known else None
+    statistic = entry.statistic
+    chosen = all(isinstance(planned.weighted.query, SelectionQuery) for planned in queries)
+    if len(queries) == 1 or chosen:
+        if not statistic.error_is_known:
+            return None
+        return max(planned.error(confidence, planned.weighted.summed) for planned in queries)
     if not statistic.sums_answers:
         return None
     answers = []

@@ -282,3 +282,12 @@ def test_a_gaussian_weight_without_a_delta_is_refused() -> None:
             planned(
                 f"  - {{name: a, {question}, mechanism: gaussian, share: 1}}\n", budget="epsilon: 1"
             )
+
+
+def test_an_error_of_two_quantiles_holds_for_both() -> None:
+    """Each has the part of epsilon that a single one with this error needs."""
+    entry = "  - {{name: a, statistic: quantile, column: age, quantiles: {}, error: 25}}\n"
+    (two,) = planned(entry.format("[0.25, 0.75]")).statistics
+    (one,) = planned(entry.format("0.25")).statistics
+    assert [part.error(Fraction(19, 20)) <= 25 for part in two.queries] == [True, True]
+    assert float(two.target.epsilon) == pytest.approx(2 * float(one.target.epsilon), rel=0.01)
