@@ -10,6 +10,7 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.queries.regression import RegressionQuery
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
@@ -32,7 +33,7 @@ def standard_error(response: Response, records: int) -> float | None:
 def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
     """What the errors of statistics would be after each third of the ladders of all choices.
 
-    For each statistic that changes with them, the noise of its first query.
+    For each statistic that changes with them, the noise of its first query, which is named.
     """
     spec = plan.spec
     if not plan.chooses_bounds:
@@ -45,6 +46,9 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
         for third in THIRDS
     }
     for number, planned in enumerate(plan.statistics):
+        first = planned.queries[0].weighted
+        if isinstance(first.query, RegressionQuery):
+            continue  # The noise of an objective is not one of published numbers.
         for together in _assumed(plan, planned):
             parts: dict[str, str] = {}
             for third, assumed in tried.items():
@@ -55,6 +59,7 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
                 errors = ", ".join(f"{error} at {bounds}" for bounds, error in parts.items())
                 key = "errors" if spec.limit_choice is None else "limit_errors"
                 facts = {"name": planned.name, "column": together[0].column.name}
+                facts["query"] = first.role
                 facts["percent"] = exact_or_up(spec.confidence * 100)
                 yield note(f"chosen.{key}", errors=errors, **facts)
 

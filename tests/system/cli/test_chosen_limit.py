@@ -393,7 +393,7 @@ def test_a_plan_shows_errors_for_several_limits(dpcli: Command, tmp_path: Path) 
     assert "limit on rows" in outcome.out
     assert "max_rows: noisy counts of people by their number of visits, in 9 bins" in outcome.out
     for name in ("total", "visits"):
-        assert outcome.out.count(f"{name}: in 95% of cases, the noise is at most") == 1
+        assert outcome.out.count(f"{name}: in 95% of cases, the noise of") == 1
     assert "at max_rows 5, " in outcome.out
     risks = dpcli("plan", spec, "--risks").out
     assert "The limit max_rows is chosen from noisy counts, within the guarantee." in risks

@@ -455,7 +455,7 @@ def test_plans_describe_the_design_and_its_error(
     design, error = plan.entry.statistic.design_notes(plan.entry.request, weighted, noises)
     assert words in design
     assert design.count(". ") == 1
-    assert f"is {rounded_text(Fraction(expected_error(plan)), 3)} if" in error
+    assert f"is {rounded_text(Fraction(expected_error(plan)), 3)} (root" in error
 
 
 def test_the_error_of_a_joint_table_is_that_of_its_sums(stream: Stream) -> None:
