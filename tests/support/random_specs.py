@@ -248,6 +248,7 @@ FORMS: tuple[Form, ...] = (
     _of("labels", "count_distinct"),
     _several("numbers", "covariance", 2),
     _several("labels", "marginals", 2, ", ways: 2"),
+    _several("labels", "marginals", 2, ", ways: [1, 2]"),
     _several("flags", "selections", 2),
     _several("numbers", "count_missing", 1),
     _several("labels", "count_missing", 1),
