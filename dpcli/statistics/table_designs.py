@@ -69,7 +69,7 @@ def count_cells(sizes: Iterable[int], ways: Ways) -> int:
 
 
 def wanted_tables(columns: int, ways: Ways) -> list[Table]:
-    """One table for each combination of so many columns."""
+    """Every table of these numbers of columns."""
     return [table for count in ways for table in combinations(range(columns), count)]
 
 
@@ -119,8 +119,8 @@ def effects_design(
     these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squared
     errors (Xiao, He, Zhang and Kifer 2023).
     """
-    most = max(MAX_EFFECTS, len(wanted_tables(len(sizes), ways)) * 5 // 4)
-    if _count_effects(sizes, ways) > most:
+    tables = sum(comb(len(sizes), count) for count in ways)
+    if _count_effects(sizes, ways) > max(MAX_EFFECTS, tables * 5 // 4):
         return None
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
