@@ -138,7 +138,7 @@ def check_quality(
     pairs = zip(plan.quality.queries, exact, strict=False)
     answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in pairs)
     request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
-    estimates = statistic.estimate(request, answers, plan.spec.confidence)
+    estimates = statistic.possible_estimate(request, answers, plan.spec.confidence)
     return QualityResult(estimates, missed_minimums(plan, answers))
 
 
@@ -269,10 +269,11 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Published
     """The estimates from the noisy answers to one statistic, after post-processing."""
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
-    estimates = entry.statistic.estimate(entry.request, answers, confidence)
+    estimates = entry.statistic.possible_estimate(entry.request, answers, confidence)
 
     def agree(changed: Estimates) -> Estimates:
-        return entry.statistic.make_consistent(entry.request, answers, changed, confidence)
+        consistent = entry.statistic.make_consistent(entry.request, answers, changed, confidence)
+        return consistent.within(changed.limits)
 
     raw = estimates.before_postprocessing if entry.raw else None
     processed, population = apply_steps(entry.post, estimates, agree), None

@@ -25,7 +25,13 @@ from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
 from dpcli.statistics.postprocessing import Flag
 
-MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
+MARKS = {
+    Flag.NONE: "",
+    Flag.SUPPRESSED: "x",
+    Flag.NO_INFORMATION: "**",
+    Flag.LIMITED: "+",
+    Flag.UNRELIABLE: "*",
+}
 """The mark after a flagged value, as in tables of official statistics."""
 
 SUMMARY_LINES = 40

@@ -37,6 +37,9 @@ DIALECT: Json = {
 }
 """The form of every published CSV table."""
 
+FLAG_TYPE = {"base": "string", "format": "|".join(flag.value for flag in Flag if flag)}
+"""The type of a column of flags."""
+
 NUMBER_OR_DATE = r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}"
 """The texts of a column in which numbers and dates stand."""
 
@@ -126,8 +129,6 @@ def long_schema(report: Report, table: Table) -> Json:
     if table.dated:
         datatype = {"base": "string", "format": NUMBER_OR_DATE}
     ends = f"of the {report.percent} interval; empty without one"
-    marks = ". ".join(report.facts["flags"][flag.value] for flag in Flag if flag)
-    flags = {"base": "string", "format": "|".join(flag.value for flag in Flag if flag)}
     columns = [
         _column(first, "string", f"The statistic. {what}.", {}, required=True),
         *(
@@ -138,9 +139,15 @@ def long_schema(report: Report, table: Table) -> Json:
         _column(value, datatype, "The number, in the unit of its statistic.", {}),
         _column(lower, datatype, f"The lower end {ends}.", {}),
         _column(upper, datatype, f"The upper end {ends}.", {}),
-        _column(flag, flags, f"Empty, or a mark. {marks}.", {}),
+        _column(flag, FLAG_TYPE, f"Empty, or a mark. {_marks(report)}.", {}),
     ]
     return _schema(table, columns, len(keys) + 2)
+
+
+def _marks(report: Report) -> str:
+    """What each flag means; reports of earlier versions have fewer flags."""
+    meanings = report.facts["flags"]
+    return ". ".join(meanings[flag.value] for flag in Flag if flag.value in meanings)
 
 
 def wide_schema(
@@ -153,7 +160,8 @@ def wide_schema(
         _column(name, "string", "A key of the line.", captions.get(heading, {}))
         for name, heading in zip(header, headings, strict=False)
     ]
-    ends = [f"The {end} end of its {report.percent} interval." for end in ("lower", "upper")]
+    says_of = [f"The {end} end of its {report.percent} interval." for end in ("lower", "upper")]
+    says_of.append(f"Empty, or its flag. {_marks(report)}.")
     for place, name in enumerate(header[count:]):
         number, end = divmod(place, len(ENDS))
         statistic, _, kind = published[number].partition(".")
@@ -161,9 +169,11 @@ def wide_schema(
         says = f"{_what(facts)}{f', {kind}' if kind else ''}."
         caption = {key: facts[key] for key in ("title", "unit") if key in facts}
         if end:
-            says, caption = f"{says} {ends[end - 1]}", {}
+            says, caption = f"{says} {says_of[end - 1]}", {}
         numeric = "decimal" if name in table.numbers else "string"
-        datatype = "date" if name in table.dates else numeric
+        datatype: object = "date" if name in table.dates else numeric
+        if ENDS[end] == "_flag":
+            datatype = FLAG_TYPE
         columns.append(_column(name, datatype, says, caption))
     return _schema(table, columns, count)
 

@@ -28,7 +28,7 @@ from dpcli.report.entry_facts import layout_facts, quality_facts, response_facts
 from dpcli.report.json_text import Facts, json_text
 from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
-from dpcli.statistics.postprocessing import UNRELIABLE, Flag
+from dpcli.statistics.postprocessing import LIMITED, UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
@@ -162,9 +162,7 @@ def _window(receipt: Receipt) -> Facts:
 
 def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
-    entries = (planned.entry for planned in plan.statistics)
-    has_dates = any(entry.statistic.publishes_dates(entry.request) for entry in entries)
-    marks = {Flag.UNRELIABLE: "-dates"} if has_dates else {}
+    limited = exact_or_up(LIMITED * 100)
     return {
         **({"derived": derived} if (derived := notes.derived_notes(plan)) else {}),
         "bounding": notes.bounding_notes(plan),
@@ -173,7 +171,7 @@ def _notes(plan: Plan) -> Facts:
         "flags": {
             "unreliable_above": UNRELIABLE,
             **{
-                flag.value: note(f"flag.{flag}{marks.get(flag, '')}", percent=percent, share=share)
+                flag.value: note(f"flag.{flag}", percent=percent, share=share, limited=limited)
                 for flag in Flag
                 if flag
             },

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
 
-ENDS = ("", "_lower", "_upper")
+ENDS = ("", "_lower", "_upper", "_flag")
 """The endings of the columns of a statistic in a wide table."""
 
 DATES_METADATA, DAYS = "dpcli.dates", "days since 1970-01-01"
@@ -125,7 +125,7 @@ def long_table(published: Sequence[PublishedNumbers]) -> Table:
 
 
 def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
-    """One line per group: the value and interval of each statistic.
+    """One line per group: the value, interval and flag of each statistic.
 
     Items are a key of the table, such as the bins of a histogram under the name of its column. A
     statistic that chooses labels has the label as its value, and numbers line per rank.
@@ -137,15 +137,14 @@ def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) ->
     columns = keys.get_columns()[: len(heading)]
     names = [*heading, *(numbers.name + end for numbers in published for end in ENDS)]
     for numbers in published:
-        columns += [
-            numbers.frame[end] for end in ("item" if numbers.chosen else "value", "lower", "upper")
-        ]
+        shown = "item" if numbers.chosen else "value"
+        columns += [numbers.frame[name] for name in (shown, *FIXED[3:])]
     header = distinct(names)
     texts, dates = {*header[: len(heading)]}, set[str]()
     for at, numbers in enumerate(published):
-        start = len(heading) + 3 * at
-        texts |= {header[start]} if numbers.chosen else set()
-        dates |= {*header[start : start + 3]} if numbers.dates else set()
+        value, lower, upper, flag = header[len(heading) + len(ENDS) * at :][: len(ENDS)]
+        texts |= {value, flag} if numbers.chosen else {flag}
+        dates |= {value, lower, upper} if numbers.dates else set()
     named = (column.alias(name) for column, name in zip(columns, header, strict=True))
     return Table(pl.DataFrame(named), frozenset(header) - texts - dates, frozenset(dates))
 

@@ -17,6 +17,7 @@ from dpcli.queries.query import Factor, LinearQuery
 from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
 from dpcli.statistics.quotient import Quotient
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
@@ -109,6 +110,10 @@ class Comparison(Statistic):
         items = [first.refined(index.step), second.refined(index.step)]
         items += [difference.refined(index.step), index.refined(step)]
         return Estimates.interleaved(items)
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        """Counts, totals and indexes are not negative."""
+        return NONNEGATIVE, NONNEGATIVE, ANY, NONNEGATIVE
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The two compared labels, the difference, and the index."""

@@ -17,6 +17,7 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
@@ -143,6 +144,11 @@ class Sum(WeightedStatistic):
     ) -> Estimates:
         """The noisy sums."""
         return super().estimate(request, answers[:1], confidence)
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        """A total of values that are not negative is not negative, and so for negative values."""
+        low, high = request.user_clamp or numeric(request).limits
+        return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
 
     def has_population(self, request: Request) -> bool:
         """The rows are a share of a population if their number is public."""

@@ -18,18 +18,16 @@ from dpcli.numeric.arrays import (
     repeated_integer,
 )
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
-
-Limits = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value that a number can have; None if there is no limit."""
-
-ANY: Limits = (None, None)
+from dpcli.statistics.interval_limits import ANY, Limits, Steps, cut_intervals, intersection
 
 HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED = range(4)
 """The status of a number: it has an interval; it has none because no honest one is known; it has
 none because the noisy answers do not bound the noise-free value; or it is not shown."""
 
+SIGNED_PART = Fraction(1, 5)
+"""A number that can be negative counts as at least this part of what is possible in size."""
 
-NUMBER_ARRAYS = ("value", "lower", "upper", "raw", "least", "most")
+NUMBER_ARRAYS = ("value", "lower", "upper", "raw")
 """The fields of `Estimates` that hold whole numbers of steps."""
 
 
@@ -49,8 +47,8 @@ class Estimate:
 class Estimates:
     """The published numbers of an entry, group by group and item by item.
 
-    All arrays have the shape (groups x items,). `value`, `lower`, `upper`, `raw`, `least` and
-    `most` hold whole numbers of `step`, as int64 or Python integers.
+    All arrays have the shape (groups x items,). `value`, `lower`, `upper` and `raw` hold whole
+    numbers of `step`, as int64 or Python integers.
 
     Attributes:
         places: The number of printed decimals, for each item or for all. Values are not rounded
@@ -58,9 +56,10 @@ class Estimates:
         status: Which numbers have an interval from `lower` to `upper`, and which are shown; int8.
         raw: The values before they were clamped into their range.
         items: The chosen categories.
-        least: The least noise-free value that public knowledge allows; `most` is the greatest.
+        limits: The noise-free values that the spec alone makes possible, for each item or for all.
         date_range: The days between the bounds of a column of dates. The numbers are then days
             since 1970-01-01, and published as dates. None for other numbers.
+        is_limited: Whether limits or clamping left out more than a stated share of the data.
     """
 
     step: Fraction
@@ -71,9 +70,9 @@ class Estimates:
     status: Array
     raw: Array | None = None
     items: Array | None = None
-    least: Array | None = None
-    most: Array | None = None
+    limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None
+    is_limited: bool = False
 
     @classmethod
     def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
@@ -111,7 +110,10 @@ class Estimates:
             for name in (*NUMBER_ARRAYS, "status")
             if getattr(items[0], name) is not None
         }
-        return replace(items[0], places=tuple(item.places[0] for item in items), **arrays)
+        places, limits = (
+            [getattr(item, name)[0] for item in items] for name in ("places", "limits")
+        )
+        return replace(items[0], places=tuple(places), limits=tuple(limits), **arrays)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -145,7 +147,10 @@ class Estimates:
         """The same with `by` added to every number."""
         fine = self.refined(by)
         steps = int(by / fine.step)
-        return fine.map_numbers(lambda numbers: add_exact(numbers, steps))
+        limits = ((low and low + by, high and high + by) for low, high in self.limits)
+        return replace(
+            fine.map_numbers(lambda numbers: add_exact(numbers, steps)), limits=tuple(limits)
+        )
 
     def map_numbers(self, change: Callable[[Array], Array]) -> Estimates:
         """The same with `change` applied to every array of whole numbers."""
@@ -163,24 +168,82 @@ class Estimates:
             for at, places in enumerate(self.places)
         ]
 
-    def wider_than(self, share: Fraction) -> Bools:
-        """Whether the half-width of each interval exceeds a share of the absolute value.
+    def within(self, limits: Sequence[Limits]) -> Estimates:
+        """The same with intervals cut to what is possible, by limits for each item or for all.
 
-        For dates, it is a share of half the days between the bounds, which is the most that a
-        half-width can be. All are taken as printed. An unbounded interval exceeds any share.
+        `cut_intervals` has the rule, also for an interval of which nothing is left.
+        """
+        if all(ends == ANY for ends in limits):
+            return self
+        count = max(len(limits), len(self.limits))
+        combined = tuple(
+            intersection(self.limits[item % len(self.limits)], limits[item % len(limits)])
+            for item in range(count)
+        )
+        fine = self.refined(*(end for ends in combined for end in ends))
+        columns = []
+        for item, ends in enumerate(combined):
+            numbers, places = slice(item, None, count), self.places[item % len(self.places)]
+            unit = max(int(Fraction(1, 10**places) / fine.step), 1)
+            steps = fine._in_steps(ends)  # noqa: SLF001 - of the same class
+            columns.append(cut_intervals(fine.lower[numbers], fine.upper[numbers], steps, unit))
+        lower, upper = (np.stack(ends, axis=1).ravel() for ends in zip(*columns, strict=True))
+        has_interval = self.status == HAS_INTERVAL
+        return replace(
+            fine,
+            lower=np.where(has_interval, lower, fine.lower),
+            upper=np.where(has_interval, upper, fine.upper),
+            limits=combined,
+        )
+
+    def _in_steps(self, ends: Limits) -> Steps:
+        low, high = (None if end is None else int(end / self.step) for end in ends)
+        return low, high
+
+    @property
+    def covers_all(self) -> Bools:
+        """Whether an interval has every possible number, so that nothing is learned from it."""
+        covers = np.zeros(len(self), np.bool_)
+        count = len(self.limits)
+        for item, ends in enumerate(self.limits):
+            low, high = self._in_steps(ends)
+            if low is not None and high is not None:
+                numbers = slice(item, None, count)
+                covers[numbers] = (self.lower[numbers] <= low) & (self.upper[numbers] >= high)
+        return covers
+
+    def wider_than(self, share: Fraction) -> Bools:
+        """Whether the half-width of each interval exceeds a share of the size of the number.
+
+        That is its absolute value. A number that can be negative, or a date, counts as at least
+        `SIGNED_PART` of the width of what is possible, if the spec limits that on both sides. All
+        are taken as printed. An interval without the number itself, or without ends, exceeds any
+        share.
         """
         wider = np.empty(len(self), np.bool_)
         columns = map(self.rounded, (self.value, self.lower, self.upper))
+        count = len(self.places)
         for at, (value, lower, upper) in enumerate(zip(*columns, strict=True)):
-            twice = multiply_exact(abs(value), 2)
-            if self.date_range is not None:
-                twice = repeated_integer(self.date_range, len(value))
-            allowed = multiply_exact(twice, share.numerator)
-            wider[at :: len(self.places)] = (
+            size = abs(value) if self.date_range is None else repeated_integer(0, len(value))
+            width = self._signed_width(self.limits[at % len(self.limits)])
+            if width is not None:
+                size = np.maximum(size, int(width * SIGNED_PART * 10 ** self.places[at]))
+            allowed = multiply_exact(size, 2 * share.numerator)
+            outside = (value < lower) | (value > upper)
+            wider[at::count] = (
                 multiply_exact(upper - lower, share.denominator) > allowed
-            )
+            ) | outside
         result: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
         return result
+
+    def _signed_width(self, ends: Limits) -> Fraction | None:
+        """The width of what is possible for a number that can be negative, or for a date."""
+        low, high = ends
+        if self.date_range is not None:
+            return Fraction(self.date_range)
+        if low is None or high is None or not low < 0 < high:
+            return None
+        return high - low
 
     def suppressed(self, where: Bools) -> Estimates:
         """The same with some of the numbers not shown."""

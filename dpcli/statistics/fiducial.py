@@ -27,7 +27,8 @@ from dpcli.numeric.arrays import (
     np,
     repeated_integer,
 )
-from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
+from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, common_step
+from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.statistic import NoisyAnswer
 
 Outcome = Callable[[Floats], Floats]
@@ -147,12 +148,9 @@ class FiducialInterval:
             rounded, finite = multiply_exact(rounded, int(1 / (decimals * step))), np.isfinite(end)
             ends.append(np.where(finite, rounded, repeated_integer(limit or 0, len(values))))
             unbounded |= ~finite & (limit is None)
-        value, lower, upper = (clip_exact(numbers, low, high) for numbers in (raw, *ends))
         status = np.where(unbounded, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
-        least, most = (
-            None if limit is None else repeated_integer(limit, len(values)) for limit in (low, high)
-        )
-        return Estimates(step, (places,), value, lower, upper, status, raw, least=least, most=most)
+        value = clip_exact(raw, low, high)
+        return Estimates(step, (places,), value, ends[0], ends[1], status, raw).within([within])
 
 
 def floored(numbers: Floats, scale: Fraction) -> Array:

@@ -9,8 +9,9 @@ from math import floor, log10
 
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, np
-from dpcli.statistics.estimates import ANY, Estimates
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
+from dpcli.statistics.interval_limits import ANY
 from dpcli.statistics.moments import CenteredMoments, Moments
 from dpcli.statistics.statistic import NoisyAnswer
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar
 
-from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, repeated_integer, widened
+from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, widened
 from dpcli.numeric.exact import in_units_of_last_place, readable_text
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 
@@ -62,21 +62,9 @@ class Clamp(PostProcessingStep):
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The nearest numbers within the range."""
-        fine = estimates.refined(self.low, self.high)
-        low, high = (None if end is None else int(end / fine.step) for end in (self.low, self.high))
-        value, lower, upper = (
-            clip_exact(numbers, low, high) for numbers in (fine.value, fine.lower, fine.upper)
-        )
-        least, most = fine.least, fine.most
-        if least is not None:
-            least = clip_exact(least, low, high)
-        elif low is not None:
-            least = repeated_integer(low, len(fine))
-        if most is not None:
-            most = clip_exact(most, low, high)
-        elif high is not None:
-            most = repeated_integer(high, len(fine))
-        return replace(fine, value=value, lower=lower, upper=upper, least=least, most=most)
+        cut = estimates.within([(self.low, self.high)]).refined(self.low, self.high)
+        low, high = (None if end is None else int(end / cut.step) for end in (self.low, self.high))
+        return replace(cut, value=clip_exact(cut.value, low, high))
 
 
 @dataclass(frozen=True)
@@ -193,13 +181,18 @@ and suppresses estimates above (release guidelines of the Canadian Community Hea
 """
 
 
+LIMITED = Fraction(1, 100)
+"""A number is flagged if more than this share of its rows was left out, as charged counts show."""
+
+
 class Flag(StrEnum):
-    """What a reader must know about a number."""
+    """What a reader must know about a number: the first in this order that applies."""
 
     NONE = ""
-    UNRELIABLE = "unreliable"
-    NO_INFORMATION = "no-information"
     SUPPRESSED = "suppressed"
+    NO_INFORMATION = "no-information"
+    LIMITED = "limited"
+    UNRELIABLE = "unreliable"
 
 
 FLAGS = tuple(Flag)
@@ -209,14 +202,16 @@ def flags(estimates: Estimates) -> Array:
     """The flag of each number as printed: its index in `FLAGS`, an array of int64.
 
     A number without an interval has no flag, unless the reason is that nothing bounds its
-    noise-free value. Choices among candidates never have a flag.
+    noise-free value.
     """
-    status, lower, upper = estimates.status, estimates.lower, estimates.upper
-    noisy = (status == HAS_INTERVAL) & (lower != upper)
-    uninformative = status == UNBOUNDED
-    if estimates.least is not None and estimates.most is not None:
-        uninformative |= noisy & (lower <= estimates.least) & (upper >= estimates.most)
-    result = np.where(noisy & estimates.wider_than(UNRELIABLE), FLAGS.index(Flag.UNRELIABLE), 0)
-    result[uninformative] = FLAGS.index(Flag.NO_INFORMATION)
-    result[status == SUPPRESSED] = FLAGS.index(Flag.SUPPRESSED)
-    return result
+    status = estimates.status
+    noisy = (status == HAS_INTERVAL) & (estimates.lower != estimates.upper)
+    conditions = {
+        Flag.SUPPRESSED: status == SUPPRESSED,
+        Flag.NO_INFORMATION: (status == UNBOUNDED) | (noisy & estimates.covers_all),
+        Flag.LIMITED: np.full(len(status), estimates.is_limited),
+        Flag.UNRELIABLE: noisy & estimates.wider_than(UNRELIABLE),
+    }
+    indices = [FLAGS.index(flag) for flag in conditions]
+    flagged: Array = np.select(list(conditions.values()), indices, 0)
+    return flagged

@@ -9,6 +9,7 @@ from dpcli.noise.tails import blended_margin
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery, ReadabilityQuery
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.interval_limits import NONNEGATIVE, Limits
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 HALF = Fraction(1, 2)
@@ -55,6 +56,10 @@ class QualityCounts(Statistic):
         readable = [(Fraction(count + difference, 2), margin) for difference in differences]
         places = (0, *[1] * len(readable))
         return Estimates.single([(Fraction(count), width), *readable], places)
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        """All are counts."""
+        return (NONNEGATIVE,)
 
     def items(self, request: Request) -> tuple[str, ...]:
         """The rows and the names of the columns."""

@@ -18,7 +18,8 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import Factor, LinearQuery
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
-from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.quotient import (
     Coefficients,
     Quotient,

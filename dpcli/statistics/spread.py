@@ -17,8 +17,9 @@ from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.spec_fields import NumericColumns, OrderedColumnName
 from dpcli.spec_values import field_types
-from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
+from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.quotient import sum_notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, final
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.filters import Filter
@@ -21,6 +21,7 @@ from dpcli.queries.scores import Points
 from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
 from dpcli.statistics.sampling import SampleDesign
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
@@ -220,6 +221,20 @@ class Statistic(ABC):
         """
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.step(request))
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        """The noise-free numbers that the spec alone makes possible, for each item or for all.
+
+        Published intervals are cut to them, whatever the noise was.
+        """
+        return (NONNEGATIVE if self.measure == "counts" else ANY,)
+
+    @final
+    def possible_estimate(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The same as `estimate`, with intervals cut to what is possible."""
+        return self.estimate(request, answers, confidence).within(self.limits(request))
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
         """About how many rows it takes until noise leaves an interval; zero if any number does."""

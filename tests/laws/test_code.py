@@ -18,7 +18,7 @@ from dpcli.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = sorted((ROOT / "dpcli").rglob("*.py"))
-LONGEST = 300
+LONGEST = 500
 
 CHECKS = {
     "ruff check": [sys.executable, "-m", "ruff", "check", "."],
@@ -38,7 +38,7 @@ def test_style_types_and_layers_pass(check: str) -> None:
 
 @pytest.mark.parametrize("path", PACKAGE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_is_short_and_says_what_it_is(path: Path) -> None:
-    """No file of the package exceeds 300 lines, and each begins with a docstring."""
+    """No file of the package exceeds 500 lines, and each begins with a docstring."""
     text = path.read_text(encoding="utf-8")
     docstring = ast.get_docstring(ast.parse(text))
 

@@ -159,7 +159,7 @@ def test_reports_write_dates(
         assert line["value"] in html
         assert line["value"] in markdown.replace("\\", "")
         assert line["value"] in printed
-    assert "for a date, of half the days" in " ".join(stated["flags"]["unreliable"].split())
+    assert "of a date, or of a number" in " ".join(stated["flags"]["unreliable"].split())
     # The stored report is enough to make every format again.
     again = dpcli("ledger", "export", "one", "--ledger", tmp_path / "dpcli-ledger.sqlite",
                   "-o", tmp_path / "again.csv", "--report", tmp_path / "again.html")  # fmt: skip

@@ -75,7 +75,8 @@ def test_every_flag_can_be_recomputed_from_the_table(place: Place) -> None:
     assert list(rows[0]) == ["statistic", "sex", "item", "value", "lower", "upper", "flag"]
     for row in rows:
         width = Decimal(row["upper"]) - Decimal(row["lower"])
-        unreliable = width > abs(Decimal(row["value"]))
+        outside = not Decimal(row["lower"]) <= Decimal(row["value"]) <= Decimal(row["upper"])
+        unreliable = outside or width > abs(Decimal(row["value"]))
         assert row["flag"] == ("unreliable" if unreliable else "")
     assert [row["flag"] for row in rows[:2]] == ["", ""]
 
@@ -118,8 +119,8 @@ def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
         cells = {(row["value"], row["lower"], row["upper"], row["flag"]) for row in rows}
         assert cells == {("", "", "", "suppressed")}
     else:
-        assert list(rows[0]) == ["sex", "people", "people_lower", "people_upper"]
-        assert {tuple(row.values())[1:] for row in rows} == {("", "", "")}
+        assert list(rows[0]) == ["sex", "people", "people_lower", "people_upper", "people_flag"]
+        assert {tuple(row.values())[1:] for row in rows} == {("", "", "", "suppressed")}
     report = json.loads(place.path("json").read_text("utf-8"))
     assert report["post_processing"] == [
         "people: left out where half the width of the interval is more than 1e-6 of the value"

@@ -8,7 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dpcli.numeric.arrays import integer_array, np
-from dpcli.statistics.estimates import ANY, HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates, Limits
+from dpcli.statistics.estimates import HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates
+from dpcli.statistics.interval_limits import ANY, Limits
 from dpcli.statistics.postprocessing import (
     FLAGS,
     UNRELIABLE,
@@ -32,10 +33,8 @@ def estimate(
     number, low, high = (
         integer_array([int(Fraction(text) / fine)]) for text in (value, lower, upper)
     )
-    least, most = (None if end is None else integer_array([int(end / fine)]) for end in within)
-    return Estimates(
-        fine, (places,), number, low, high, np.array([HAS_INTERVAL]), None, None, least, most
-    )
+    status = np.array([HAS_INTERVAL])
+    return Estimates(fine, (places,), number, low, high, status, limits=(within,))
 
 
 def choice(status: int = NO_INTERVAL) -> Estimates:
@@ -67,6 +66,47 @@ def test_unreliable_is_half_the_width_above_half_of_the_value(
 ) -> None:
     """The threshold itself is still reliable, whatever the sign of the value."""
     assert flag_of(estimate(value, lower, upper)) is flag
+
+
+def test_a_number_outside_its_interval_is_unreliable() -> None:
+    """An interval that was cut to what is possible may leave out the noisy value."""
+    assert flag_of(estimate("-307", "0", "179.5", (Fraction(0), None))) is Flag.UNRELIABLE
+    assert flag_of(estimate("-307", "0", "179.5")) is Flag.UNRELIABLE
+
+
+SIGNED = (Fraction(-1), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "flag"),
+    [
+        ("0.004", "-0.016", "0.024", Flag.NONE),
+        ("0.004", "-0.196", "0.204", Flag.NONE),  # a tenth of what is possible, and no more
+        ("0.004", "-0.198", "0.206", Flag.UNRELIABLE),
+        ("0.9", "0.5", "1", Flag.NONE),  # half the width is less than half of the value
+    ],
+)
+def test_a_number_that_can_be_negative_is_compared_with_what_is_possible(
+    value: str, lower: str, upper: str, flag: Flag
+) -> None:
+    """A correlation near zero is as precise as another one with the same interval."""
+    assert flag_of(estimate(value, lower, upper, SIGNED, places=3)) is flag
+
+
+def test_the_first_flag_that_applies_is_shown() -> None:
+    """In this order: suppressed, no-information, limited, unreliable."""
+    wide = replace(estimate("7", "0", "10", BOUNDS), is_limited=True)
+    found = [
+        wide.suppressed(np.array([True])),
+        wide,
+        replace(wide, limits=((Fraction(0), None),)),
+        replace(wide, limits=((Fraction(0), None),), is_limited=False),
+        replace(estimate("7", "6", "8"), is_limited=True),
+    ]
+
+    assert [str(flag_of(one)) for one in found] == [
+        "suppressed", "no-information", "limited", "unreliable", "limited",
+    ]  # fmt: skip
 
 
 def test_flags_depend_on_printed_digits() -> None:
@@ -101,8 +141,7 @@ def test_a_range_moves_with_its_number() -> None:
     """A mean is estimated from the middle of its bounds, and its bounds are those of the column."""
     shifted = estimate("2", "-5", "5", (Fraction(-5), Fraction(5))).shifted(Fraction(5))
 
-    assert shifted.least is not None and shifted.most is not None
-    assert (shifted.least * shifted.step, shifted.most * shifted.step) == BOUNDS
+    assert shifted.limits == (BOUNDS,)
     assert flag_of(shifted) is Flag.NO_INFORMATION
 
 

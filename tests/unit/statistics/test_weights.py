@@ -138,8 +138,7 @@ def test_a_group_needs_at_least_the_least_weight() -> None:
     estimates = planned.entry.statistic.estimate(planned.entry.request, answers, CONFIDENCE)
 
     assert all(0 <= estimate.value <= 100 for estimate in estimates if estimate.value is not None)
-    assert (estimates.lower == estimates.least).all()
-    assert (estimates.upper == estimates.most).all()
+    assert estimates.limits == ((Fraction(0), Fraction(100)),) and estimates.covers_all.all()
 
 
 def test_a_negative_weight_is_refused() -> None:
