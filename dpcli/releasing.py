@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -19,7 +19,7 @@ from dpcli.ledger.open_charge import OpenCharge
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.planner import require_plan_fits
-from dpcli.planning.quality_check import missed_minimums
+from dpcli.planning.quality_check import QualityResult, is_limited, quality_result
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
@@ -58,14 +58,6 @@ class PublishedStatistic:
     groups: tuple[Group, ...] | None = None
     raw: Estimates | None = None
     population: Estimates | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QualityResult:
-    """The noisy numbers of the quality check, and for each missed minimum a sentence, by column."""
-
-    estimates: Estimates
-    missed: Mapping[str | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +100,14 @@ def run_release(
         None if plan.quality is None else charged_events(plan.quality_check_only)
     )
     quality = check_quality(plan, exact, permit)
-    if quality is not None and quality.missed:
+    if quality is not None and quality.reasons:
         plan = plan.quality_check_only
         open_charge.stop()
     noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
-    statistics = tuple(estimate_statistic(noisy, confidence) for noisy in noisy_statistics)
+    statistics = tuple(
+        estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
+        for noisy in noisy_statistics
+    )
     name, created = open_charge.charge.release_id, open_charge.charge.created
     return open_charge.commit(
         lambda receipt: render(NoisyRelease(plan, name, created, statistics, receipt, quality))
@@ -137,9 +132,7 @@ def check_quality(
     # The answers to the check come first; those of the statistics follow.
     pairs = zip(plan.quality.queries, exact, strict=False)
     answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in pairs)
-    request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
-    estimates = statistic.possible_estimate(request, answers, plan.spec.confidence)
-    return QualityResult(estimates, missed_minimums(plan, answers))
+    return quality_result(plan, answers)
 
 
 def aggregate_data(
@@ -265,11 +258,17 @@ def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, in
     return {group: counts[group] for group in sorted(counts, key=order)}
 
 
-def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> PublishedStatistic:
-    """The estimates from the noisy answers to one statistic, after post-processing."""
+def estimate_statistic(
+    noisy: NoisyStatistic, confidence: Fraction, *, limited: bool = False
+) -> PublishedStatistic:
+    """The estimates from the noisy answers to one statistic, after post-processing.
+
+    With `limited`, limits or bounds left out a part of what it is about.
+    """
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
     estimates = entry.statistic.possible_estimate(entry.request, answers, confidence)
+    estimates = replace(estimates, is_limited=limited)
 
     def agree(changed: Estimates) -> Estimates:
         consistent = entry.statistic.make_consistent(entry.request, answers, changed, confidence)
@@ -279,7 +278,9 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Published
     processed, population = apply_steps(entry.post, estimates, agree), None
     if entry.statistic.has_population(entry.request):
         population = entry.statistic.population(entry.request, answers, confidence)
-        population = population.suppressed(processed.status == SUPPRESSED)
+        population = replace(
+            population.suppressed(processed.status == SUPPRESSED), is_limited=limited
+        )
     return PublishedStatistic(planned, processed, noisy.groups, raw, population)
 
 

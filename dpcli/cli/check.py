@@ -23,7 +23,7 @@ from dpcli.errors import DpcliError
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.notes import unit_warnings
+from dpcli.planning.notes import limit_warnings, unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess
@@ -78,7 +78,7 @@ def check(
         if as_json:
             print_json(facts | {"problems": problem_facts(failure)})
         raise
-    advice = warn([*unit_warnings(plan), *_quality_notes(plan)])
+    advice = warn([*unit_warnings(plan), *limit_warnings(plan), *_quality_notes(plan)])
     facts["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(facts)

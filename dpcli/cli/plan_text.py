@@ -22,6 +22,7 @@ from dpcli.planning.notes import (
     composition_notes,
     derived_notes,
     filter_notes,
+    limit_warnings,
     population_notes,
     post_processing_notes,
     query_title,
@@ -115,7 +116,8 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         yield from notes_of(plan)
     yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
-    yield from (f"warning: {text}" for text in unit_warnings(plan))
+    warnings = (*unit_warnings(plan), *limit_warnings(plan))
+    yield from (f"warning: {text}" for text in warnings)
     yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
     if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost

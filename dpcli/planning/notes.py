@@ -45,13 +45,39 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
 
 
 def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
-    """What the limits on people leave out; empty if the privacy unit is a row."""
-    unit = spec.privacy.unit
+    """What limits on people leave out, and which values chosen bounds clamp; empty if nothing."""
+    return "; ".join(_left_out(planned, spec))
+
+
+def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
+    queries, unit = [query.weighted.query for query in planned.queries], spec.privacy.unit
+    if isinstance(unit, PersonUnit):
+        totals, grouped = _totals_key(planned), bool(queries[0].axes)
+        key = totals or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
+        yield note(f"left_out.{key}", **_limits(unit, spec))
+        if key != "distinct":
+            yield note("left_out.interval")
+    operands = (column.name for query in queries for column in query.operands)
+    clamped = [name for name in dict.fromkeys(operands) if name in spec.clamped_by_choice]
+    if clamped:
+        yield note("left_out.clamped", columns=", ".join(clamped))
+
+
+def limit_warnings(plan: Plan) -> list[str]:
+    """A warning where limits on the rows of a person make numbers too small, or biased."""
+    unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
-        return ""
-    key, grouped = _totals_key(planned), bool(planned.queries[0].weighted.query.axes)
-    key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
-    return note(f"left_out.{key}", **_limits(unit, spec))
+        return []
+    names = [
+        planned.name
+        for planned in plan.statistics
+        if planned.entry.statistic.adds_rows
+        and any(query.weighted.query.row_limit(unit) is not None for query in planned.queries)
+    ]
+    if not names:
+        return []
+    key = "counted" if plan.quality is not None else "uncounted"
+    return [note(f"limited.{key}", names=", ".join(names), **_limits(unit, plan.spec))]
 
 
 def unit_warnings(plan: Plan) -> list[str]:

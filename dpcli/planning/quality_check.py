@@ -11,21 +11,29 @@ unreadable cells. Then about (N + D)/2 cells are readable. A minimum is missed i
 where noise alone exceeds the margin m with a probability of at most FALSE_STOP divided by the
 number of minimums. So a file that meets every minimum is stopped with a probability of at most
 FALSE_STOP. A file that misses a minimum by more than 2 m passes with at most the same probability.
+
+Where limits on the rows of a person leave out rows, noisy counts of people by their rows give a
+lower bound of the share that each limit leaves out (`dpcli.statistics.left_out_rows`). It stops the
+release if it is above `max_limited` at the same probability, and it decides the flag `limited`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
 from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
+from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
-from dpcli.statistics.quality import HALF, split_answers
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.left_out_rows import ERROR_PROBABILITY
+from dpcli.statistics.postprocessing import LIMITED
+from dpcli.statistics.quality import HALF, QualityAnswers, counted_limits
 from dpcli.statistics.statistic import NoisyAnswer
 
 FALSE_STOP = Fraction(1, 100)
@@ -66,14 +74,23 @@ class RequiredMinimum:
         return floor(2 * self.margin / self.required) + 1
 
 
+def _error_probability(plan: Plan) -> float:
+    """The part of FALSE_STOP for each minimum."""
+    quality = plan.spec.quality
+    assert quality is not None
+    stated = (quality.min_rows, quality.max_limited)
+    count = len(quality.min_readable) + sum(minimum is not None for minimum in stated)
+    return float(FALSE_STOP) / count
+
+
 def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
     """Every minimum of the check with its margin; none if the spec has no check."""
     if plan.quality is None or plan.spec.quality is None:
         return
-    quality = plan.spec.quality
-    rows, columns = plan.quality.queries[-1].noise, plan.quality.queries[0].noise
-    count = len(quality.min_readable) + (quality.min_rows is not None)
-    outside = float(FALSE_STOP) / count
+    quality, outside = plan.spec.quality, _error_probability(plan)
+    request, queries = plan.quality.entry.request, plan.quality.queries
+    vector = queries[:-1] if counted_limits(request) else queries
+    rows, columns = vector[-1].noise, vector[0].noise
     if quality.min_rows is not None:
         margin = Fraction(one_sided_width(rows, outside))
         yield RequiredMinimum(None, Fraction(quality.min_rows), margin, quality.min_rows)
@@ -82,16 +99,67 @@ def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
         yield RequiredMinimum(name, least, margin, quality.min_rows)
 
 
-def missed_minimums(plan: Plan, answers: Sequence[NoisyAnswer]) -> dict[str | None, str]:
-    """The sentence about each missed minimum, by its column; None is the number of rows.
+@dataclass(frozen=True, slots=True)
+class QualityResult:
+    """What the noisy numbers of the check show.
 
-    If there are any, no other statistic is answered.
+    `missed` has a sentence for each missed minimum, by column; None is the number of rows.
+    `left_out` has for each limit on rows per person the least share of rows that it leaves out, and
+    `over` a sentence if that is more than the spec allows.
     """
+
+    estimates: Estimates
+    missed: Mapping[str | None, str]
+    left_out: Mapping[int, Fraction]
+    over: str = ""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why no other statistic is answered; empty if the file passed."""
+        return (*self.missed.values(), *([self.over] if self.over else []))
+
+
+def quality_result(plan: Plan, answers: Sequence[NoisyAnswer]) -> QualityResult:
+    """The result of the check, from its noisy answers."""
+    assert plan.quality is not None
+    assert plan.spec.quality is not None
+    request, most = plan.quality.entry.request, plan.spec.quality.max_limited
+    estimates = plan.quality.entry.statistic.possible_estimate(
+        request, answers, plan.spec.confidence
+    )
+    counts, over = QualityAnswers.of(request, answers), ""
+    if most is not None:
+        surely = max(counts.left_out(_error_probability(plan)).values(), default=Fraction(0))
+        if surely > most:
+            facts = {"rows": plan.spec.rows_are, "most": percent_text(most)}
+            over = note("quality.over", share=percent_text(surely), **facts)
+    left_out = counts.left_out(ERROR_PROBABILITY)
+    return QualityResult(estimates, _missed_minimums(plan, counts), left_out, over)
+
+
+def is_limited(planned: PlannedStatistic, plan: Plan, result: QualityResult | None) -> bool:
+    """Whether what a statistic is about was cut, as charged counts show, by more than a little.
+
+    That is so if a limit on the rows of a person leaves out more than the share `LIMITED` of them,
+    or if it adds up values within bounds that noisy counts chose: how much lies beyond them is not
+    known. A function of noisy answers and public facts.
+    """
+    unit, shares = plan.spec.privacy.unit, {} if result is None else result.left_out
+    queries = [query.weighted.query for query in planned.queries]
+    if isinstance(unit, PersonUnit):
+        limits = {query.row_limit(unit) for query in queries}
+        if any(shares.get(limit, 0) > LIMITED for limit in limits if limit is not None):
+            return True
+    clamped = plan.spec.clamped_by_choice
+    return any(column.name in clamped for query in queries for column in query.operands)
+
+
+def _missed_minimums(plan: Plan, counts: QualityAnswers) -> dict[str | None, str]:
+    """The sentence about each missed minimum, by its column; None is the number of rows."""
     quality, sentences = plan.spec.quality, dict[str | None, str]()
     assert quality is not None
-    rows, columns = split_answers(answers)
-    (count,) = rows.values.tolist()
-    readable = (Fraction(count + difference, 2) for difference in columns.values.tolist())
+    (count,) = counts.rows.values.tolist()
+    readable = (Fraction(count + difference, 2) for difference in counts.columns.values.tolist())
     readable_counts = dict(zip(quality.min_readable, readable, strict=True))
     for minimum in required_minimums(plan):
         noisy = readable_counts.get(minimum.column or "", Fraction(count))
@@ -122,18 +190,25 @@ def noise_excess(plan: Plan) -> Fraction | None:
 
 def check_rule(plan: Plan) -> Iterator[str]:
     """When the check stops a release, and with which probability."""
-    minimums, rows = tuple(required_minimums(plan)), plan.spec.rows_are
-    if not minimums or plan.quality is None:
+    quality, rows = plan.spec.quality, plan.spec.rows_are
+    if quality is None or plan.quality is None:
         return
+    minimums, most = tuple(required_minimums(plan)), quality.max_limited
     if all(query.is_exact for query in plan.quality.queries):
         yield note("quality.public", rows=rows)
         return
-    key = "rule_of_several" if len(minimums) > 1 else "rule"
+    count = len(minimums) + (most is not None)
+    key = "rule_of_several" if count > 1 else "rule"
     charged = note("quality.check_and_choice" if plan.spec.choices else "quality.check")
-    facts = {"count": len(minimums), "stopped": percent_text(FALSE_STOP), "charged": charged}
+    facts = {"count": count, "stopped": percent_text(FALSE_STOP), "charged": charged}
     yield note(f"quality.{key}", rows=rows, **facts)
     # Columns that require the same share have the same margin.
     yield from dict.fromkeys(_detection_sentence(minimum, rows) for minimum in minimums)
+    if counted_limits(plan.quality.entry.request):
+        wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
+        yield note("quality.limits", rows=rows, share=percent_text(LIMITED), wrong=wrong)
+    if most is not None:
+        yield note("quality.stops_limited", rows=rows, most=readable_text(most))
 
 
 def _detection_sentence(minimum: RequiredMinimum, rows: str) -> str:

@@ -53,6 +53,11 @@ class PersonUnit:
         return self.max_rows_per_group < self.max_rows or self.max_groups < self.max_rows
 
     @property
+    def max_grouped_rows(self) -> int:
+        """The most rows of a person in a query with groups."""
+        return min(self.max_rows, self.max_groups * self.max_rows_per_group)
+
+    @property
     def for_ungrouped(self) -> PersonUnit:
         """The unit for a query without groups: all `max_rows` rows enter its one cell."""
         return replace(self, max_rows_per_group=self.max_rows, max_groups=1)

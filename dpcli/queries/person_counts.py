@@ -8,6 +8,7 @@ from math import prod
 
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact
 from dpcli.privacy.sensitivity import RowContribution
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, Query
 
 
@@ -47,6 +48,10 @@ class CenteredCountQuery(Query):
         """The answer, from those to `counts` and to `people`."""
         subtracted = multiply_exact(people, -self.less).repeat(len(counts))
         return add_exact(multiply_exact(counts, self.times), subtracted)
+
+    def row_limit(self, unit: PersonUnit) -> int | None:
+        """That of the counts."""
+        return self.counts.row_limit(unit)
 
     @property
     def number_of_cells(self) -> int:

@@ -15,6 +15,7 @@ from math import prod
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.filters import Filter
 from dpcli.privacy.sensitivity import RowContribution
+from dpcli.privacy.unit import PersonUnit
 
 MAX_PRODUCT = 1 << 80
 """What one row adds to a sum stays below this, so that the sums of any file fit 128 bits."""
@@ -122,6 +123,10 @@ class Query:
         tested = (column for test in self.where for column in test.columns)
         return tuple(dict.fromkeys((*self.required_columns, *tested)))
 
+    def row_limit(self, unit: PersonUnit) -> int | None:
+        """The most rows of a person that are used; None if all are."""
+        return unit.max_grouped_rows if self.axes else unit.max_rows
+
     @cached_property
     def may_skip(self) -> bool:
         """Whether a row can add nothing to any cell."""
@@ -168,6 +173,10 @@ class LinearQuery(Query):
         if self.may_skip or self.user_clamp is not None:
             low, high = min(low, 0), max(high, 0)
         return RowContribution(low, high)
+
+    def row_limit(self, unit: PersonUnit) -> int | None:
+        """None for totals of users, which are of all rows in the groups that are used."""
+        return super().row_limit(unit) if self.user_clamp is None else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpcli.privacy.sensitivity import RowContribution
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
 
 
@@ -30,6 +31,9 @@ class RowsPerUserQuery(Query):
             raise ValueError("bins of numbers of rows begin at one at the latest, and increase")
         if self.by or self.items or self.where or self.present:
             raise ValueError("all rows of a user are counted")
+
+    def row_limit(self, unit: PersonUnit) -> None:
+        """None: all rows of a person are counted."""
 
     def place(self, rows: int) -> int:
         """The bin of a user with this number of rows, at least one."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.filters import joint_texts
-from dpcli.numeric.exact import decimal_text
+from dpcli.messages import note
+from dpcli.numeric.exact import decimal_text, short_down
 from dpcli.numeric.number_text import plain_decimal
 from dpcli.planning.designs import design_sentences
 from dpcli.planning.expected_errors import standard_error
@@ -24,7 +25,8 @@ from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
-    from dpcli.releasing import PublishedStatistic, QualityResult
+    from dpcli.planning.quality_check import QualityResult
+    from dpcli.releasing import PublishedStatistic
 
 
 def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
@@ -156,6 +158,7 @@ def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | No
         **{key: check[key] for key in QUALITY_KEYS},
         "min_rows": quality.min_rows,
         "min_readable": quality.min_readable,
+        **({} if quality.max_limited is None else {"max_limited": quality.max_limited}),
         "false_stop": FALSE_STOP,
         "rule": list(check_rule(plan)),
         "counted": counted_rows_note(plan) or None,
@@ -163,12 +166,17 @@ def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | No
     if result is None:
         return facts
     rows, *columns = map(_estimate, result.estimates)
+    left_out: list[Fact] = [
+        {"limit": limit, "share_at_least": short_down(share, 3)}
+        for limit, share in result.left_out.items()
+    ]
     return facts | {
-        "passed": not result.missed,
-        "missed": list(result.missed.values()),
+        "passed": not result.reasons,
+        "missed": list(result.reasons),
         "rows": rows,
         "readable": dict(zip(quality.min_readable, columns, strict=True)),
-        "table": list(_quality_rows(plan, result)),
+        **({"left_out": left_out} if left_out else {}),
+        "table": [*_quality_rows(plan, result), *_left_out_rows(plan, result)],
     }
 
 
@@ -207,6 +215,18 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]
             "" if least is None else _count_or_share(Fraction(least), total),
             verdict,
         )
+
+
+def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
+    """For each limit on rows per person, the least share of rows that it leaves out."""
+    quality = plan.spec.quality
+    assert quality is not None
+    most = quality.max_limited
+    allowed = "" if most is None else note("quality.at_most", share=percent_text(most))
+    for limit, share in result.left_out.items():
+        verdict = "not checked" if most is None else "missed" if result.over else "met"
+        what = note("quality.left_out", rows=plan.spec.rows_are, limit=limit)
+        yield what, "", percent_text(short_down(share, 3)), "", allowed, verdict
 
 
 def _count_or_share(value: Fraction, total: Fraction | None) -> str:

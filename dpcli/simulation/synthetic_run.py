@@ -66,7 +66,7 @@ class SyntheticRun:
     def stopped(self) -> bool:
         """Whether the quality check, with new noise, stops a release of these rows."""
         checked = check_quality(self._plan, self._sealed, self._dataset.permit)
-        return checked is not None and bool(checked.missed)
+        return checked is not None and bool(checked.reasons)
 
     def exact(self) -> tuple[ExactAnswers, ...]:
         """The answers without noise, statistic by statistic."""

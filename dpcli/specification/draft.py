@@ -49,12 +49,6 @@ EMPTY_SECTION = re.compile(r"^(csv|quality): $", re.MULTILINE)
 MAX_SIMPLE_KEY = 1000
 """YAML requires a question mark before a longer key."""
 
-PROPOSED_UNIT = """
-  # If no source says how many rows are usual, noisy counts can choose the limit:
-  # {{column: {column},
-  #  max_rows: {{choose: 1-2-5, up_to: 1000, epsilon: 0.1}}}}"""
-"""A comment where a column probably says whose row it is."""
-
 WIDTH = 80
 """Columns of a line that people edit without scrolling."""
 
@@ -135,7 +129,7 @@ def spec_text(
     """The text of a spec with these sections, without the empty ones.
 
     Columns and statistics are mappings by name. The `comments` stand above columns, by name, and
-    the `notes` below all columns. A comment proposes the `person` column as unit, if one is named.
+    the `notes` below all columns. A comment proposes the `person` column as unit, or any.
     """
     lines = []
     for name, column in tree["columns"].items():
@@ -149,7 +143,7 @@ def spec_text(
         {key: flow_yaml(value) if value else "" for key, value in tree.items()},
         csv=_csv_section(dialect),
         noticed=_cells_noticed(tree),
-        person=PROPOSED_UNIT.format(column=scalar_yaml(person)) if person else "",
+        person=scalar_yaml(person) if person else "ID",
         form="".join(f"\n# {remark}" for remark in _csv_remarks(dialect)),
         columns="\n".join(lines),
         statistics="\n".join(entries),

@@ -36,7 +36,7 @@ from dpcli.specification.declarations_section import DeclarationsModel, read_dec
 from dpcli.specification.derive_section import declare_derived
 from dpcli.specification.limit_section import require_limit_used
 from dpcli.specification.model import Spec
-from dpcli.specification.privacy_section import read_privacy, read_quality
+from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
 from dpcli.specification.sample_section import read_sample
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
@@ -208,6 +208,8 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     entries = attempt(read_entries, root, context) if not local else tuple
     # Statistics decide in which columns a blank cell is an answer.
     quality = attempt(read_quality, checks, context)
+    if checks is not None:
+        quality = attempt(count_limits, checks, quality, entries, privacy)
     collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
     rows_are, unit = attempt(_read_rows_name, heading, context.unit), context.unit
     heading.require()

@@ -137,12 +137,14 @@ class QualityCheck:
     """The check before all statistics: an entry that counts, and the minimums.
 
     `min_rows` is the required number of rows. `min_readable` is the required share of readable
-    cells, by name of column.
+    cells, by name of column, and
+    `max_limited` the share of rows that limits on the rows of a person may leave out.
     """
 
     entry: Entry
     min_rows: int | None
     min_readable: Mapping[str, Fraction]
+    max_limited: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,19 @@ class Spec:
     def limit_choice(self) -> LimitChoice | None:
         """How the limit on rows per person is chosen; None if it is declared."""
         return next((one for one in self.choices if isinstance(one, LimitChoice)), None)
+
+    @property
+    def clamped_by_choice(self) -> frozenset[str]:
+        """The columns with values that may lie beyond bounds which noisy counts chose.
+
+        Of bounds that an earlier release chose, the outermost ones are not known.
+        """
+        chosen = {
+            choice.column.name
+            for choice in self.choices
+            if not choice.is_limit and choice.bounded(choice.chosen) != choice.column
+        }
+        return frozenset(chosen | {kept.column for kept in self.kept if not kept.is_limit})
 
     @property
     def for_choices(self) -> Spec:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -36,7 +38,7 @@ from dpcli.specification.mechanism_fields import MechanismName, read_answer_sett
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
-from dpcli.statistics.quality import QUALITY_COUNTS
+from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits
 from dpcli.statistics.statistic import Request
 
 MAX_MIN_ROWS = 10**15
@@ -162,6 +164,7 @@ class QualityModel(SectionModel):
     min_readable: (
         Annotated[Share | Annotated[dict[str, Share], Field(min_length=1)], ByForm] | None
     ) = None
+    max_limited: Share | None = None
 
 
 def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck | None:
@@ -175,7 +178,7 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.
         raise AlreadyReportedError
-    if not section.has("min_rows") and not section.has("min_readable"):
+    if not any(map(section.has, ("min_rows", "min_readable", "max_limited"))):
         section.report("quality-without-minimum")
     shares = attempt(_read_min_readable, section, context)
     settings = read_answer_settings(
@@ -185,7 +188,30 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     columns = (context.columns.get(name) for name in shares())
     checked = tuple(without_missing_constant(column) for column in columns if column is not None)
     entry = Entry(Request(QUALITY_COUNTS.name, checked=checked), QUALITY_COUNTS, *settings)
-    return QualityCheck(entry, section.values.min_rows, shares())
+    values = section.values
+    return QualityCheck(entry, values.min_rows, shares(), values.max_limited)
+
+
+def count_limits(
+    node: MappingNode,
+    read: Callable[[], QualityCheck | None],
+    entries: Callable[[], Sequence[Entry]],
+    privacy: Callable[[], Privacy],
+) -> QualityCheck | None:
+    """The check, which also counts what limits on rows leave out of the statistics of `entries`.
+
+    Raises `AlreadyReportedError` if one of these sections has problems.
+    """
+    check, relation = read(), privacy().relation
+    if check is None:
+        return None
+    asked = ((entry.statistic, entry.request) for entry in entries())
+    request = with_limits(check.entry.request, asked, relation)
+    if check.max_limited is not None and not counted_limits(request):
+        person = isinstance(relation.unit, PersonUnit)
+        code = "nothing-limited" if person else "nothing-limited.row"
+        node.key_span("max_limited").report(code)
+    return replace(check, entry=replace(check.entry, request=request))
 
 
 def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> dict[str, Fraction]:

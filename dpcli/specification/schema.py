@@ -160,7 +160,7 @@ def _quality_schema(definitions: Json) -> Json:
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
     mechanism["enum"] = _mechanisms_of(QUALITY_COUNTS)
-    minima = _required_each(("min_rows", "min_readable"))
+    minima = _required_each(("min_rows", "min_readable", "max_limited"))
     return schema | {"oneOf": _required_each(("epsilon", "rho")), "anyOf": minima}
 
 

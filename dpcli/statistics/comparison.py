@@ -66,6 +66,11 @@ class Comparison(Statistic):
     item = "compared"
     derivation = "difference and index of two noisy numbers (the divisor is at least one step)"
 
+    @property
+    def adds_rows(self) -> bool:
+        """True: it compares counts or totals."""
+        return True
+
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """A sum needs numbers, which are not negative; the four items have different names."""
         column = request.column

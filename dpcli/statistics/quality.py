@@ -1,39 +1,63 @@
-"""The number of rows and of readable cells in each column, for the quality check."""
+"""What the quality check counts: rows, readable cells of columns, and people by their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.noise.tails import blended_margin
 from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, ReadabilityQuery
+from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import NONNEGATIVE, Limits
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.left_out_rows import bin_starts, least_share
+from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, Statistic, WeightedQuery
 
 HALF = Fraction(1, 2)
 
+PEOPLE_WEIGHT = Fraction(1, 4)
+"""The share of the loss for the people by their rows, if any limit is counted."""
+
+LIMITS = "limits"
+"""The option of a request with the limits on rows per person that statistics depend on."""
+
 
 class QualityCounts(Statistic):
-    """The number of rows, and for each checked column its readable cells.
+    """The number of rows, for each checked column its readable cells, and people by their rows.
 
     A cell is readable if it can be read as its column declares, before any constant replaces
     it. The answer is one vector: the number of rows, and for each column its readable minus
-    its unreadable cells. Half of the sum of both is the number of readable cells.
+    its unreadable cells. Half of the sum of both is the number of readable cells. Where limits
+    on the rows of a person leave out rows of some statistic, a quarter of the loss is for a second
+    answer: the people in bins of the number of all their rows, which shows how many rows that are.
 
     Privacy: a row adds 1 to the number of rows and 1 or -1 to each of k columns, so adding or
     removing it changes the vector by k + 1 in L1 and by sqrt(k + 1) in L2. Changing a row
     keeps the number of rows, which is then public, and changes each column by at most 2. A
-    person with r rows changes r times as much.
+    person with r rows changes r times as much. A person is in one bin, whatever limits keep:
+    adding or removing a person changes the second answer by 1, exchanging one by 2 in L1.
     """
 
     name = "quality"
     steps = ()
     has_raw = False
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The vector; a public number of rows is a query of its own, without budget."""
+    def queries(self, request: Request, relation: Relation) -> Queries:
+        """The vector, and the people; a public number of rows is a query without budget."""
+        limits = counted_limits(request)
+        vector = self._vector(request, relation)
+        if not limits:
+            return vector
+        people = WeightedQuery(
+            "people by their rows", RowsPerUserQuery(starts=bin_starts(limits)), PEOPLE_WEIGHT
+        )
+        rest = (replace(part, weight=part.weight * (1 - PEOPLE_WEIGHT)) for part in vector)
+        return (*rest, people)
+
+    def _vector(self, request: Request, relation: Relation) -> Queries:
         if not relation.size_is_public:
             return (WeightedQuery("rows and cells", ReadabilityQuery(checked=request.checked)),)
         if not request.checked:
@@ -48,7 +72,8 @@ class QualityCounts(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The rows, then the readable cells of each column."""
-        rows, columns = split_answers(answers)
+        counts = QualityAnswers.of(request, answers)
+        rows, columns = counts.rows, counts.columns
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
         (count,), differences = rows.values.tolist(), columns.values.tolist()
@@ -69,11 +94,57 @@ class QualityCounts(Statistic):
 QUALITY_COUNTS = QualityCounts()
 
 
-def split_answers(answers: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, NoisyAnswer]:
-    """The number of rows and the differences of the columns, each with its noise."""
-    if len(answers) == 2:
-        columns, rows = answers
-        return rows, columns
-    (vector,) = answers
-    values, noise = vector.values, vector.noise
-    return NoisyAnswer(values[:1], noise), NoisyAnswer(values[1:], noise)
+def counted_limits(request: Request) -> tuple[int, ...]:
+    """The limits on rows per person about which the check counts people."""
+    limits: tuple[int, ...] = dict(request.options).get(LIMITS, ())
+    return limits
+
+
+def with_limits(
+    request: Request, of: Iterable[tuple[Statistic, Request]], relation: Relation
+) -> Request:
+    """The request of a check that also counts what limits leave out of these statistics."""
+    unit = relation.unit
+    if not isinstance(unit, PersonUnit):
+        return request
+    queries = (part.query for statistic, asked in of for part in statistic.queries(asked, relation))
+    if all(query.row_limit(unit) is None for query in queries):
+        return request
+    limits = sorted({unit.max_rows, unit.max_grouped_rows})
+    return replace(request, options=((LIMITS, tuple(limits)),))
+
+
+@dataclass(frozen=True, slots=True)
+class QualityAnswers:
+    """The noisy answers of the check, each with its noise.
+
+    `rows` has the number of rows, `columns` the difference of each column, and `people` those in
+    each bin, if limits are counted.
+    """
+
+    rows: NoisyAnswer
+    columns: NoisyAnswer
+    people: NoisyAnswer | None
+    limits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, request: Request, answers: Sequence[NoisyAnswer]) -> QualityAnswers:
+        """The answers to the queries of the check, in their order."""
+        limits = counted_limits(request)
+        vector, people = (answers[:-1], answers[-1]) if limits else (answers, None)
+        if len(vector) == 2:
+            columns, rows = vector
+            return cls(rows, columns, people, limits)
+        values, noise = vector[0].values, vector[0].noise
+        rows, columns = NoisyAnswer(values[:1], noise), NoisyAnswer(values[1:], noise)
+        return cls(rows, columns, people, limits)
+
+    def left_out(self, outside: float) -> dict[int, Fraction]:
+        """For each limit the least share of rows that it leaves out, by `least_share`."""
+        if self.people is None:
+            return {}
+        starts = bin_starts(self.limits)
+        return {
+            limit: least_share(self.people, starts, self.rows, limit, outside)
+            for limit in self.limits
+        }

@@ -104,6 +104,11 @@ class Ratio(WeightedStatistic):
         """The numerator and the denominator."""
         return request.option("numerator"), request.option("denominator")
 
+    @property
+    def adds_rows(self) -> bool:
+        """True: it compares counts or totals."""
+        return True
+
     def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
         """The parts differ, and the denominator cannot be negative."""
         yield from super().faults(request, relation)

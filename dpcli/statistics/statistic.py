@@ -175,6 +175,11 @@ class Statistic(ABC):
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""
 
+    @property
+    def adds_rows(self) -> bool:
+        """Whether its numbers add up rows or compare such numbers: limits then make them wrong."""
+        return self.measure != "values"
+
     @cached_property
     def fields(self) -> type[SectionModel]:
         """The pydantic model of the fields in `takes`."""

@@ -20,7 +20,8 @@ from dpcli.ledger.charge import StoredRelease, charge_for
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import QualityResult, check_quality
+from dpcli.planning.quality_check import QualityResult
+from dpcli.releasing import check_quality
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import ROOT, Command, Outcome, remove_ledger
 
@@ -292,7 +293,7 @@ def test_a_refusal_does_not_depend_on_the_check(
         def check(*words: object, drawn: list[bool] = drawn) -> QualityResult | None:
             checked = check_quality(*words)  # type: ignore[arg-type]
             assert checked is not None
-            drawn.append(bool(checked.missed))
+            drawn.append(bool(checked.reasons))
             competing_release(tmp_path)
             return checked
 

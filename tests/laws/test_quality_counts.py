@@ -1,0 +1,135 @@
+"""What the quality check counts: sensitivity by enumeration, and an audit of its noisy answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.numeric.arrays import Floats
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.releasing import aggregate_data
+from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.quality import PEOPLE_WEIGHT, counted_limits
+from tests.laws.test_audit import least_epsilon
+from tests.oracles.plain import evaluate
+from tests.support.permits import free_permit
+from tests.support.streams import Stream
+
+CELLS = ("7", "x")
+"""A readable cell and an unreadable one."""
+
+
+def plan_of(neighbors: str, unit: str = "max_rows: 2", epsilon: str = "1") -> Plan:
+    """A check of one column, and a statistic about at most two rows of a person."""
+    return make_plan(
+        parse_central_spec(
+            "dpcli: 1\ndataset: d\n"
+            f"privacy: {{unit: {{column: id, {unit}}}, neighbors: {neighbors}, "
+            "budget: {epsilon: 99}}\n"
+            f"quality: {{epsilon: {epsilon}, min_rows: 10, min_readable: {{x: 0.5}}}}\n"
+            "columns:\n  id: {type: id}\n  x: {type: integer, bounds: [0, 9]}\n"
+            "statistics: [{name: n, statistic: count, epsilon: 1}]\n",
+            "spec.yaml",
+        )
+    )
+
+
+def people() -> Iterator[Sequence[str]]:
+    """The cells of a person with up to four rows, without the order of rows."""
+    for rows in range(5):
+        yield from combinations_with_replacement(CELLS, rows)
+
+
+def answers(plan: Plan, persons: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The exact answers of the check, by the plain evaluator."""
+    lines = [f"{number},{cell}" for number, cells in enumerate(persons) for cell in cells]
+    assert plan.quality is not None
+    queries = plan.engine_queries[: len(plan.quality.queries)]
+    data = "\n".join(["id,x", *lines, ""]).encode()
+    found = evaluate(queries, data, unit=plan.spec.privacy.unit)
+    return [list(answer) for answer in found if isinstance(answer, list)]
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_no_person_changes_the_check_by_more_than_stated(neighbors: Neighbors) -> None:
+    """Some neighbors reach the L1 sensitivity of both answers, and none exceeds it."""
+    plan = plan_of(neighbors.value)
+    assert plan.quality is not None
+    queries = plan.engine_queries[: len(plan.quality.queries)]
+    stated = [query_sensitivity(query, plan.spec.privacy.relation) for query in queries]
+    pairs = (
+        (((), other) for other in people())
+        if neighbors is Neighbors.ADD_REMOVE
+        else product(people(), repeat=2)
+    )
+    reached = [0] * len(queries)
+    for one, other in pairs:
+        both = [answers(plan, [("7",), cells]) for cells in (one, other)]
+        for place, (before, after) in enumerate(zip(*both, strict=True)):
+            change = sum(abs(a - b) for a, b in zip(before, after, strict=True))
+            reached[place] = max(reached[place], change)
+
+    assert len(queries) == 2
+    assert reached == [sensitivity.l1 for sensitivity in stated]
+
+
+def test_the_check_counts_people_only_where_a_limit_leaves_out_rows() -> None:
+    """Nothing is spent on limits that no statistic has."""
+    plan = plan_of("add-remove")
+    assert plan.quality is not None
+
+    assert counted_limits(plan.quality.entry.request) == (2,)
+    assert [query.weighted.weight for query in plan.quality.queries] == [
+        1 - PEOPLE_WEIGHT,
+        PEOPLE_WEIGHT,
+    ]
+    assert sum(query.loss.epsilon for query in plan.quality.queries) == 1
+    text = plan.spec.text.replace("statistic: count,", "statistic: count_distinct,")
+    everyone = make_plan(parse_central_spec(text, "spec.yaml")).quality
+    assert everyone is not None
+    assert len(everyone.queries) == 1
+
+
+DRAWS = 10_000
+
+ROWS = ([1, 2, 3], [1, 2, 3, 9])
+"""The numbers of rows of the people of two neighbors."""
+
+
+def draws(plan: Plan, rows: Sequence[int], folder: Path) -> Floats:
+    """Logarithms of how much more likely noisy answers are under the first neighbor.
+
+    The engine aggregates a file of people with these numbers of rows, and its answers get noise.
+    """
+    lines = [f"{person},7" for person, count in enumerate(rows) for _ in range(count)]
+    data = folder / f"{len(lines)}.csv"
+    data.write_text("\n".join(["id,x", *lines, ""]), encoding="utf-8")
+    assert plan.quality is not None
+    exact = aggregate_data(plan, (str(data),))
+    known = [answers(plan, [("7",) * count for count in neighbor]) for neighbor in ROWS]
+    log_ratio = np.zeros(DRAWS)
+    for planned, sealed, *both in zip(plan.quality.queries, exact, *known, strict=False):
+        first, second = (np.array(answer) for answer in both)
+        for place in range(DRAWS):
+            noisy = planned.calibrated.answer(sealed, free_permit()).value
+            distance = abs(noisy - second).sum() - abs(noisy - first).sum()
+            log_ratio[place] += distance / float(planned.noise.scale)
+    return log_ratio
+
+
+@pytest.mark.parametrize(("epsilon", "reveals_more"), [("1", False), ("3", True)])
+def test_an_audit_of_the_check_shows_no_more_than_its_epsilon(
+    epsilon: str, reveals_more: bool, tmp_path: Path, stream: Stream
+) -> None:
+    """Of a person with nine rows no test shows more than epsilon 1; with less noise one does."""
+    plan = plan_of("add-remove", epsilon=epsilon)
+    one, other = (draws(plan, rows, tmp_path) for rows in ROWS)
+
+    assert (least_epsilon(one, other, 0.0) > 1) is reveals_more

@@ -1,0 +1,200 @@
+"""Numbers of which limits or chosen bounds left out a part are flagged, by charged counts alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Command
+
+SPEC = """\
+dpcli: 1
+dataset: flights
+rows_are: flights
+privacy:
+  unit: {{column: plane, max_rows: {limit}}}
+  neighbors: add-remove
+  budget: {{epsilon: 15}}
+{quality}
+columns:
+  plane: {{type: id}}
+  month: {{type: category, values: [jan, feb]}}
+  delay: {{type: integer, bounds: {bounds}}}
+statistics:
+  - {{name: flights, statistic: count, by: [month], epsilon: 2}}
+  - {{name: delay, statistic: mean, column: delay, epsilon: 2}}
+  - {{name: index, statistic: comparison, between: {{month: [jan, feb]}}, epsilon: 2}}
+  - {{name: planes, statistic: count_distinct, epsilon: 1}}
+"""
+QUALITY = "quality: {epsilon: 6, min_rows: 1000, max_limited: 0.9}"
+CHOSEN = "{choose: 1-2-5, up_to: 1000000, epsilon: 0.5}"
+UNDER_LIMIT = {"flights", "delay", "index"}
+
+
+def write(folder: Path, quality: str, limit: int = 10, bounds: str = "[-60, 600]") -> Path:
+    """A spec, with a limit on the rows of a plane."""
+    spec = folder / "spec.yaml"
+    text = SPEC.format(quality=quality, limit=limit, bounds=bounds)
+    spec.write_text(text, encoding="utf-8")
+    return spec
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Flights of 400 planes: most have five, and every tenth a hundred."""
+    path = tmp_path / "flights.csv"
+    lines = [
+        f"N{plane},{('jan', 'feb')[row % 2]},{(plane * row) % 90 - 20}"
+        for plane in range(400)
+        for row in range(100 if plane % 10 == 0 else 5)
+    ]
+    path.write_text("\n".join(["plane,month,delay", *lines, ""]), encoding="utf-8")
+    return path
+
+
+def released(dpcli: Command, spec: Path, data: Path, *more: object) -> list[dict[str, str]]:
+    """The lines of a released table; the report is next to it."""
+    out = spec.parent / "out.csv"
+    words: Sequence[object] = ("-o", out, "--report", spec.parent / "out.json", "--force", *more)
+    done = dpcli("release", spec, data, *words)
+    assert done.status == 0, done.err
+    with out.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def flags_of(lines: Sequence[dict[str, str]]) -> dict[str, set[str]]:
+    """The flags of each statistic."""
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        found.setdefault(line["statistic"], set()).add(line["flag"])
+    return found
+
+
+def test_numbers_under_a_limit_are_flagged_where_a_charged_count_shows_it(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """Two thirds of the flights are left out; the planes are all counted."""
+    flags = flags_of(released(dpcli, write(tmp_path, QUALITY), data))
+    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+
+    assert {name for name, found in flags.items() if found == {"limited"}} == UNDER_LIMIT
+    assert flags["planes"] == {""}
+    (left_out,) = report["quality"]["left_out"]
+    assert left_out["limit"] == 10
+    assert 0.3 < left_out["share_at_least"] <= 0.667
+    assert [part["role"] for part in report["quality"]["parts"]] == [
+        "rows and cells",
+        "people by their rows",
+    ]
+    assert sum(part["epsilon"] for part in report["quality"]["parts"]) == 6
+    assert report["quality"]["table"][-1][0] == "flights left out by a limit of 10"
+
+
+def test_a_file_within_the_limit_is_not_flagged(dpcli: Command, tmp_path: Path, data: Path) -> None:
+    """No flight is left out by a limit of a hundred."""
+    flags = flags_of(released(dpcli, write(tmp_path, QUALITY, limit=100), data))
+
+    assert not any("limited" in found for found in flags.values())
+
+
+def test_without_a_charged_count_intervals_are_said_to_be_about_what_is_kept(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """No flag, status or text depends on how many rows the limit leaves out."""
+    lines = released(dpcli, write(tmp_path, ""), data)
+    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+
+    assert not any("limited" in found for found in flags_of(lines).values())
+    said = {stated["name"]: stated["left_out"] for stated in report["statistics"]}
+    for name in UNDER_LIMIT:
+        assert said[name].endswith("; its interval is about what is used")
+    assert said["planes"] == "each person counts once, by any of their flights"
+
+
+def test_the_wide_layout_and_pages_show_the_flag(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """Each statistic has a column of flags."""
+    spec = write(tmp_path, QUALITY)
+    done = dpcli("release", spec, data, "-o", tmp_path / "w.csv", "--layout", "wide",
+                 "--report", tmp_path / "r.md", "--report", tmp_path / "r.html")  # fmt: skip
+    assert done.status == 0, done.err
+    table = (tmp_path / "w.month.csv").read_text("utf-8").splitlines()
+
+    assert table[0] == "month,flights,flights_lower,flights_upper,flights_flag"
+    assert all(line.endswith(",limited") for line in table[1:])
+    for page in ("r.md", "r.html"):
+        assert "limited: limits left out more than 1% of the rows" in (tmp_path / page).read_text(
+            "utf-8"
+        )
+
+
+def test_a_release_stops_where_limits_leave_out_too_much(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """`max_limited` ends with exit status 8, and the check alone is charged."""
+    spec = write(tmp_path, QUALITY.replace("0.9", "0.05"))
+    done = dpcli("release", spec, data, "-o", tmp_path / "out.csv")
+    history = json.loads(
+        dpcli("ledger", "history", "--json", "--ledger", tmp_path / "dpcli-ledger.sqlite").out
+    )
+
+    assert done.status == 8
+    assert "leave out at least" in done.err
+    assert "`max_limited` is 5%" in " ".join(done.err.split())
+    assert not (tmp_path / "out.csv").exists()
+    assert float(history[-1]["epsilon"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("{column: plane, max_rows: 10}", "row"), ("statistic: count,", "statistic: count_distinct,")],
+)
+def test_a_share_of_which_no_limit_leaves_out_rows_is_refused(
+    dpcli: Command, tmp_path: Path, old: str, new: str
+) -> None:
+    """Nothing would be checked, so the spec says that."""
+    spec = write(tmp_path, QUALITY)
+    text = spec.read_text("utf-8").replace(old, new)
+    keep = ("flights, statistic: count_distinct", "planes")
+    lines = [
+        line
+        for line in text.splitlines()
+        if "name:" not in line or new == "row" or any(word in line for word in keep)
+    ]
+    spec.write_text("\n".join(lines).replace(", by: [month]", ""), encoding="utf-8")
+    done = dpcli("check", spec)
+
+    assert done.status == 3
+    assert "[nothing-limited]" in done.err
+
+
+def test_values_in_bounds_that_counts_chose_are_flagged(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """The mean is about clamped values, and the counts are not."""
+    lines = released(dpcli, write(tmp_path, "", bounds=CHOSEN), data)
+    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    flags = flags_of(lines)
+
+    assert flags["delay"] == {"limited"}
+    assert flags["flights"] == {""}
+    said = {stated["name"]: stated["left_out"] for stated in report["statistics"]}
+    assert "values of delay are clamped to bounds that noisy counts chose" in said["delay"]
+
+
+def test_plans_warn_where_totals_stand_under_a_limit(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """Totals and comparisons are named, means and people are not."""
+    plain = " ".join(dpcli("plan", write(tmp_path, "")).out.split())
+    counted = " ".join(dpcli("plan", write(tmp_path, QUALITY)).out.split())
+
+    assert "warning: flights, index: flights of a person beyond a limit of 10" in plain
+    assert "without `quality:` nothing counts them" in plain
+    assert "numbers have the flag `limited` if `quality:` shows that" in counted
+    assert "`max_limited: 0.9` stops a file" in counted
