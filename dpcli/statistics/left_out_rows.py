@@ -1,4 +1,4 @@
-"""How many rows a limit on rows per person leaves out, from noisy counts of people by their rows.
+"""How many rows a limit leaves out at least, by noisy counts of people.
 
 Bins of numbers of rows begin just above each limit l. A person in a bin that begins at s has at
 least s rows, so the limit leaves out at least s - l of them. With N(b) people in bin b, at least

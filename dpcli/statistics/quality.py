@@ -1,4 +1,4 @@
-"""What the quality check counts: rows, readable cells of columns, and people by their rows."""
+"""What the quality check counts: rows, readable cells, and people by their rows."""
 
 from __future__ import annotations
 

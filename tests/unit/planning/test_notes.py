@@ -41,8 +41,12 @@ BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
 ELSEWHERE = {
     f"designs.{key}"
     for key in ("joint", "unions", "largest", "effects", "equal", "unequal", "error", "people")
+} | {
+    "left_out.clamped",
+    *(f"quality.{key}" for key in ("over", "at_most", "left_out", "stops_limited")),
 }
-"""Sentences about designs of `marginals` and of counts, which have tests of their own."""
+"""Sentences about designs of `marginals` and of counts, and about limited numbers, which have tests
+of their own."""
 
 SPEC = """\
 dpcli: 1
