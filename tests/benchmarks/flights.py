@@ -1,0 +1,189 @@
+"""Published numbers about flights against the file: `python -m tests.benchmarks.flights [RUNS]`.
+
+Planes are the privacy unit, have heavy-tailed numbers of flights, and carriers have from a few to
+60,000. Twelve statistics are released from 300,000 flights with limits of 100 and 1,000 flights of
+a plane. A number without a flag is wrong if the number of all flights, also of those that the limit
+leaves out, lies outside its interval; without an interval, if it is off by more than a tenth of the
+bounds, and for a label, if it is that much less frequent than the right one. It prints the share of
+wrong numbers, overall and by statistic, and asserts nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import dpcli
+
+CARRIERS = tuple(f"C{number:02}" for number in range(16))
+PLACES = tuple(f"P{number:02}" for number in range(12))
+MONTHS = tuple(str(month) for month in range(1, 13))
+BOUNDS = (-60, 600)
+
+SPEC = """\
+dpcli: 1
+dataset: flights
+rows_are: flights
+privacy:
+  unit: {{column: plane, max_rows: {limit}}}
+  neighbors: add-remove
+  budget: {{epsilon: 20}}
+quality: {{epsilon: 1, min_rows: 1000}}
+columns:
+  plane: {{type: id}}
+  month: {{type: category, values: [{months}]}}
+  carrier: {{type: category, values: [{carriers}]}}
+  place: {{type: category, values: [{places}]}}
+  delay: {{type: integer, bounds: [-60, 600]}}
+  distance: {{type: integer, bounds: [0, 5000]}}
+  late: {{type: boolean}}
+statistics:
+  - {{name: flights, statistic: count, by: [month], epsilon: 1}}
+  - {{name: fleets, statistic: count, by: [carrier], epsilon: 1}}
+  - {{name: delay, statistic: mean, column: delay, by: [carrier], epsilon: 1}}
+  - {{name: middle, statistic: median, column: delay, by: [carrier], epsilon: 1}}
+  - {{name: quartiles, statistic: quantile, column: delay, quantiles: [0.25, 0.5, 0.75],
+    epsilon: 1}}
+  - {{name: distance, statistic: sum, column: distance, by: [month], epsilon: 1}}
+  - {{name: change, statistic: comparison, between: {{month: ["1", "2"]}}, epsilon: 1}}
+  - {{name: late, statistic: proportion, column: late, by: [carrier], epsilon: 1}}
+  - {{name: usual, statistic: mode, column: place, by: [carrier], epsilon: 1}}
+  - {{name: top, statistic: top_k, column: place, k: 3, epsilon: 1}}
+  - {{name: planes, statistic: count_distinct, by: [month], epsilon: 1}}
+  - {{name: related, statistic: correlation, columns: [delay, distance], epsilon: 1}}
+"""
+
+
+def make_flights(rows: int, seed: int = 33) -> pl.DataFrame:
+    """About this number of flights; planes that fly often fly elsewhere, and are less late."""
+    draw = np.random.default_rng(seed)
+    planes = rows // 75
+    counts = np.maximum(draw.lognormal(3.8, 1.0, planes).astype(int), 1)
+    counts = np.maximum(counts * rows // counts.sum(), 1)
+    sizes = 1 / np.arange(1, len(CARRIERS) + 1) ** 2.2
+    carrier = draw.choice(len(CARRIERS), planes, p=sizes / sizes.sum())
+    plane = np.repeat(np.arange(planes), counts)
+    often = np.log(counts)[plane]
+    distance = np.clip(draw.gamma(2, 300 + 60 * often), 30, 5_000).astype(int)
+    delay = draw.lognormal(2.6 - 0.1 * often, 1.2) - 12 + distance / 400
+    delay = np.clip(np.rint(delay), -60, 1_500).astype(int)
+    place = np.minimum(draw.geometric(0.2, len(plane)) - 1, len(PLACES) - 1)
+    place = (place + carrier[plane]) % len(PLACES)
+    return pl.DataFrame(
+        {
+            "plane": [f"N{number}" for number in plane],
+            "month": draw.choice(MONTHS, len(plane)),
+            "carrier": np.array(CARRIERS)[carrier[plane]],
+            "place": np.array(PLACES)[place],
+            "delay": delay,
+            "distance": distance,
+            "late": delay > 15,
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The numbers of all flights, by statistic, group and item, and how often each label is.
+
+    Labels are counted by group; `right` has the most frequent ones in order.
+    """
+
+    numbers: Mapping[tuple[str, str, str], float]
+    labels: Mapping[str, Mapping[str, int]]
+
+    @classmethod
+    def of(cls, flights: pl.DataFrame) -> Truth:
+        """From all rows, clamped as the spec declares, without limits."""
+        clamped = flights.with_columns(pl.col("delay").clip(*BOUNDS))
+        numbers: dict[tuple[str, str, str], float] = {}
+        labels: dict[str, dict[str, int]] = {"": _counted(clamped)}
+        for carrier in CARRIERS:
+            own = clamped.filter(carrier=carrier)
+            numbers["fleets", carrier, ""] = len(own)
+            labels[carrier] = _counted(own)
+            if len(own):
+                numbers["delay", carrier, ""] = own["delay"].mean()  # type: ignore[assignment]
+                numbers["middle", carrier, ""] = own["delay"].quantile(0.5, "lower")  # type: ignore[assignment]
+                numbers["late", carrier, ""] = own["late"].mean()  # type: ignore[assignment]
+        for month in MONTHS:
+            own = clamped.filter(month=month)
+            numbers["flights", month, ""] = len(own)
+            numbers["distance", month, ""] = int(own["distance"].sum())
+            numbers["planes", month, ""] = own["plane"].n_unique()
+        for share in (0.25, 0.5, 0.75):
+            numbers["quartiles", "", str(share)] = clamped["delay"].quantile(share, "lower")  # type: ignore[assignment]
+        first, second = (numbers["flights", month, ""] for month in MONTHS[:2])
+        numbers |= {
+            ("change", "", MONTHS[0]): first,
+            ("change", "", MONTHS[1]): second,
+            ("change", "", "difference"): second - first,
+            ("change", "", "index"): 100 * second / first,
+            ("related", "", "delay:distance"): clamped.select(pl.corr("delay", "distance")).item(),
+        }
+        return cls(numbers, labels)
+
+    def is_wrong(self, line: Mapping[str, str | float | None]) -> bool | None:
+        """Whether a line of a table is wrong; None if the file has no such number."""
+        group = str(line["month"] or line["carrier"] or "")
+        name, item = str(line["statistic"]), str(line["item"] or "")
+        if name in {"usual", "top"}:
+            counts = self.labels[group]
+            rank, total = int(float(line["value"] or 1)) - 1, sum(counts.values())
+            best = sorted(counts.values(), reverse=True)
+            return bool(total) and best[rank] - counts.get(item, 0) > total / 10
+        true = self.numbers.get((name, group, item))
+        if true is None:
+            return None
+        if line["lower"] is not None and line["upper"] is not None:
+            return not float(line["lower"]) <= true <= float(line["upper"])
+        return abs(float(line["value"] or 0) - true) > (BOUNDS[1] - BOUNDS[0]) / 10
+
+
+def _counted(flights: pl.DataFrame) -> dict[str, int]:
+    counted = flights["place"].value_counts()
+    return dict.fromkeys(PLACES, 0) | dict(counted.iter_rows())
+
+
+def judged(
+    flights: pl.DataFrame, limit: int, runs: int, folder: Path
+) -> Iterator[tuple[str, str, bool]]:
+    """The statistic, the flag, and whether it is wrong, for each number of some releases."""
+    spec, truth = folder / "flights.yaml", Truth.of(flights)
+    names = {"months": '"' + '", "'.join(MONTHS) + '"', "carriers": ", ".join(CARRIERS)}
+    spec.write_text(SPEC.format(limit=limit, places=", ".join(PLACES), **names), encoding="utf-8")
+    plan = dpcli.plan(dpcli.load_spec(spec))
+    for run in range(runs):
+        with dpcli.Ledger.create(folder / f"{limit}-{run}.sqlite") as ledger:
+            released = dpcli.release(plan, flights, ledger=ledger, release_id="flights")
+        for line in released.table.iter_rows(named=True):
+            wrong = truth.is_wrong(line)
+            if wrong is not None:
+                yield line["statistic"], line["flag"] or "", wrong
+
+
+def main(runs: int) -> None:
+    """Print the share of wrong numbers without a flag, for both limits."""
+    flights = make_flights(300_000)
+    for limit in (100, 1_000):
+        with tempfile.TemporaryDirectory() as folder:
+            found = list(judged(flights, limit, runs, Path(folder)))
+        flags = Counter(flag for _, flag, _ in found)
+        bare = [(name, wrong) for name, flag, wrong in found if not flag]
+        share = sum(wrong for _, wrong in bare) / max(len(bare), 1)
+        print(f"limit {limit}: {len(found)} numbers, {dict(flags)}")
+        print(f"  {len(bare)} without a flag, {share:.1%} of them wrong")
+        for name in dict.fromkeys(name for name, _ in bare):
+            own = [wrong for other, wrong in bare if other == name]
+            print(f"    {name:10} {len(own):5} {sum(own) / len(own):.1%}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
