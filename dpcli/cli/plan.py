@@ -33,7 +33,7 @@ MOST = 10**15
 MAX_TIMES = 100_000
 """The largest number of runs that `--times` accepts."""
 
-COLORS = {"MET": "1;32", "WARNED": "1;33", "OPEN": "1;35"}
+COLORS = {"MET": "1;32", "WARNED": "1;33", "DECLARED": "1;36", "OPEN": "1;35"}
 """The styles of verdicts on risks."""
 
 NEITHER: BeforeAfter = (None, None)

@@ -44,14 +44,18 @@ MAX_NAMES = 6
 
 
 class Verdict(Enum):
-    """The verdict on a risk; an open question is one that only the data owner can answer."""
+    """The verdict on a risk; an open question is one that only the data owner can answer.
+
+    What only the data owner answers is declared, and never met, because no program can check it.
+    """
 
     MET = "met"
     WARNED = "warned"
+    DECLARED = "declared"
     OPEN = "open"
 
 
-MET, WARNED, OPEN = Verdict
+MET, WARNED, DECLARED, OPEN = Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,8 @@ class Finding:
         yield self.words
         if self.declared:
             yield f"The data owner declares: {self.declared}"
+        if self.verdict is DECLARED:
+            yield note("open.declared")
         elif self.verdict is OPEN:
             asks = self.asks or "population"
             yield note("open.until", key=asks, content=note(f"open.{asks}"))
@@ -85,8 +91,8 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
     """A finding for every risk that a plan can have.
 
     `window` is the number of days that the budget of the account covers; None if it covers all.
-    A risk that only people can judge is met if the data owner has answered it. An answer does not
-    change the verdict on a risk that a program can judge.
+    A risk that only people can judge is declared if the data owner has answered it. An answer does
+    not change the verdict on a risk that a program can judge.
     """
     facts, findings = _facts(plan, window), []
     for name, verdict, *keys in _verdicts(plan, window):
@@ -94,9 +100,9 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
         words = " ".join(fill_sentence(table[key], **facts) for key in keys if key)
         asks = table.get("asks", "")
         declared = plan.spec.declarations.answer(asks) if asks else ""
-        met = MET if declared and verdict is OPEN else verdict
+        answered = DECLARED if declared and verdict is OPEN else verdict
         warning = fill_sentence(table["warning"], **facts) if verdict is WARNED else ""
-        findings.append(Finding(name, table["question"], met, words, declared, asks, warning))
+        findings.append(Finding(name, table["question"], answered, words, declared, asks, warning))
     return tuple(findings)
 
 
@@ -188,7 +194,7 @@ def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:
         return MET, "zero"
     if people is None:
         return OPEN, "unknown"
-    return (MET, "small") if delta * people * FAILURE_MARGIN <= 1 else (WARNED, "large")
+    return (DECLARED, "small") if delta * people * FAILURE_MARGIN <= 1 else (WARNED, "large")
 
 
 def _bias(plan: Plan) -> tuple[Verdict, *tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_an_open_question_names_what_answers_it(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_declarations_close_open_questions_and_change_no_warning(path: Path) -> None:
-    """A declaration turns an open question into a met one; warnings stay."""
+    """A declaration turns an open question into a declared one, never a met one; warnings stay."""
     text = path.read_text(encoding="utf-8")
     before = findings(text, path.parent)
     after = findings(f"{text}\n{ANSWERED}", path.parent)
@@ -89,9 +90,25 @@ def test_declarations_close_open_questions_and_change_no_warning(path: Path) -> 
         assert finding.words == before[name].words
         if finding.asks:
             assert finding.declared == "our answer to it"
-            assert finding.verdict is (Verdict.MET if was is Verdict.OPEN else was)
+            assert finding.verdict is (Verdict.DECLARED if was is Verdict.OPEN else was)
         else:
             assert finding.verdict is was
+
+
+def test_any_text_is_declared_and_not_met(dpcli: Command, tmp_path: Path) -> None:
+    """An answer that says nothing meets no risk: plans count it apart, and say who answers."""
+    path = tmp_path / "spec.yaml"
+    path.write_text(small() + "declarations: {fairness: x, access: x, timing: x}\n")
+    before, printed = findings(small()), dpcli("plan", path, "--risks")
+    after, stated = findings(path.read_text()), json.loads(dpcli("plan", path, "--json").out)
+    verdicts = [hazard["verdict"] for hazard in stated["hazards"]]
+    met = sum(finding.verdict is Verdict.MET for finding in before.values())
+
+    assert [after[name].verdict for name in ("access", "side channels")] == [Verdict.DECLARED] * 2
+    assert verdicts == [finding.verdict.value for finding in after.values()]
+    assert (verdicts.count("met"), verdicts.count("declared")) == (met, 2)
+    assert f"{met} met, 0 warned, 2 declared, " in printed.out
+    assert printed.out.count("No program can check what is declared.") == 2
 
 
 def test_every_declaration_answers_a_risk() -> None:
@@ -113,9 +130,9 @@ def test_a_large_budget_is_a_warning(epsilon: str, verdict: Verdict) -> None:
     [
         ("0", "", Verdict.MET),
         ("1e-6", "", Verdict.OPEN),
-        ("1e-6", "10000", Verdict.MET),
+        ("1e-6", "10000", Verdict.DECLARED),
         ("1e-6", "10001", Verdict.WARNED),
-        ("1e-3", "5", Verdict.MET),
+        ("1e-3", "5", Verdict.DECLARED),
     ],
 )
 def test_delta_is_compared_with_the_population(

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from jsonschema import Draft202012Validator
 
 from dpcli.report import document
 from dpcli.report.document import Report, without_numbers
+from dpcli.report.formats import report_schema
 from dpcli.report.json_text import Facts
 from dpcli.report.published_numbers import RAW, PublishedNumbers
 from dpcli.report.render import render_page
-from tests.support.cli import LOCAL, PEOPLE, Command
+from tests.support.cli import DATA, LOCAL, PEOPLE, SPEC, Command
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
 DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
@@ -112,6 +114,35 @@ def test_former_words_of_a_report_are_rendered(form: str, dpcli: Command, tmp_pa
     assert former.count("for the steward") > 1
     page, again = (render_page(form, Report.parse(one.encode())) for one in (text, former))
     assert page == again
+
+
+def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Every format counts them apart; those that earlier reports call met are still rendered so."""
+    spec, data, path = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "r.json"
+    declared = "declarations: {fairness: x, access: y}\n"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + declared, encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", path)
+    assert done.status == 0, done.err
+    text = path.read_text(encoding="utf-8")
+    answered = [risk for risk in json.loads(text)["hazards"] if risk["answer"]]
+    former = text.replace('"verdict": "declared"', '"verdict": "met"')
+    now, before = (
+        [render_page(form, Report.parse(one.encode())).decode() for form in ("md", "html")]
+        for one in (text, former)
+    )
+
+    assert {(risk["verdict"], risk["answer"]) for risk in answered} == {
+        ("declared", "x"), ("declared", "y"),
+    }  # fmt: skip
+    assert Draft202012Validator(json.loads(report_schema())).is_valid(json.loads(text))
+    assert "- Declared answers: 2\n" in now[0]
+    assert '<b class="declared">2 declared answers</b>' in now[1]
+    assert now[0].count("- **declared: ") == now[1].count('"verdict declared"') == 2
+    assert all("declared answer" not in page.lower() for page in before)
+    assert before[0].count("- **met: ") == now[0].count("- **met: ") + 2
 
 
 def test_any_bytes_are_split_without_an_error() -> None:
