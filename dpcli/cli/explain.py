@@ -63,6 +63,9 @@ HEADINGS = {
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1)
 
+ONLY = {"change": False, "failure": True}
+"""Paragraphs on privacy that are true only with a delta, or only without one."""
+
 QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
 
 MAX_RELATED = 5
@@ -161,9 +164,10 @@ def explain(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
     delta: Annotated[str | None, typer.Option(metavar="D")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="R")] = None,
 ) -> None:
     """Explain a word: a key of specs, a statistic, an error code."""
-    if (epsilon is not None or delta is not None) and word != PRIVACY:
+    if (epsilon, delta, rho) != (None, None, None) and word != PRIVACY:
         raise UsageError.about("bad-option.loss")
     width = min(width_of(sys.stdout), MAX_PROSE_WIDTH) - 2
     if word is None:
@@ -175,7 +179,10 @@ def explain(
     named = named or [page for page in pages() if page.name == reference.synonyms().get(plain)]
     texts = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
-        loss = checked_budget(epsilon or "1", None, delta or "0", "sequential")
+        size, rule = epsilon, "sequential" if rho is None else "zcdp"
+        if rho is None and epsilon is None:
+            size = "1"
+        loss = checked_budget(size, rho, delta or "0", rule)
         texts.insert(0, "\n\n".join(_privacy_meaning(loss, width)))
     if not texts:
         raise _unknown_word_error(word)
@@ -208,12 +215,8 @@ def _unknown_word_error(word: str) -> UsageError:
 
 def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
     """The paragraphs on what an observer can learn about one person from answers with this loss."""
-    most, least = interpretation.percent_at_most, interpretation.percent_at_least
-    beliefs = [(prior, *interpretation.posterior_range(loss, prior)) for prior in PRIORS]
-    believed = _table(
-        ("before", "after, at least", "after, at most"),
-        [(f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in beliefs],
-    )
+    most = interpretation.percent_at_most
+    values = interpretation.loss_at_distance_two(loss)
     detected = _table(
         ("false alarms", "found, at most"),
         [
@@ -221,24 +224,38 @@ def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
             for alarm in ALARMS
         ],
     )
-    tables = {"belief": believed, "test": detected}
+    tables = {"belief": _beliefs(loss), "two_steps": _beliefs(values), "test": detected}
     facts = {
         "times": interpretation.times_at_most(interpretation.likelihood_ratio(loss)),
         "plus": f", plus {interpretation.at_most(loss.delta)}" if loss.delta else "",
         "guess": most(interpretation.guess_accuracy(loss)),
         "change": interpretation.times_at_most(interpretation.belief_change(loss)),
         "excess": f"{interpretation.EXCESS:g}",
-        "chance": interpretation.one_in(interpretation.failure_probability(loss))
-        if loss.delta
-        else "",
+        "unless": _exception(loss),
+        "unless_values": _exception(values),
     }
 
     yield f"What {loss_text(loss)} means for one person"
     for key in reference.texts("notes")["observer"]:
-        if key != "failure" or loss.delta:
+        if key not in ONLY or ONLY[key] == bool(loss.delta):
             yield reference.wrap_paragraph(note(f"observer.{key}", **facts), width)
         if key in tables:
             yield tables[key]
+
+
+def _beliefs(loss: Loss) -> str:
+    """A table of beliefs before and after answers with this loss."""
+    ranges = [(prior, *interpretation.posterior_range(loss, prior)) for prior in PRIORS]
+    least, most = interpretation.percent_at_least, interpretation.percent_at_most
+    return _table(
+        ("before", "after, at least", "after, at most"),
+        [(f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in ranges],
+    )
+
+
+def _exception(loss: Loss) -> str:
+    chance = interpretation.failure_text(loss)
+    return note("meaning.unless", chance=chance) if chance else ""
 
 
 def _table(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_most,
-    failure_probability,
+    failure_text,
     likelihood_ratio,
-    loss_at_distance_two,
-    one_in,
+    loss_between_values,
     percent_at_least,
     percent_at_most,
     posterior_range,
@@ -39,9 +39,7 @@ def headline(plan: Plan) -> str:
     loss = plan.cost
     if not loss.epsilon and not loss.delta:
         return note("meaning.nothing", unit=plan.spec.unit_noun)
-    facts = _belief_facts(_loss_about_values(plan), plan)
-    unless = note("meaning.unless", **facts) if loss.delta else ""
-    return note("meaning.headline", unless=unless, **facts)
+    return note("meaning.headline", **_belief_facts(_loss_between_values(plan), plan))
 
 
 def meaning(plan: Plan) -> Iterator[str]:
@@ -52,7 +50,7 @@ def meaning(plan: Plan) -> Iterator[str]:
         return
     plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
     times = times_at_most(likelihood_ratio(loss))
-    facts = _belief_facts(_loss_about_values(plan), plan)
+    facts = _belief_facts(_loss_between_values(plan), plan)
     if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
         yield note("meaning.without", times=times, unit=unit, plus=plus)
         yield note("meaning.presence", **_belief_facts(loss, plan))
@@ -64,26 +62,30 @@ def meaning(plan: Plan) -> Iterator[str]:
         yield note("meaning.more", **facts)
 
 
-def _loss_about_values(plan: Plan) -> Loss:
-    """The loss between two values of one unit.
+def _loss_between_values(plan: Plan) -> Loss:
+    """The loss of all answers between two values of one unit.
 
-    They are at distance two if neighbors add or remove the unit.
+    It follows from the rho of the plan if that holds without exceptions, which private keys have.
     """
-    presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
-    return loss_at_distance_two(plan.cost) if presence else plan.cost
+    loss = plan.cost
+    if loss.rho is not None and any(answer.failure_delta for answer in plan.guarantee_counts):
+        loss = replace(loss, rho=None)
+    return loss_between_values(loss, plan.spec.privacy.neighbors)
 
 
 def _belief_facts(loss: Loss, plan: Plan) -> dict[str, object]:
-    """The least and the greatest belief after `PRIOR`, and the chance that it is exceeded."""
+    """The least and the greatest belief after `PRIOR`, and the exception with its probability."""
     low, high = posterior_range(loss, PRIOR)
     unit, public = plan.spec.unit_noun, plan.is_local and plan.spec.public
+    chance = failure_text(loss)
     return {
         "unit": unit,
-        "fact": f"{unit}, beyond what is public about it," if public else unit,
+        "units": plan.spec.units_noun,
+        "fact": f"{unit} in the data" + (", beyond what is public about it," if public else ""),
         "prior": f"{PRIOR:.0%}",
         "low": percent_at_least(low),
         "high": percent_at_most(high),
-        "chance": one_in(failure_probability(loss)) if loss.delta else "",
+        "unless": note("meaning.unless", chance=chance) if chance else "",
     }
 
 

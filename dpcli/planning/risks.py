@@ -8,7 +8,7 @@ sentences are in `reference/risks.toml`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -18,9 +18,8 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,
-    failure_probability,
-    loss_at_distance_two,
-    one_in,
+    failure_text,
+    loss_between_values,
     percent_at_most,
     posterior_range,
 )
@@ -109,13 +108,13 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
 def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     spec, planned_statistics = plan.spec, plan.statistics
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
-    # If neighbors add or remove a unit, two values of a unit are at distance two.
-    loss = loss_at_distance_two(budget) if privacy.neighbors is Neighbors.ADD_REMOVE else budget
+    # A rho would have to hold without exceptions, and later releases may have private keys.
+    loss = loss_between_values(replace(budget, rho=None), privacy.neighbors)
     prior, shown = (0.001, "0.1") if budget.epsilon >= LARGE_EPSILON else (0.1, "10")
-    people, person = spec.declarations.population or 1, isinstance(unit, PersonUnit)
+    people, chance = spec.declarations.population or 1, failure_text(loss)
     return {
         "unit": spec.unit_noun,
-        "units": "people" if person else f"{spec.unit_noun}s",
+        "units": spec.units_noun,
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
         "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,
@@ -124,7 +123,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "window": window,
         "prior": shown,
         "belief": percent_at_most(posterior_range(loss, prior)[1]),
-        "chance": one_in(failure_probability(loss)) if loss.delta else "",
+        "unless": note("meaning.unless", chance=chance) if chance else "",
         "delta": at_most(budget.delta),
         "population": people,
         "exposed": at_most(budget.delta * people),
@@ -162,9 +161,9 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
     size = "" if epsilon <= SMALL_EPSILON else "large" if epsilon < LARGE_EPSILON else "huge"
     spends = "all_of_window" if window else "all"
-    belief, longer = "unless" if delta else "belief", "longer" if window else ""
+    longer = "longer" if window else ""
     verdict = WARNED if size or window else MET
-    yield "epsilon", verdict, "spends", spends, belief, longer, size
+    yield "epsilon", verdict, "spends", spends, "belief", longer, size
     yield "delta", *_delta(delta, plan.spec.declarations.population)
     if isinstance(unit, PersonUnit):
         yield "unit", MET, "person"

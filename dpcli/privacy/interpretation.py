@@ -1,4 +1,28 @@
-"""The meaning of epsilon and delta for one person, in likelihoods and beliefs.
+"""The meaning of epsilon and delta for one unit, in likelihoods and beliefs.
+
+Two questions can be asked of a release, and each text says which of them it answers:
+
+- Is a unit in the data at all? Under add-remove, both answers lead to neighbors.
+- What does a unit in the data say, such as whether a person has an illness? Under change-one, both
+  answers lead to neighbors. Under add-remove they lead to data at distance two: both are neighbors
+  of the data without the unit. `loss_between_values` states that loss.
+
+The answers are about an observer who knows the data of all other units. Let P and Q be the
+probabilities of outputs under both answers, and b the prior belief in the first one. By the rule
+of Bayes, the odds b/(1 - b) are multiplied by P(y)/Q(y) after the output y. If an answer allows
+several values of the unit, P is a mixture, and still (epsilon, delta)-close to Q, because both
+sides of the definition are linear. An observer who knows less also learns what is true of others,
+and may infer more from that; they learn it with or without the unit (Kasiviswanathan and Smith
+2014).
+
+Without a delta, P(y)/Q(y) is at most e^epsilon for every y. With a delta, let A be the outputs with
+P(y)/Q(y) > e^(epsilon + t), for t = EXCESS. Then P[A] - e^epsilon Q[A] <= delta and Q[A] <=
+e^-(epsilon + t) P[A], so P[A] <= delta/(1 - e^-t). Where Q(y)/P(y) is as large, Q has at most that
+probability and P at most e^-(epsilon + t) times it. So under either answer, odds change by a factor
+of more than e^(epsilon + t), up or down, with a probability of at most
+(1 + e^-(epsilon + t)) delta/(1 - e^-t) (compare Kasiviswanathan and Smith 2014). Delta alone is not
+such a bound: it is the mean of max(0, 1 - e^(epsilon - loss)), and the loss of Gaussian noise
+exceeds epsilon more often (Canonne, Kamath and Steinke 2020).
 
 These numbers explain a guarantee and are not part of it, so floats are precise enough. Texts are
 rounded so that they never understate what may happen.
@@ -11,6 +35,8 @@ from math import ceil, exp, expm1, floor, log10
 
 from dpcli.numeric.exact import plain_text, readable_text, short_down, short_up
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.zcdp_conversion import zcdp_delta
 
 LARGEST_EPSILON = 350.0
 """Epsilons above it are shown as this one: neither protects anyone."""
@@ -30,34 +56,51 @@ def likelihood_ratio(loss: Loss) -> float:
     return exp(min(float(loss.epsilon), LARGEST_EPSILON))
 
 
-def loss_at_distance_two(loss: Loss) -> Loss:
-    """The loss between datasets at distance two, by group privacy (Vadhan 2017, lemma 2.2).
+def loss_between_values(loss: Loss, neighbors: Neighbors) -> Loss:
+    """The loss between two values of one unit in the data, if `loss` is that between neighbors."""
+    return loss if neighbors is Neighbors.CHANGE_ONE else loss_at_distance_two(loss)
 
-    If neighbors differ by one added person, datasets with two different values of that person are
-    at distance two: both are neighbors of the dataset without the person.
+
+def loss_at_distance_two(loss: Loss) -> Loss:
+    """The loss between datasets at distance two, by group privacy.
+
+    Epsilon counts twice, and delta 1 + e^epsilon times (Vadhan 2017, lemma 2.2). With a `rho`,
+    that counts four times (Bun and Steinke 2016, proposition 1.9), and delta follows from it where
+    that is less. The rho must then hold without exceptions, because after two steps an exception
+    may be e^epsilon times as likely.
     """
-    return Loss(
-        2 * loss.epsilon, min(loss.delta * (1 + Fraction(likelihood_ratio(loss))), Fraction(1))
-    )
+    epsilon = 2 * loss.epsilon
+    delta = min(loss.delta * (1 + Fraction(likelihood_ratio(loss))), Fraction(1))
+    if loss.rho is None:
+        return Loss(epsilon, delta)
+    return Loss(epsilon, min(delta, zcdp_delta(4 * loss.rho, epsilon)), 4 * loss.rho)
 
 
 def failure_probability(loss: Loss) -> float:
-    """An upper bound of the probability of a loss above epsilon + EXCESS.
+    """An upper bound of the probability that odds change by more than e^(epsilon + EXCESS).
 
-    delta >= E[1 - exp(epsilon - loss)] over outputs whose loss exceeds epsilon, so that
-    P[loss > epsilon + t] <= delta / (1 - exp(-t)). Delta itself is not a bound: the loss of
-    Gaussian noise exceeds epsilon more often.
+    See the top of this file. A bound above one half is given as one: then nothing is promised.
     """
-    return min(1.0, float(loss.delta) / -expm1(-EXCESS))
+    once = float(loss.delta) / -expm1(-EXCESS)
+    probability = once * (1 + exp(-_pointwise(loss)))
+    return probability if probability <= 1 / 2 else 1.0
+
+
+def failure_text(loss: Loss) -> str:
+    """The same as `1 in N`; empty if the bounds of `posterior_range` have no exception."""
+    probability = failure_probability(loss)
+    return one_in(probability) if 0 < probability < 1 else ""
 
 
 def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:
-    """The least and the greatest posterior belief that one of two neighbors is true.
+    """The least and the greatest posterior belief in one of two answers with this loss.
 
     By the rule of Bayes, odds change by a factor of at most exp(epsilon) (Dwork and Roth 2014,
     section 2.3); with a delta, of at most exp(epsilon + EXCESS) except with the probability
-    `failure_probability`.
+    `failure_probability`. If that is one, every belief is possible.
     """
+    if failure_probability(loss) == 1:
+        return 0.0, 1.0
     most = exp(_pointwise(loss))
     odds = prior / (1 - prior)
     low, high = odds / most, odds * most
@@ -65,7 +108,7 @@ def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:
 
 
 def _pointwise(loss: Loss) -> float:
-    """An upper bound of the loss of an output, except with `failure_probability`."""
+    """An upper bound of the change of log-odds, except with `failure_probability`."""
     return min(float(loss.epsilon), LARGEST_EPSILON) + (EXCESS if loss.delta else 0)
 
 
@@ -91,11 +134,13 @@ def guess_accuracy(loss: Loss) -> float:
 def belief_change(loss: Loss) -> float:
     """The relative difference of a belief from the belief that the neighboring data lead to.
 
-    At most exp(2 epsilon) - 1: the answer about either data changes odds by a factor of at most
-    exp(epsilon) (Kasiviswanathan and Smith 2014). With a delta, this holds except with the
-    probability `failure_probability`.
+    At most exp(2 epsilon) - 1 if delta is zero: the probability of the output changes by a factor
+    of at most exp(epsilon) for every dataset that an observer thinks possible, and so does their
+    mean (Kasiviswanathan and Smith 2014). With a delta, an output that is usual for
+    the true data can be a rare one for others, so that no such bound follows from
+    `failure_probability`.
     """
-    return expm1(2 * _pointwise(loss))
+    return expm1(2 * min(float(loss.epsilon), LARGEST_EPSILON))
 
 
 def at_most(value: float | Fraction, digits: int = 3) -> str:

@@ -212,6 +212,11 @@ class Spec:
         return "person" if person else "record" if self.is_local else "row"
 
     @property
+    def units_noun(self) -> str:
+        """What several privacy units are called."""
+        return "people" if self.unit_noun == "person" else f"{self.unit_noun}s"
+
+    @property
     def limit_choice(self) -> LimitChoice | None:
         """How the limit on rows per person is chosen; None if it is declared."""
         return next((one for one in self.choices if isinstance(one, LimitChoice)), None)

@@ -167,13 +167,17 @@ def test_explain_privacy_shows_what_an_epsilon_means(dpcli: Command) -> None:
 
 
 def test_a_delta_widens_beliefs_and_states_a_probability(dpcli: Command) -> None:
-    """Beliefs are those of epsilon + 0.1, except with probability delta / (1 - exp(-0.1))."""
+    """Beliefs are those of epsilon + 0.1, and of 2 epsilon + 0.1, with the stated exceptions."""
     outcome = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
     text = " ".join(outcome.out.split())
 
-    # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1)) = 95162.58...
+    # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1))/(1 + exp(-1.1)) = 71396.7...
     assert "10% 3.56% 25.1%" in text
-    assert "at most 1 in 95,162" in text
+    assert "at most 1 in 71,396" in text
+    # At distance two: 1/(1 + 9/e^2.1), and 1e6/(1 + e) (1 - exp(-0.1))/(1 + exp(-2.1)) = 22801.2...
+    assert "10% 1.34% 47.6%" in text
+    assert "at most 1 in 22,801" in text
+    assert "times itself" not in text
     assert "plus 1e-6." in text
 
 

@@ -55,9 +55,18 @@ def test_thresholds_of_private_keys() -> None:
 def test_what_someone_can_learn(epsilon: str, dpcli: Command) -> None:
     """The page states the probabilities that `dpcli explain privacy` prints."""
     explained = dpcli("explain", "privacy", "--epsilon", epsilon).out
-    (sure,) = re.findall(r"^ +10% +[\d.]+% +([\d.]+)%$", explained, re.MULTILINE)
+    sure, _ = re.findall(r"^ +10% +[\d.e-]+% +([\d.]+)%$", explained, re.MULTILINE)
 
     assert f"{sure}%" in page("budget")
+
+
+def test_how_often_beliefs_leave_their_bounds(dpcli: Command) -> None:
+    """The page states the two probabilities that the command on it prints."""
+    explained = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6").out
+    present, fact = re.findall(r"1 in [\d,]+", explained)
+
+    stated = f"{present} for whether a person is in the data at all, and {fact} for a fact"
+    assert stated in page("budget")
 
 
 def test_a_dozen_releases() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
-from math import erfc, exp, log, sqrt
+from math import exp, expm1, log, sqrt
 
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 
-from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.privacy.interpretation import (
     EXCESS,
     at_least,
     at_most,
     failure_probability,
+    failure_text,
     loss_at_distance_two,
+    loss_between_values,
     one_in,
     percent_at_least,
     percent_at_most,
@@ -22,41 +26,140 @@ from dpcli.privacy.interpretation import (
     times_at_most,
 )
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.sensitivity import Sensitivity
-from tests.support.mechanisms import fitted
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
+
+Exceeds = Callable[[float], float]
+"""P[|loss| > x] of answers to two questions, as a function of x."""
 
 
-def exceeds(epsilon: float, sigma: float) -> float:
-    """The probability that this Gaussian noise reveals more than epsilon about one step.
+def gaussian(sigma: float) -> tuple[Callable[[float], float], Exceeds]:
+    """Continuous Gaussian noise, an answer that changes by one: delta at epsilon, and the tails.
 
-    The loss of an output y = x + noise against x + 1 is (1 - 2 (y - x))/(2 sigma^2), up to its
-    sign: it exceeds epsilon if the noise is below 1/2 - epsilon sigma^2.
+    The loss is normal, with the mean m^2/2 and the deviation m = 1/sigma.
     """
-    return erfc((epsilon * sigma * sigma - 0.5) / sigma / sqrt(2)) / 2
+    size = 1 / sigma
+
+    def delta(epsilon: float) -> float:
+        near, far = (norm.cdf(side * size / 2 - epsilon / size) for side in (1, -1))
+        return float(near - exp(epsilon) * far)
+
+    def exceeds(loss: float) -> float:
+        place = norm(size**2 / 2, size)
+        return float(place.sf(loss) + place.cdf(-loss))
+
+    return delta, exceeds
 
 
-def sigma_of(epsilon: str, delta: str) -> float:
-    """The standard deviation of Gaussian noise for one cell that changes by one."""
-    loss = Loss(Fraction(epsilon), Fraction(delta))
-    return float(fitted(Gaussian(), Sensitivity(1, 1, 1, 1), loss)[0].scale)
+def laplace(most: float) -> tuple[Callable[[float], float], Exceeds]:
+    """Continuous Laplace noise of scale 1/most, an answer that changes by one.
+
+    The loss is `most` with probability one half, and above x with 1 - exp((x - most)/2)/2.
+    """
+
+    def delta(epsilon: float) -> float:
+        return -expm1((epsilon - most) / 2)
+
+    def exceeds(loss: float) -> float:
+        above = 1 - exp((loss - most) / 2) / 2 if loss < most else 0.0
+        below = exp(-(loss + most) / 2) / 2 if loss < most else 0.0
+        return above + below
+
+    return delta, exceeds
 
 
-FINE = [
-    (epsilon, delta)
-    for epsilon, delta in product(("0.05", "0.43", "1", "5"), ("1e-3", "1e-6", "1e-9"))
-    if sigma_of(epsilon, delta) >= 3
+def widest(loss: Loss, prior: float) -> float:
+    """How far log-odds move from a prior belief to an end of the stated range."""
+    low, high = (log(belief / (1 - belief)) for belief in posterior_range(loss, prior))
+    before = log(prior / (1 - prior))
+    assert high - before == pytest.approx(before - low)
+    return high - before
+
+
+def stated(epsilon: float, delta: float) -> Loss:
+    """A loss with this epsilon and a delta that is not smaller."""
+    return Loss(Fraction(epsilon), Fraction(delta) * Fraction(1 + 1e-12))
+
+
+NOISES = [
+    *((gaussian, 1 / sigma, epsilon) for sigma in (1, 4, 20) for epsilon in (0.05, 0.4, 2, 6)),
+    *((laplace, most, most * share) for most in (0.1, 1, 4) for share in (0.2, 0.6, 0.9)),
 ]
-"""Losses whose noise has steps that are fine enough to be compared with a continuous one."""
+"""Noises with their size, and epsilons at which they have some delta."""
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), FINE)
-def test_failure_probability_is_an_upper_bound(epsilon: str, delta: str) -> None:
-    """Gaussian noise exceeds epsilon more often than delta, but epsilon + 0.1 at most as stated."""
-    loss, sigma = Loss(Fraction(epsilon), Fraction(delta)), sigma_of(epsilon, delta)
+@pytest.mark.parametrize(("noise", "size", "epsilon"), NOISES)
+def test_beliefs_leave_their_range_as_rarely_as_stated(
+    noise: Callable[[float], tuple[Callable[[float], float], Exceeds]], size: float, epsilon: float
+) -> None:
+    """For neighbors: the exact probability is above delta, and at most what is stated."""
+    delta, exceeds = noise(1 / size) if noise is gaussian else noise(size)
+    loss = stated(epsilon, delta(epsilon))
 
-    assert len(FINE) >= 8
-    assert exceeds(float(epsilon), sigma) > float(loss.delta)
-    assert exceeds(float(epsilon) + EXCESS, sigma) <= failure_probability(loss)
+    assert exceeds(epsilon) >= delta(epsilon)
+    if failure_probability(loss) < 1:
+        assert exceeds(widest(loss, 0.1)) <= failure_probability(loss)
+    else:
+        assert posterior_range(loss, 0.1) == (0, 1)
+
+
+@pytest.mark.parametrize("sigma", [1.5, 4.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-4, 1e-6, 1e-9])
+def test_beliefs_in_a_fact_leave_their_range_as_rarely_as_stated(
+    sigma: float, delta: float
+) -> None:
+    """At distance two, Gaussian noise of half the scale keeps to the bounds."""
+    delta_at, _ = gaussian(sigma)
+    epsilon = brentq(lambda epsilon: delta_at(epsilon) - delta, 0, 40)
+    loss = loss_between_values(stated(epsilon, delta), Neighbors.ADD_REMOVE)
+    _, exceeds = gaussian(sigma / 2)
+
+    assert loss.epsilon == 2 * Fraction(epsilon)
+    assert exceeds(widest(loss, 0.1)) <= failure_probability(loss) < 1
+
+
+@pytest.mark.parametrize("rho", ["0.005", "0.05", "0.5", "1"])
+@pytest.mark.parametrize("delta", ["1e-4", "1e-6", "1e-9"])
+def test_a_rho_makes_exceptions_to_facts_rarer(rho: str, delta: str) -> None:
+    """At distance two it counts four times: valid for Gaussian noise, and nearer to the truth."""
+    size, least = Fraction(rho), Fraction(delta)
+    plain = Loss(zcdp_epsilon(size, least), least)
+    loss = loss_at_distance_two(replace(plain, rho=size))
+    without = failure_probability(loss_at_distance_two(plain))
+    _, exceeds = gaussian(1 / sqrt(8 * size))
+
+    assert loss.rho == 4 * size
+    assert exceeds(widest(loss, 0.1)) <= failure_probability(loss) < without
+    assert failure_probability(loss) < without / 5 or plain.epsilon < 4
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_some_answers_fail_as_often_as_stated(epsilon: float) -> None:
+    """The stated probability is not too large: two outputs that separate the answers have it."""
+    delta, beyond = 1e-3, epsilon + EXCESS + 1e-9
+    once = delta / -expm1(epsilon - beyond)
+    # Each of two outputs has `once` under one answer; all others are the same under both.
+    rare = once * exp(-beyond)
+
+    assert once - exp(epsilon) * rare == pytest.approx(delta)
+    assert once + rare == pytest.approx(failure_probability(stated(epsilon, delta)), rel=1e-6)
+
+
+def test_nothing_is_promised_where_failure_is_likely() -> None:
+    """A probability above one half is no `1 in 1`: every belief is then possible."""
+    hopeless = loss_at_distance_two(Loss(Fraction(12), Fraction(1, 10**6)))
+
+    assert failure_probability(hopeless) == 1
+    assert posterior_range(hopeless, 0.1) == (0, 1)
+    assert failure_text(hopeless) == failure_text(Loss(Fraction(1))) == ""
+
+
+def test_two_values_are_neighbors_only_under_change_one() -> None:
+    """Under change-one, two values of a unit have the loss of neighbors."""
+    loss = Loss(Fraction(1), Fraction(1, 10**6))
+
+    assert loss_between_values(loss, Neighbors.CHANGE_ONE) == loss
+    assert loss_between_values(loss, Neighbors.ADD_REMOVE) == loss_at_distance_two(loss)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])

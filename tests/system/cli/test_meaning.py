@@ -1,0 +1,101 @@
+"""What a loss means is stated in several places: they speak of the same numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Command
+
+SPEC = """\
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: NEIGHBORS, composition: RULE, budget: {SIZE, delta: 1e-6}}
+columns:
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: n, statistic: count, by: [sex], mechanism: gaussian, AMOUNT}
+"""
+
+ROW = re.compile(r"^ +10% +([\d.e-]+)% +([\d.e-]+)%$", re.MULTILINE)
+CHANCE = re.compile(r"(?<=with a probability of at most )1 in [\d,]+")
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks and escapes."""
+    return " ".join(text.replace("\\", "").replace("\u00a0", " ").split())
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+@pytest.mark.parametrize(
+    ("rule", "size", "amount"),
+    [
+        ("sequential", "epsilon: 1", "epsilon: 1, delta: 1e-6"),
+        ("sequential", "epsilon: 8.4", "epsilon: 8.4, delta: 1e-6"),
+        ("zcdp", "rho: 0.1", "rho: 0.1"),
+    ],
+)
+def test_all_texts_state_the_same_meaning(
+    neighbors: str, rule: str, size: str, amount: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Plan, report, risks and `explain` agree on presence and on a fact, and say which is meant."""
+    spec, data, report = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "report"
+    words = {"NEIGHBORS": neighbors, "RULE": rule, "SIZE": size, "AMOUNT": amount}
+    text = SPEC
+    for word, value in words.items():
+        text = text.replace(word, value)
+    spec.write_text(text, encoding="utf-8")
+    data.write_text("sex\n" + "f\nm\n" * 20, encoding="utf-8")
+    forms = [report.with_suffix(ending) for ending in (".json", ".md", ".html")]
+    named = [word for path in forms for word in ("--report", path)]
+    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", *named)
+    assert done.status == 0, done.err
+    kind, number = size.split(": ")
+    explained = dpcli("explain", "privacy", f"--{kind}", number, "--delta", "1e-6").out
+    planned = json.loads(dpcli("plan", spec, "--json").out)
+    stated = json.loads(forms[0].read_text(encoding="utf-8"))
+
+    ranges, chances = ROW.findall(explained), CHANCE.findall(one_line(explained))
+    neighboring, values = zip(ranges, chances, strict=True)
+    about_fact = values if neighbors == "add-remove" else neighboring
+    (low, high), chance = about_fact
+    in_general = f"at least {low}% and at most {high}% sure of it"
+    for privacy in (planned["privacy"], stated["privacy"]):
+        assert (
+            f"10% sure of a fact about a row in the data can be at most {high}% sure"
+            in (privacy["headline"])
+        )
+        assert CHANCE.findall(privacy["headline"]) == [chance]
+        (fact,) = (line for line in privacy["meaning"] if "fact about a row in the data" in line)
+        assert in_general in fact and CHANCE.findall(fact) == [chance]
+        present = [line for line in privacy["meaning"] if "in the data at all: " in line]
+        assert len(present) == (neighbors == "add-remove")
+        for line in present:
+            (low_present, high_present), rare = neighboring
+            assert f"at least {low_present}% and at most {high_present}% sure of it" in line
+            assert CHANCE.findall(line) == [rare]
+        lines = [privacy["headline"], *privacy["meaning"]]
+    for path in forms[1:]:
+        page = one_line(re.sub("<[^>]+>", "", path.read_text(encoding="utf-8")))
+        assert all(line in page for line in lines)
+    (risk,) = (one for one in planned["hazards"] if one["hazard"] == "epsilon")
+    assert risk["found"] in one_line(dpcli("plan", spec, "--risks").out)
+    assert "fact about a row in the data" in risk["found"]
+    if rule == "sequential":
+        assert f"at most {high}% sure" in risk["found"]
+        assert CHANCE.findall(risk["found"]) == [chance]
+    elif neighbors == "add-remove":
+        # The budget may also pay for private keys, for which rho has exceptions.
+        (rare,) = CHANCE.findall(risk["found"])
+        assert int(rare[5:].replace(",", "")) < int(chance[5:].replace(",", ""))
+
+
+def test_the_pages_of_epsilon_and_delta_say_what_they_bound(dpcli: Command) -> None:
+    """Delta is not the probability of an exception; epsilon counts twice for a fact."""
+    epsilon, delta = (one_line(dpcli("explain", word).out) for word in ("epsilon", "delta"))
+
+    assert "twice epsilon" in epsilon and "in the data at all" in epsilon
+    assert "not the probability" in delta and "explain privacy --epsilon E --delta D" in delta
