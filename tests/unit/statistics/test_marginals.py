@@ -32,6 +32,7 @@ from dpcli.statistics.table_designs import (
 )
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
+from tests.support.cli import ROOT
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE, planned_statistic
 
@@ -179,6 +180,44 @@ def test_no_tables_of_any_columns_are_better_than_effects(
     assert min(expected_square(sizes, ways, measured) for measured in every) > least
     best = separate_design(sizes, ways, RHO)
     assert least < square(sizes, ways, best, RHO)
+
+
+def least_square(sizes: tuple[int, ...], ways: Ways) -> float:
+    """A bound below the squared error of any Gaussian noise with L2 sensitivity and scale one.
+
+    The square of the sum of the singular values of the matrix of all wanted counts, over the number
+    of cells (Li and Miklau 2013).
+    """
+    wanted = np.concatenate([sums(sizes, table) for table in wanted_tables(len(sizes), ways)])
+    squares = np.linalg.eigvalsh(wanted.T @ wanted)
+    return float(np.sqrt(np.maximum(squares, 0)).sum() ** 2 / prod(sizes))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ways"),
+    [((2,) * 5, (2,)), ((2, 3, 4), (1,)), ((2, 3, 5, 4), (2,)), ((2, 3, 5, 7), (1, 3))],
+)
+def test_effects_reach_the_least_error_of_gaussian_noise(
+    sizes: tuple[int, ...], ways: Ways
+) -> None:
+    """No Gaussian noise has a smaller sum of squares than effects, up to the rounding of shares."""
+    design = effects_design(sizes, ways, 1.0, lambda effect: _added(sizes, effect))
+    assert design is not None
+    effects = [(effect, _added(sizes, effect) / float(share)) for effect, share in design]
+    assert expected_square(sizes, ways, [], effects) == pytest.approx(
+        least_square(sizes, ways), rel=1e-5
+    )
+
+
+def test_many_effects_are_not_measured_and_tables_are_not_the_best() -> None:
+    """The page states by how much tables of three of ten columns miss the least error."""
+    sizes, ways = (2,) * 10, (3,)
+    assert effects_design(sizes, ways, 1.0, lambda effect: _added(sizes, effect)) is None
+    tables = square(sizes, ways, separate_design(sizes, ways, RHO), RHO)
+    ratio = sqrt(tables / least_square(sizes, ways))
+
+    text = " ".join((ROOT / "docs" / "statistics.md").read_text("utf-8").split())
+    assert f"errors that are {ratio:.2f} times the least possible ones" in text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,64 @@
+"""The error of a mean with Laplace noise has a closed form."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from dpcli.statistics.moments import TYPICAL_MEAN
+from tests.support.cli import ROOT
+from tests.support.streams import Stream
+from tests.support.surveys import CONFIDENCE, noisy_answers, planned_statistic
+
+ROWS, HALF, RUNS = 2000, 50, 20_000
+
+SPEC = """\
+dpcli: 1
+dataset: d
+privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 2}}}}
+columns: {{who: {{type: id}}, x: {{type: integer, bounds: [0, 100]}}}}
+statistics: [{{name: m, statistic: mean, column: x, epsilon: 0.5}}]
+"""
+
+PEOPLE = "{column: who, max_rows: 3}"
+
+
+def closed_form(place: float) -> float:
+    """The standard deviation for a mean this far from the middle, in half-widths of the bounds."""
+    return 2 * sqrt(1 + place**2) * HALF / (ROWS * 0.5)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, -0.8])
+@pytest.mark.parametrize(
+    ("unit", "neighbors", "times"),
+    [("row", "add-remove", 1), ("row", "change-one", 2), (PEOPLE, "add-remove", 3)],
+)
+def test_the_error_of_a_mean_is_that_of_its_closed_form(
+    place: float, unit: str, neighbors: str, times: int, stream: Stream
+) -> None:
+    """Over many releases, the standard deviation is the stated one, and its mean is nearly zero."""
+    plan = planned_statistic(SPEC.format(unit=unit, neighbors=neighbors))
+    values = np.full((1, ROWS), round(HALF * (1 + place)))
+    answers = noisy_answers(plan, {"x": values}, RUNS)
+    estimates = plan.entry.statistic.estimate(plan.entry.request, answers, CONFIDENCE)
+    errors = estimates.value.astype(float) * float(estimates.step) - values[0, 0]
+
+    stated = times * closed_form(place)
+    assert errors.std() == pytest.approx(stated, rel=0.03)
+    assert abs(errors.mean()) < 0.05 * stated
+
+
+def test_plans_and_the_page_state_the_closed_form() -> None:
+    """Plans compare mechanisms by it, and the page has its factors at three places."""
+    plan = planned_statistic(SPEC.format(unit="row", neighbors="add-remove"))
+    (query,) = plan.queries
+    error = sqrt(2) * float(query.scale)
+    expected = plan.entry.statistic.expected_error(plan.entry.request, [query.weighted], [error])
+    text = " ".join((ROOT / "docs" / "statistics.md").read_text("utf-8").split())
+    middle, between, bound = (2 * sqrt(1 + place**2) for place in (0, 0.5, 1))
+
+    assert expected / ROWS == pytest.approx(closed_form(TYPICAL_MEAN))
+    assert f"{middle:g} h / (n epsilon) for a mean in the middle" in text
+    assert f"{between:.3g} half-way to a bound, and {bound:.3g} at a bound" in text
