@@ -12,8 +12,6 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.messages import note
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats, np
-from dpcli.numeric.exact import short_up
-from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.objectives import LeastSquaresQuery
@@ -24,15 +22,13 @@ from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import NO_INTERVAL, Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.least_squares import LeastSquares
-from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments
+from dpcli.statistics.moments import TYPICAL_VARIANCE, Moments
 from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.shrinkage import ridge_notes
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 METHODS = ("moments", "objective", "output")
 """What noise is added to: the moments, the objective that is minimized, or its minimizer."""
-
-TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
-"""The variance of typical values, in squared half-widths: a deviation of about a third."""
 
 Method = Annotated[str, Choice("unknown-method", METHODS)]
 Ridge = Annotated[Fraction, ExactNumber("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
@@ -225,14 +221,10 @@ class ObjectiveLinearRegression(LinearRegression):
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
     ) -> tuple[str, ...]:
-        """What the noise is added to, and how heavy the ridge is."""
+        """What the noise is added to, how heavy the ridge is, and how much it shrinks slopes."""
         query, scale = queries[0].query, noises[0].scale * queries[0].step
         assert isinstance(query, LeastSquaresQuery)
-        return (
-            note(
-                "designs.objective", rows=exact_or_up(short_up(query.perturbation(scale).ridge, 2))
-            ),
-        )
+        return ridge_notes("objective", query.perturbation(scale).ridge)
 
 
 OBJECTIVE = ObjectiveLinearRegression()

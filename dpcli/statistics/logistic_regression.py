@@ -13,8 +13,6 @@ from dpcli.filters import InRanges
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import integer_array
-from dpcli.numeric.exact import short_up
-from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.queries.query import Factor
@@ -22,6 +20,7 @@ from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColum
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import EXTRA_DECIMALS
+from dpcli.statistics.shrinkage import ridge_notes
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 METHODS = ("objective",)
@@ -125,10 +124,10 @@ class LogisticRegression(Statistic):
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
     ) -> tuple[str, ...]:
-        """What the noise is added to, and how heavy the ridge is."""
+        """What the noise is added to, how heavy the ridge is, and how much it shrinks slopes."""
         scale = noises[0].scale * queries[0].step
         rows = _query(request).perturbation(scale).ridge / LogisticQuery.curvature
-        return (note("designs.logistic", rows=exact_or_up(short_up(rows, 2))),)
+        return ridge_notes("logistic", rows)
 
 
 def _query(request: Request) -> LogisticQuery:

@@ -46,8 +46,8 @@ class Mean(WeightedStatistic):
     `proportion` of rows in which it is true.
 
     With Laplace noise and n rows, the standard deviation of the error is about
-    2 sqrt(1 + t^2) h / (n epsilon): h is half the width of the bounds, and t, from -1 to 1, is where
-    the mean lies between them. With noises d and e in both sums, the error is
+    2 sqrt(1 + t^2) h / (n epsilon). Here h is half the width of the bounds, and t, from -1 to 1,
+    is where the mean lies between them. With noises d and e in both sums, the error is
     ((1 - t) d - (1 + t) e)/(2 n), up to terms of second order, and each noise has the standard
     deviation sqrt(2) 2 h / epsilon. If neighbors change a row, or people have several, all is
     multiplied by the L1 sensitivity over 2 h.

@@ -21,6 +21,9 @@ TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
 Plans compare mechanisms for such values.
 """
 
+TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
+"""The variance of typical values, in squared half-widths: a deviation of about a third."""
+
 
 class CenteredMoments(NamedTuple):
     """Moments of centered columns in units of their half-widths, cell by cell; all float64.
