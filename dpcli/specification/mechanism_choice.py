@@ -69,6 +69,12 @@ def read_mechanisms(
     return named
 
 
+def with_intervals(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
+    """Without those that choose, where noisy counts can answer: choices have no interval."""
+    counting = tuple(one for one in chosen if isinstance(one, AdditiveMechanism))
+    return counting or chosen
+
+
 def with_known_error(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
     """Without those whose answers have no error that a search can reach: counts, next to choices.
 

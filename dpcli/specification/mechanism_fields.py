@@ -23,6 +23,7 @@ from dpcli.specification.mechanism_choice import (
     answers_by_counts,
     read_mechanisms,
     suitable_mechanisms,
+    with_intervals,
     with_known_error,
 )
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
@@ -82,7 +83,11 @@ def read_answer_settings(
     suitable = suitable_mechanisms(statistic, may_count=may_count)
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
-    chosen = with_known_error(read_chosen()) if budget_key == "error" else read_chosen()
+    chosen = read_chosen()
+    if budget_key == "error":
+        chosen = with_known_error(chosen)
+    elif (by := section.node.sequence("by")) is not None and by.items:
+        chosen = with_intervals(chosen)
     calibration = attempt(_read_calibration, section, chosen, budget_key)
     # An entry that is charged in rho spends a delta only to select partitions.
     rule, selects, delta = context.composition, selects_partitions(), section.values.delta

@@ -66,6 +66,13 @@ def classes_of_quantiles(
     ]
 
 
+def rank_margins(
+    tree: CountTree, noises: Sequence[Noise], quantile: float, confidence: Fraction
+) -> Floats:
+    """How far a noisy rank may be from the quantile, by node of the first level."""
+    return _Levels.of(tree, noises).margins(quantile, confidence)
+
+
 def _class_of(quantile: float, beyond: Floats, likely: Floats, margin: Floats) -> ClassOfQuantile:
     """The class of a quantile, from likely counts of rows up to each class.
 

@@ -12,7 +12,6 @@ from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text
-from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
 from dpcli.queries.query import LinearQuery
@@ -27,6 +26,7 @@ from dpcli.statistics.quantile_counts import (
     RHO,
     USUAL_PART,
     candidate_values,
+    count_notes,
     count_queries,
     error_of_counts,
     is_counted,
@@ -47,40 +47,49 @@ def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estim
 class Quantile(Statistic):
     """Values or dates below which given shares of a column lie, overall or in each group.
 
-    Each of the `quantiles` is chosen from public `candidates`: a list, or `{step: ...}` from
-    bound to bound (for dates in days), or all steps of the column if absent. A candidate is
-    better if its rank misses the quantile by fewer rows. The expected error in `plan` is a
-    number of rows: that many ranks may lie between the published value and the quantile, if
-    values lie densely and evenly around it. Equal values miss by no rank; sparse candidates
-    miss at least by the rows between them.
+    Each of the `quantiles` is one of the public `candidates`: a list, or `{step: ...}` from
+    bound to bound (for dates in days), or all steps of the column if absent. The expected error
+    in `plan` is how many ranks may lie between the published value and the quantile, if values
+    lie densely and evenly around it. Equal values miss by no rank; sparse candidates miss at
+    least by the rows between them.
 
-    Three or more quantiles are answered in the one of two ways that has the smaller expected
-    error: by noisy counts if there are many quantiles or few candidates, else by choices.
-    `mechanism: laplace` asks for counts, `permute_and_flip` for choices, as does `error`.
+    Quantiles are read from noisy counts, or chosen. In groups, counts answer, because they have
+    intervals: of a group without rows, the interval is all candidates, and the flag is
+    `no-information`. Without groups, the way with the smaller expected error answers: counts if
+    there are many quantiles or few candidates, else choices. `mechanism: laplace` asks for
+    counts, `permute_and_flip` for choices, as does `error`. Private keys and limits on the
+    groups of a person leave choices alone.
 
     Counts are the rows in ranges of values, in several levels, each about ten times as fine
     as the one above (Hay, Rastogi, Miklau and Suciu 2010). From counts that agree with each
     other and are not negative, any number of quantiles follow, in order. Where rows share
     values, errors are small. The interval of a quantile has every value that the noise does
-    not exclude. Gaussian noise can be used, with a delta. Private keys and limits on the
-    groups of a person leave choices alone.
+    not exclude; plans state how many rows a group needs for that to be less than all values.
+    Gaussian noise can be used, with a delta.
 
-    For choices, one quantile near the middle is chosen first, from all rows. Then the
-    ones below it are chosen among the rows below the chosen value, those above it among the
-    rows above, and so on: three need two such rounds, nine four, and 99 seven. Each round
-    gets an equal part of epsilon, and results are in order. The expected error is that of
-    the worst of them. Two quantiles share epsilon evenly, and `post: [consistent]` sorts
-    them if noise has swapped them.
+    For choices, a candidate is better if its rank misses the quantile by fewer rows. Of three or
+    more quantiles, one near the middle is chosen first, from all rows. Then the ones below it
+    are chosen among the rows below the chosen value, those above it among the rows above, and so
+    on: three need two such rounds, nine four, and 99 seven. Each round gets an equal part of
+    epsilon, and results are in order. The expected error is that of the worst of them. Two
+    quantiles share epsilon evenly, and `post: [consistent]` sorts them if noise has swapped them.
 
-    Privacy: for the quantile p/d in lowest terms, the score of a candidate is minus the
+    Privacy: each level of counts is a `histogram`: adding or removing a row changes one count by
+    1, changing it two. Levels share epsilon.
+
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> two = "statistic: quantile, column: x, quantiles: [0.25, 0.9], mechanism: "
+    >>> l1(two + "laplace", x=x)
+    {'add-remove': [1, 1], 'change-one': [2, 2]}
+
+    For choices of the quantile p/d in lowest terms, the score of a candidate is minus the
     number of rows by which its rank misses it, in units of 1/d. Adding or removing a row
     changes the difference of two scores by at most 2 max(p, d - p). Changing a row changes
     it by at most 2 d, or by twice the former if the row moves to another group. The scale
     of the mechanism is that over epsilon. Candidates are public; values are counted and
     never shown (Smith 2011).
 
-    >>> x = "{type: integer, bounds: [0, 10]}"
-    >>> l1("statistic: quantile, column: x, quantiles: [0.25, 0.9]", x=x)
+    >>> l1(two + "permute_and_flip", x=x)
     {'add-remove': [1.5, 1.8], 'change-one': [2, 2]}
 
     Of three or more that are chosen, a round is one choice in each of several parts without
@@ -90,19 +99,12 @@ class Quantile(Statistic):
     difference of two scores by at most 1 if it is added or removed, and by 2 in all parts
     together if it is changed. Rounds add up.
 
-    >>> several = "statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9]"
-    >>> l1(several + ", mechanism: permute_and_flip", x=x)
+    >>> three = "statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9], mechanism: "
+    >>> l1(three + "permute_and_flip", x=x)
     {'add-remove': [2], 'change-one': [4]}
 
-    Each level of counts is a `histogram`: adding or removing a row changes one count by 1,
-    changing it two. Levels share epsilon.
-
-    >>> l1(several + ", mechanism: laplace", x="{type: integer, bounds: [0, 99]}")
-    {'add-remove': [1, 1], 'change-one': [2, 2]}
-
     No interval is given for what is chosen: how far apart neighboring ranks are in value is
-    itself private, and the choice reveals nothing about it. Two quantiles around the one of
-    interest give honest bounds for it.
+    itself private, and the choice reveals nothing about it.
     """
 
     name = "quantile"
@@ -121,13 +123,13 @@ class Quantile(Statistic):
 
     def queries(self, request: Request, relation: Relation) -> Queries:
         """The counts of a tree, if they can answer; else the choices."""
-        if may_count(request, len(self.quantiles(request)), relation):
+        if may_count(request, relation):
             return count_queries(request, RHO)
         return self.queries_for_choices(request, relation)
 
     def queries_for_pure_noise(self, request: Request, relation: Relation) -> Queries:
         """The same, with shares of epsilon."""
-        if may_count(request, len(self.quantiles(request)), relation):
+        if may_count(request, relation):
             return count_queries(request, EPSILON)
         return self.queries_for_choices(request, relation)
 
@@ -189,11 +191,7 @@ class Quantile(Statistic):
         """How several quantiles are chosen or counted."""
         quantiles = self.quantiles(request)
         if is_counted(queries):
-            widths = [noise.half_width(Fraction(19, 20)) for noise in noises]
-            error = Fraction(error_of_counts(quantiles, queries, widths))
-            *ranges, last = (f"{part.query.cells_per_group:,}" for part in queries)
-            facts = {"ranges": f"{', '.join(ranges)} and {last}" if ranges else last}
-            return (note("designs.counts", error=rounded_text(error, 2), **facts),)
+            return count_notes(request, quantiles, queries, noises)
         return (note("designs.recursion"),) if len(quantiles) >= LEAST_FOR_RECURSION else ()
 
     def names(self, request: Request) -> tuple[str, ...]:
@@ -219,23 +217,27 @@ class Quantile(Statistic):
 class Median(Quantile):
     """The middle value or date of a column, overall or in each group of `by`.
 
-    Half of the rows lie on either side of it. It is the `quantile` 0.5, chosen from public
-    `candidates` in the same way.
+    Half of the rows lie on either side of it. It is the `quantile` 0.5, one of the public
+    `candidates`, read from noisy counts or chosen in the same way: in groups, from counts.
 
-    Privacy: as for `quantile`. The score is minus the number of rows by which the rank of a
-    candidate misses the median, in halves. Adding or removing a row changes the difference
-    of two scores by at most 2 halves, changing a row by at most 4.
+    Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
+    the score is minus the number of rows by which the rank of a candidate misses the median, in
+    halves. Adding or removing a row changes the difference of two scores by at most 2 halves,
+    changing a row by at most 4.
 
-    >>> l1("statistic: median, column: x", x="{type: integer, bounds: [0, 10]}")
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> l1("statistic: median, column: x, mechanism: laplace", x=x)
+    {'add-remove': [1, 1], 'change-one': [2, 2]}
+    >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=x)
     {'add-remove': [1], 'change-one': [2]}
 
-    No interval is given: how far apart neighboring ranks are in value is itself private.
+    No interval is given for a choice: how far apart neighboring ranks are in value is itself
+    private.
     """
 
     name = "median"
     item = ""
     takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
-    counts_or_chooses = False
     steps = ()
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 
@@ -252,17 +254,20 @@ class Minimum(Median):
     """The low end of a column: the value or date below which 1% of the rows lie.
 
     The smallest value of all belongs to one person, so no private answer can reveal it. So
-    this is the `quantile` 0.01, chosen from public `candidates` in the same way. In groups
-    of few rows noise moves it towards the lower bound.
+    this is the `quantile` 0.01, one of the public `candidates`, read from noisy counts or chosen
+    in the same way: in groups, from counts. In groups of few rows noise moves it towards the
+    lower bound.
 
-    Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
-    difference of two scores by at most 198 hundredths of a row, changing a row by at most
-    200.
+    Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
+    in hundredths: adding or removing a row changes the difference of two scores by at most 198
+    hundredths of a row, changing a row by at most 200.
 
-    >>> l1("statistic: min, column: x", x="{type: integer, bounds: [0, 10]}")
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> l1("statistic: min, column: x, mechanism: permute_and_flip", x=x)
     {'add-remove': [1.98], 'change-one': [2]}
 
-    No interval is given: how far apart neighboring ranks are in value is itself private.
+    No interval is given for a choice: how far apart neighboring ranks are in value is itself
+    private.
     """
 
     name = "min"
@@ -274,17 +279,20 @@ class Maximum(Median):
     """The high end of a column: the value or date above which 1% of the rows lie.
 
     The greatest value of all belongs to one person, so no private answer can reveal it. So
-    this is the `quantile` 0.99, chosen from public `candidates` in the same way. In groups
-    of few rows noise moves it towards the upper bound.
+    this is the `quantile` 0.99, one of the public `candidates`, read from noisy counts or chosen
+    in the same way: in groups, from counts. In groups of few rows noise moves it towards the
+    upper bound.
 
-    Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
-    difference of two scores by at most 198 hundredths of a row, changing a row by at most
-    200.
+    Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
+    in hundredths: adding or removing a row changes the difference of two scores by at most 198
+    hundredths of a row, changing a row by at most 200.
 
-    >>> l1("statistic: max, column: x", x="{type: integer, bounds: [0, 10]}")
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> l1("statistic: max, column: x, mechanism: permute_and_flip", x=x)
     {'add-remove': [1.98], 'change-one': [2]}
 
-    No interval is given: how far apart neighboring ranks are in value is itself private.
+    No interval is given for a choice: how far apart neighboring ranks are in value is itself
+    private.
     """
 
     name = "max"

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
+from dpcli.messages import note
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, integer_array, multiply_exact, np
+from dpcli.numeric.exact import short_up
+from dpcli.numeric.number_text import rounded_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.quantile_recursion import LEAST_FOR_RECURSION, nearest_candidates
+from dpcli.queries.quantile_recursion import nearest_candidates
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Points
 from dpcli.statistics.candidate_classes import classes_at_and_between
 from dpcli.statistics.count_tree import CountTree
-from dpcli.statistics.count_tree_estimates import classes_of_quantiles
+from dpcli.statistics.count_tree_estimates import classes_of_quantiles, rank_margins
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, WeightedQuery, groups
+
+STATED = Fraction(19, 20)
+"""The confidence of the errors that plans state in words."""
 
 EPSILON, RHO = 1, 2
 """The power of the noise that a share of epsilon or of rho divides."""
@@ -28,15 +36,15 @@ smaller errors, for incomes and for even values about half on average. Where row
 counts are better than that by far, and choices in rounds can be worse than single choices."""
 
 
-def may_count(request: Request, quantiles: int, relation: Relation) -> bool:
-    """Whether counts may answer: for several quantiles, in public groups, about the same rows.
+def may_count(request: Request, relation: Relation) -> bool:
+    """Whether counts may answer: in public groups, and all levels about the same rows.
 
     Limits on the groups of a person would leave out other rows in each level.
     """
     unit = relation.unit
     limited = isinstance(unit, PersonUnit) and unit.limits_groups
     private = any(axis.is_private for axis in request.by)
-    return quantiles >= LEAST_FOR_RECURSION and not limited and not private
+    return not limited and not private
 
 
 def count_queries(request: Request, power: int) -> Queries:
@@ -72,6 +80,39 @@ def error_of_counts(
     return tree.usual_error(middle, list(map(float, errors)))
 
 
+def count_notes(
+    request: Request,
+    quantiles: Sequence[Fraction],
+    queries: Sequence[WeightedQuery],
+    noises: Sequence[Noise],
+) -> tuple[str, ...]:
+    """How quantiles are counted, and how many rows a group needs."""
+    widths = [noise.half_width(STATED) for noise in noises]
+    error = Fraction(error_of_counts(quantiles, queries, widths))
+    *ranges, last = (f"{part.query.cells_per_group:,}" for part in queries)
+    listed = f"{', '.join(ranges)} and {last}" if ranges else last
+    counted = note("designs.counts", error=rounded_text(error, 2), ranges=listed)
+    if not request.by:
+        return (counted,)
+    rows = short_up(Fraction(rows_to_show(quantiles, queries, noises)), 2)
+    return counted, note("designs.hidden", rows=f"{int(rows):,}")
+
+
+def rows_to_show(
+    quantiles: Sequence[Fraction], queries: Sequence[WeightedQuery], noises: Sequence[Noise]
+) -> int:
+    """About how many rows it takes until noise no longer hides one of the quantiles.
+
+    With fewer, the rank of a quantile is nearer to the first or the last row than the noise is
+    large, and its interval may reach the end of the candidates.
+    """
+    tree, needed = CountTree(queries[-1].query.cells_per_group), 0
+    for quantile in quantiles:
+        margin = float(rank_margins(tree, noises, float(quantile), STATED).max())
+        needed = max(needed, ceil(margin / min(quantile, 1 - quantile)))
+    return needed
+
+
 def quantiles_from_counts(
     request: Request,
     quantiles: Sequence[Fraction],
@@ -84,6 +125,8 @@ def quantiles_from_counts(
     counts = [answer.values.reshape(groups(request), -1) for answer in answers]
     noises = [answer.noise for answer in answers]
     places, last = np.asarray(known), len(points) - 1
+    ends = (np.zeros(groups(request), np.int64) + end for end in (0, last))
+    least, most = (candidate_values(points, end) for end in ends)
     items = []
     for found in classes_of_quantiles(
         CountTree(len(classes)), counts, noises, quantiles, confidence
@@ -96,6 +139,8 @@ def quantiles_from_counts(
             chosen,
             lower=candidate_values(points, lower),
             upper=candidate_values(points, upper),
+            least=least,
+            most=most,
             status=np.full(len(value), HAS_INTERVAL, np.int8),
         )
         items.append(bounded)

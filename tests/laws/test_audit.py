@@ -85,6 +85,11 @@ DESIGNS = {
         (-1.0, 1.0, -1.0, 1.0),
     ),
     "median": Design(
+        "statistic: median, column: x, mechanism: permute_and_flip",
+        ((2, True, True),) * 3 + ((8, True, True),) * 2,
+        (8, True, True),
+    ),
+    "median by counts": Design(
         "statistic: median, column: x",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),

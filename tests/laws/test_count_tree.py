@@ -5,13 +5,17 @@ What is expected is computed here from dense matrices and from sorted values.
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 from math import log, sqrt
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+import dpcli
 from dpcli.columns import Axis, NumericColumn
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
@@ -253,14 +257,25 @@ MANY = ", ".join(f"{part / 100}" for part in range(1, 100))
         (999_999, NINE, "epsilon: 1, mechanism: laplace", "row", True),
         (999_999, NINE, "epsilon: 1, delta: 1e-6, mechanism: gaussian", "row", True),
         (100, NINE, "error: 5", "row", False),
-        (10, "0.25, 0.5", "epsilon: 1", "row", False),
+        (10, "0.25, 0.5", "epsilon: 1", "row", True),
+        (1000, "0.25, 0.5", "epsilon: 1", "row", False),
+        (1000, "0.25, 0.5", "epsilon: 1, by: [sex]", "row", True),
+        (100_000, "0.5", "epsilon: 1, by: [sex]", "row", True),
+        (100_000, NINE, "epsilon: 1, by: [sex]", "row", True),
+        (100_000, NINE, "epsilon: 1, by: []", "row", False),
+        (1000, "0.5", "epsilon: 1, by: [sex], mechanism: auto", "{column: pid, max_rows: 3}", True),
+        (1000, "0.5", "epsilon: 1, delta: 1e-6, by: [sex], mechanism: gaussian", "row", True),
+        (1000, "0.5", "epsilon: 1, by: [sex], mechanism: exponential", "row", False),
+        (1000, "0.5", "epsilon: 1, by: [sex]", LIMITED, False),
+        (1000, "0.5", "error: 5, by: [sex]", "row", False),
+        (1000, "0.5", "epsilon: 1, mechanism: laplace", "row", True),
     ],
     ids=lambda value: str(value)[:40],
 )
 def test_the_plan_takes_counts_or_choices_by_public_facts(
     upper: int, quantiles: str, rest: str, unit: str, counts: bool
 ) -> None:
-    """By the numbers of quantiles and candidates, the mechanism, and the limits on people."""
+    """By groups, the numbers of quantiles and candidates, the mechanism, and limits on people."""
     text = SPEC.format(unit=unit, upper=upper, quantiles=quantiles, rest=rest)
     (planned,) = make_plan(parse_central_spec(text, "town")).statistics
     kinds = {type(part.weighted.query) for part in planned.queries}
@@ -288,3 +303,72 @@ statistics:
     request = planned.entry.request
     (note,) = planned.entry.statistic.design_notes(request, queries, noises)
     assert "ranges" in note
+
+
+GROUPED = """
+dpcli: 1
+dataset: town
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 9, delta: 1e-6}}}}
+columns:
+  g: {{type: category, values: [many, none]}}
+  x: {{type: {kind}, bounds: {bounds}}}
+statistics:
+  - {{name: asked, by: [g], column: x, epsilon: 3, {rest}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "statistic: median",
+        "statistic: min",
+        "statistic: max",
+        "statistic: quantile, quantiles: 0.25",
+        "statistic: quantile, quantiles: [0.25, 0.75]",
+        "statistic: median, mechanism: auto",
+        "statistic: median, mechanism: gaussian, delta: 1e-6",
+        "statistic: median, candidates: {step: 50}",
+    ],
+)
+@pytest.mark.parametrize("kind", ["integer", "date"])
+def test_an_empty_group_has_an_interval_of_all_candidates(
+    kind: str, rest: str, stream: Stream, tmp_path: Path
+) -> None:
+    """It is flagged `no-information`; the interval of a group of many rows has the quantile."""
+    first_day = 0 if kind == "integer" else 18_262
+    bounds = [0, 400] if kind == "integer" else ["2020-01-01", "2021-02-04"]
+    text = GROUPED.format(kind=kind, bounds=f"[{bounds[0]}, {bounds[1]}]", rest=rest)
+    (tmp_path / "spec.yaml").write_text(text, encoding="utf-8")
+    cell = "200" if kind == "integer" else "2020-07-19"
+    rows = pl.DataFrame({"g": ["many"] * 4_000, "x": [cell] * 4_000})
+    plan = dpcli.plan(dpcli.load_spec(tmp_path / "spec.yaml"))
+    with dpcli.Ledger.create(tmp_path / "ledger.sqlite") as ledger:
+        table = dpcli.release(plan, rows, ledger=ledger).table
+    for row in table.iter_rows(named=True):
+        lower, value, upper = (row[name] - first_day for name in ("lower", "value", "upper"))
+        if row["g"] == "none":
+            assert [lower, upper] == [0, 400]
+            assert row["flag"] == "no-information"
+        else:
+            assert {lower, value, upper} == {200}
+            assert not row["flag"]
+
+
+@pytest.mark.parametrize("quantile", ["0.5", "0.1", "0.99"])
+def test_plans_say_how_many_rows_a_group_needs(quantile: str, stream: Stream) -> None:
+    """Intervals reach an end with a fifth of these rows, and do not with five times as many."""
+    spec = SPEC.format(unit="row", upper=400, quantiles=quantile, rest="epsilon: 1, by: [sex]")
+    (planned,) = make_plan(parse_central_spec(spec, "town")).statistics
+    queries = [part.weighted for part in planned.queries]
+    noises = [part.noise for part in planned.queries]
+    notes = planned.entry.statistic.design_notes(planned.entry.request, queries, noises)
+    (stated,) = re.findall(r"fewer than about ([\d,]+) rows", " ".join(notes))
+    needed = int(stated.replace(",", ""))
+    shares = []
+    for rows in (needed // 5, needed, needed * 5):
+        drawn = np.random.default_rng(3).integers(100, 301, (200, rows))
+        leaves = np.stack([np.bincount(one, minlength=401) for one in drawn])
+        (found,) = found_in(leaves, [Fraction(quantile)], noises)
+        shares.append(((found.lowest == 0) | (found.highest == 400)).mean())
+    assert shares[0] > 0.9 and shares[2] < 0.1
+    assert shares[0] > shares[1] > shares[2]

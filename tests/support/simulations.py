@@ -40,7 +40,7 @@ statistics:
   - {name: late, statistic: count, where: {since: {min: 2020-12-31}}, epsilon: 1}
   - {name: shops, statistic: count_distinct, column: shop, epsilon: 1}
   - {name: middle, statistic: quantile, column: age, quantiles: [0.25, 0.5], epsilon: 1,
-     post: [consistent]}
+     mechanism: permute_and_flip, post: [consistent]}
   - {name: quarters, statistic: quantile, column: age, quantiles: [0.25, 0.5, 0.75], epsilon: 1,
     mechanism: permute_and_flip}
   - {name: usual, statistic: top_k, column: sex, k: 2, epsilon: 1}

@@ -40,12 +40,22 @@ BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
 
 ELSEWHERE = {
     f"designs.{key}"
-    for key in ("joint", "unions", "largest", "effects", "equal", "unequal", "error", "people")
+    for key in (
+        "joint",
+        "unions",
+        "largest",
+        "effects",
+        "equal",
+        "unequal",
+        "error",
+        "people",
+        "hidden",
+    )
 } | {
     "left_out.clamped",
     *(f"quality.{key}" for key in ("over", "at_most", "left_out", "stops_limited")),
 }
-"""Sentences about designs of `marginals` and of counts, and about limited numbers, which have tests
+"""Sentences about designs of `marginals` counts and quantiles in groups, and about limited numbers, which have tests
 of their own."""
 
 SPEC = """\
