@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
 from dpcli.columns import Axis
@@ -63,45 +63,23 @@ class CountTree:
         parts = [SHARE_RATIO ** (power * level) for level in range(self.levels)]
         return tuple(part / sum(parts) for part in parts)
 
-    def squared_errors(self, quantile: float, variances: Sequence[float]) -> list[float]:
-        """The most that the variance of a rank can be, for a value in each node of the first level.
-
-        It is that of the rows below the value less the `quantile` of all rows, by least squares
-        from counts of these `variances`, one for each level.
-        """
-        ends = self._squares_above(quantile)
-        return [
-            self._squared_error(max(one, other), variances, 1 / 4) for one, other in pairwise(ends)
+    def precisions(self, variances: Sequence[float]) -> tuple[float, ...]:
+        """For each level the sum of leaves / variance of a count from it on."""
+        parts = [
+            leaves / variance for leaves, variance in zip(self.node_leaves, variances, strict=True)
         ]
+        return tuple(reversed(list(accumulate(reversed(parts)))))
 
     def usual_error(self, quantile: float, errors: Sequence[float]) -> float:
-        """About the error of a rank if values lie evenly, from the errors of the counts."""
-        above = self.top_nodes * quantile * (1 - quantile)
-        squares = [max(error**2, LEAST_VARIANCE) for error in errors]
-        return sqrt(self._squared_error(above, squares, 1 / 6))
+        """About the error of a rank if values lie evenly, from the errors of the counts.
 
-    def _squares_above(self, quantile: float) -> list[float]:
-        """The sum of the squared weights of the first level, for each number of nodes below."""
-        lower, upper = (1 - quantile) ** 2, quantile**2
-        return [
-            below * lower + (self.top_nodes - below) * upper for below in range(self.top_nodes + 1)
-        ]
-
-    def _squared_error(self, above: float, variances: Sequence[float], inside: float) -> float:
-        """The variance of a sum of leaves with weights g, by least squares.
-
-        With P(k) the mean over the leaves of each node of level k, and s(k) leaves in a node, it is
-        the sum over levels of |P(k) g - P(k-1) g|^2 / precision(k), where precision(k) is the sum
-        of s(l) / variance(l) over the levels l from k on. The first level has the squared weights
-        `above` for each leaf of a node. Below it, one node at most has different children: x of b
-        are before the value, with x - x^2 / b for a whole x and less in between, which is b / 4 at
-        most and nearly b / 6 on average: `inside` times b.
+        It is as in `RankErrors`. For even ends, the first level has weights whose squares sum to
+        q (1 - q) for each node. Below it, one node at most has different children: x of b are
+        below the end, with x - x^2 / b for a whole x and less in between, nearly b / 6 on average.
         """
-        parts = zip(self.node_leaves, variances, strict=True)
-        precisions = list(accumulate(reversed([leaves / variance for leaves, variance in parts])))
-        first, *others = reversed(precisions)
-        below = sum(
-            inside * leaves / precision
-            for leaves, precision in zip(self.node_leaves, others, strict=False)
-        )
-        return above * self.node_leaves[0] / first + below
+        variances = [max(error**2, LEAST_VARIANCE) for error in errors]
+        first, *others = self.precisions(variances)
+        squared = self.top_nodes * quantile * (1 - quantile) * self.node_leaves[0] / first
+        for leaves, precision in zip(self.node_leaves, others, strict=False):
+            squared += leaves / precision / 6
+        return sqrt(squared)

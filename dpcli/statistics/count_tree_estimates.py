@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
 
-from dpcli.noise.distribution import Noise, normal_quantile
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
-from dpcli.statistics.count_tree import LEAST_VARIANCE, CountTree
+from dpcli.statistics.count_tree import CountTree
+from dpcli.statistics.count_tree_errors import RankErrors
 
 BLOCK = 1 << 20
 """The leaves that are computed with at once, to bound memory."""
@@ -38,23 +38,30 @@ def classes_of_quantiles(
     """The class of each quantile, from noisy `counts` of shape (groups, nodes) for each level.
 
     The class is where counts reach the quantile that are as near as possible to least squares,
-    never negative, and even where noise hides differences. The range has every class that a test
-    of the unbiased least squares does not reject: that its rows and those below fall short of the
-    quantile, or that the rows below it exceed the quantile. Each test has half of the error
-    probability. So it contains the class of the exact quantile with at least this confidence.
+    never negative, and even where noise hides differences. The range is what two tests of the
+    unbiased least squares leave: that the rows of a class and those below fall short of the
+    quantile, or that the rows below it exceed the quantile. It has the class of the exact quantile
+    with about this confidence, wherever the rows lie. Ranks increase from class to class, so the
+    noisy ones are made isotonic before they are tested: tests of single ranks would leave every
+    class with an extreme noise. All classes are left if noise hides whether there are rows.
     """
-    levels = _Levels.of(tree, noises)
-    margins = [levels.margins(float(quantile), confidence) for quantile in quantiles]
+    errors = RankErrors(tree, tuple(noises))
+    levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
+    margins = [np.cumsum(errors.margins(float(one), confidence)) for one in quantiles]
     groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
     parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
     for start in range(0, max(groups, 1), size):
         block = [level[start : start + size].astype(np.float64) for level in counts]
         totals = levels.from_below(block)
         (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
+        summed = np.cumsum(plausible, axis=1)
         for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
-            of_class = np.repeat(margin, tree.node_leaves[0])[: tree.leaves]
-            beyond = plausible - float(quantile) * rows
-            part.append(_class_of(float(quantile), beyond, likely, of_class))
+            place, half = _likely_class(float(quantile), likely)
+            lowest, highest = _plausible_classes(float(quantile) * rows, summed, margin)
+            lowest[rows[:, 0] <= hidden] = 0
+            highest[rows[:, 0] <= hidden] = tree.leaves - 1
+            ends = np.minimum(lowest, place), np.maximum(highest, place)
+            part.append(ClassOfQuantile(place, half, *ends))
     return [
         ClassOfQuantile(
             *(
@@ -66,66 +73,46 @@ def classes_of_quantiles(
     ]
 
 
-def rank_margins(
-    tree: CountTree, noises: Sequence[Noise], quantile: float, confidence: Fraction
-) -> Floats:
-    """How far a noisy rank may be from the quantile, by node of the first level."""
-    return _Levels.of(tree, noises).margins(quantile, confidence)
-
-
-def _class_of(quantile: float, beyond: Floats, likely: Floats, margin: Floats) -> ClassOfQuantile:
-    """The class of a quantile, from likely counts of rows up to each class.
-
-    `beyond` has the unbiased counts below and up to each class, less the quantile of all rows.
-    """
+def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
+    """The class of a quantile, from likely counts of rows up to each class, and in which half."""
     last, groups = likely.shape[1] - 1, np.arange(len(likely))
     wanted = quantile * likely[:, -1]
     place = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
     below = np.where(place > 0, likely[groups, place - 1], 0.0)
-    half = 2 * (wanted - below) <= likely[groups, place] - below
-    reached = beyond[:, 1:] >= -margin
-    lowest = np.where(reached.any(axis=1), reached.argmax(axis=1), 0)
-    before = beyond[:, :-1] <= margin
-    highest = np.where(before.any(axis=1), last - before[:, ::-1].argmax(axis=1), last)
-    return ClassOfQuantile(place, half, np.minimum(lowest, place), np.maximum(highest, place))
+    return place, 2 * (wanted - below) <= likely[groups, place] - below
+
+
+def _plausible_classes(wanted: Floats, summed: Floats, margins: Floats) -> tuple[Ints, Ints]:
+    """The first and last class that tests leave, from sums of noisy ranks over ends of classes.
+
+    `summed` has the sum, for each end, of the rows below it and below all earlier ends, and
+    `margins` that of the margins; `wanted` are the rows below the quantile. The isotonic regression
+    of numbers reaches zero where the sum of those before is least (Groeneboom 1985).
+    """
+    sums = summed - wanted * np.arange(summed.shape[1])
+    lowest = np.minimum((sums + margins).argmin(axis=1), summed.shape[1] - 2)
+    above = (sums - margins)[:, -2::-1]
+    return lowest, above.shape[1] - 1 - above.argmin(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
     """The levels of a tree, the variance of a count in each, and that of the best estimate.
 
-    The best estimate of a node is the one from its own count and those below it. `noises` are
-    those of the levels.
+    The best estimate of a node is the one from its own count and those below it.
     """
 
     tree: CountTree
-    noises: tuple[Noise, ...]
     variances: tuple[float, ...]
     combined: tuple[float, ...]
 
     @classmethod
-    def of(cls, tree: CountTree, noises: Sequence[Noise]) -> _Levels:
-        """The levels for these noises."""
-        variances = [max(noise.discrete_variance, LEAST_VARIANCE) for noise in noises]
-        combined = variances[-1:]
+    def of(cls, tree: CountTree, variances: Sequence[float]) -> _Levels:
+        """The levels for these variances of a count."""
+        combined = [variances[-1]]
         for own in reversed(variances[:-1]):
             combined.append(1 / (1 / own + 1 / (tree.fan_out * combined[-1])))
-        return cls(tree, tuple(noises), tuple(variances), tuple(reversed(combined)))
-
-    def margins(self, quantile: float, confidence: Fraction) -> Floats:
-        """How far the noisy rank of a class may be from the quantile, by node of the first level.
-
-        At equal variance, a sum of noises has no wider interval than one of them or than a normal
-        distribution.
-        """
-        widths = [
-            noise.half_width(confidence) / sqrt(variance)
-            for noise, variance in zip(self.noises, self.variances, strict=True)
-        ]
-        widest = max(normal_quantile(float(1 - confidence)), *widths)
-        squares = np.array(self.tree.squared_errors(quantile, self.variances))
-        margins: Floats = widest * np.sqrt(squares)
-        return margins
+        return cls(tree, tuple(variances), tuple(reversed(combined)))
 
     def from_below(self, counts: Sequence[Floats]) -> list[Floats]:
         """For each node the best estimate from its own count and those below it.

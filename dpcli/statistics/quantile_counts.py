@@ -19,7 +19,8 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Points
 from dpcli.statistics.candidate_classes import classes_at_and_between
 from dpcli.statistics.count_tree import CountTree
-from dpcli.statistics.count_tree_estimates import classes_of_quantiles, rank_margins
+from dpcli.statistics.count_tree_errors import RankErrors
+from dpcli.statistics.count_tree_estimates import classes_of_quantiles
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, WeightedQuery, groups
@@ -107,8 +108,9 @@ def rows_to_show(
     large, and its interval may reach the end of the candidates.
     """
     tree, needed = CountTree(queries[-1].query.cells_per_group), 0
+    errors = RankErrors(tree, tuple(noises))
     for quantile in quantiles:
-        margin = float(rank_margins(tree, noises, float(quantile), STATED).max())
+        margin = float(errors.margins(float(quantile), STATED).max())
         needed = max(needed, ceil(margin / min(quantile, 1 - quantile)))
     return needed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from itertools import pairwise
-from math import log, sqrt
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +20,13 @@ from dpcli.columns import Axis, NumericColumn
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile
-from dpcli.noise.tails import laplace_sum_width
 from dpcli.numeric.arrays import Array, Bools, Floats
 from dpcli.planning.planner import make_plan
 from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.count_tree import CountTree
+from dpcli.statistics.count_tree_errors import RankErrors
 from dpcli.statistics.count_tree_estimates import ClassOfQuantile, _Levels, classes_of_quantiles
 from tests.support.streams import Stream
 
@@ -100,12 +100,13 @@ def test_levels_reach_all_leaves_with_about_ten_children_each(leaves: int) -> No
 @pytest.mark.parametrize("quantile", [0.5, 0.1, 0.93])
 @pytest.mark.parametrize("leaves", [8, 40, 64, 125])
 def test_the_stated_variance_is_that_of_least_squares(leaves: int, quantile: float) -> None:
-    """For regular trees, the greatest variance over the positions in a node is at most the bound.
+    """For regular trees it is that of a dense matrix, and an upper bound for others.
 
-    It is nearly reached. The usual error is between the least and the greatest one.
+    The usual error is between the least and the greatest one.
     """
     tree = CountTree(leaves)
-    variances = [2.0 + level for level in range(tree.levels)]
+    noises = [DiscreteLaplace(Fraction(2 + level)) for level in range(tree.levels)]
+    variances = [noise.discrete_variance for noise in noises]
     matrix, weights = [], []
     for level, count in enumerate(tree.node_leaves):
         for start in range(0, leaves, count):
@@ -115,31 +116,40 @@ def test_the_stated_variance_is_that_of_least_squares(leaves: int, quantile: flo
     covariance = np.linalg.inv(dense.T @ (np.array(weights)[:, None] * dense))
     ends = (np.arange(leaves)[None, :] < np.arange(leaves + 1)[:, None]) - quantile
     exact = np.einsum("ij,jk,ik->i", ends, covariance, ends)
-    regular = tree.fan_out**tree.levels == leaves
-    bounds = tree.squared_errors(quantile, variances)
-    for node, bound in enumerate(bounds):
-        inside = exact[node * tree.node_leaves[0] : (node + 1) * tree.node_leaves[0] + 1]
-        assert inside.max() <= bound * (1 + 1e-9)
-        assert not regular or inside.max() > 0.8 * bound
+    stated = RankErrors(tree, tuple(noises)).rank_variances(quantile)
+    if tree.fan_out**tree.levels == leaves:
+        assert stated == pytest.approx(exact, rel=1e-9)
+    assert (exact <= stated * (1 + 1e-9)).all()
     usual = tree.usual_error(quantile, [sqrt(one) for one in variances]) ** 2
-    assert exact.min() <= usual * (1 + 1e-9) <= max(bounds) * (1 + 2e-9)
+    assert exact.min() <= usual * (1 + 1e-9) <= stated.max() * (1 + 2e-9)
 
 
 @pytest.mark.parametrize("quantile", [0.01, 0.1, 0.5, 0.93, 0.99])
-@pytest.mark.parametrize("leaves", [8, 40, 50, 101, 125, 200, 312, 400])
-def test_ranks_that_are_tested_vary_no_more_than_stated(leaves: int, quantile: float) -> None:
-    """The numbers that ranges are made of are linear: their variance follows from unit counts."""
+@pytest.mark.parametrize("leaves", [1, 2, 8, 40, 50, 101, 125, 200, 312, 400])
+def test_ranks_that_are_tested_vary_as_stated(leaves: int, quantile: float) -> None:
+    """The numbers that ranges are made of are linear: their moments follow from unit counts.
+
+    Nodes without leaves have no noise, so what is stated for irregular trees is an upper bound.
+    """
     tree = CountTree(leaves)
     noises = [DiscreteLaplace(Fraction(4 + level)) for level in range(tree.levels)]
-    levels = _Levels.of(tree, noises)
+    errors = RankErrors(tree, tuple(noises))
+    levels = _Levels.of(tree, errors.variances)
     sizes = [-(-leaves // count) for count in tree.node_leaves]
     units = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
     below, rows = levels.unbiased(levels.from_below(units))
-    variances = np.repeat([noise.discrete_variance for noise in noises], sizes)
-    exact = variances @ (below - quantile * rows) ** 2
-    for node, bound in enumerate(tree.squared_errors(quantile, levels.variances)):
-        inside = exact[node * tree.node_leaves[0] : (node + 1) * tree.node_leaves[0] + 1]
-        assert inside.max() <= bound * (1 + 1e-9)
+    weights = below - quantile * rows
+    exact = np.repeat([noise.discrete_variance for noise in noises], sizes) @ weights**2
+    stated = errors.rank_variances(quantile)
+    heavy = np.repeat([noise.fourth_cumulant(1) for noise in noises], sizes) @ weights**4
+    tails = errors.fourth_cumulants(np.arange(leaves), quantile)
+    if tree.fan_out**tree.levels == leaves:
+        assert stated == pytest.approx(exact, rel=1e-9)
+        assert tails == pytest.approx(heavy[:-1], rel=1e-9)
+    assert (exact <= stated * (1 + 1e-9)).all()
+    assert (heavy[:-1] <= tails * (1 + 1e-9)).all()
+    varied = np.repeat([noise.discrete_variance for noise in noises], sizes) @ rows[:, 0] ** 2
+    assert errors.rows_margin(CONFIDENCE) >= normal_quantile(0.01) * sqrt(varied) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("leaves", [1, 7, 40, 101, 1000, 2345])
@@ -162,7 +172,7 @@ def test_without_noise_a_class_holds_the_quantile(leaves: int) -> None:
 def test_ranges_have_the_class_of_the_exact_quantile(
     shape: str, leaves: int, rows: int, kind: type[Noise], stream: Stream
 ) -> None:
-    """In at least 95% of runs for every quantile, wherever the rows lie (binomial test)."""
+    """In at least 93% of runs for every quantile, wherever the rows lie (binomial test)."""
     runs = 200
     counts = values(shape, leaves, rows)
     if shape == "one value":
@@ -177,19 +187,8 @@ def test_ranges_have_the_class_of_the_exact_quantile(
         up_to = np.cumsum(counts)
         exact = min(int(np.searchsorted(up_to, float(quantile * int(up_to[-1])))), leaves - 1)
         held.append(int(((one.lowest <= exact) & (exact <= one.highest)).sum()))
-    # Fewer than 176 of 200 have a probability of 1e-5 at 95%.
-    assert min(held) >= 176
-
-
-def test_a_sum_of_noises_has_no_wider_interval_than_one_or_a_normal_distribution() -> None:
-    """At equal variance, for random weights and the usual confidences."""
-    generator = np.random.default_rng(3)
-    for outside in (0.2, 0.05, 0.01, 0.001):
-        widest = max(log(1 / outside) / sqrt(2), normal_quantile(outside))
-        for _ in range(40):
-            scales = generator.exponential(size=generator.integers(1, 9)) ** 2
-            scales /= sqrt(2 * (scales**2).sum())
-            assert laplace_sum_width(tuple(scales), outside) <= widest * 1.001
+    # Fewer than 168 of 200 have a probability below 1e-5 at 93%.
+    assert min(held) >= 168
 
 
 def test_quantiles_are_in_order(stream: Stream) -> None:
@@ -356,7 +355,7 @@ def test_an_empty_group_has_an_interval_of_all_candidates(
 
 @pytest.mark.parametrize("quantile", ["0.5", "0.1", "0.99"])
 def test_plans_say_how_many_rows_a_group_needs(quantile: str, stream: Stream) -> None:
-    """Intervals reach an end with a fifth of these rows, and do not with five times as many."""
+    """Most intervals reach an end with a tenth of these rows, and hardly any with twice as many."""
     spec = SPEC.format(unit="row", upper=400, quantiles=quantile, rest="epsilon: 1, by: [sex]")
     (planned,) = make_plan(parse_central_spec(spec, "town")).statistics
     queries = [part.weighted for part in planned.queries]
@@ -365,10 +364,10 @@ def test_plans_say_how_many_rows_a_group_needs(quantile: str, stream: Stream) ->
     (stated,) = re.findall(r"fewer than about ([\d,]+) rows", " ".join(notes))
     needed = int(stated.replace(",", ""))
     shares = []
-    for rows in (needed // 5, needed, needed * 5):
+    for rows in (needed // 10, needed // 2, needed * 2):
         drawn = np.random.default_rng(3).integers(100, 301, (200, rows))
         leaves = np.stack([np.bincount(one, minlength=401) for one in drawn])
         (found,) = found_in(leaves, [Fraction(quantile)], noises)
         shares.append(((found.lowest == 0) | (found.highest == 400)).mean())
-    assert shares[0] > 0.9 and shares[2] < 0.1
+    assert shares[0] > 0.8 and shares[2] < 0.05
     assert shares[0] > shares[1] > shares[2]
