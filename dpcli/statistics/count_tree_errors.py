@@ -12,12 +12,11 @@ from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.statistics.count_tree import LEAST_VARIANCE, CountTree
 
-TEST_SHARE = Fraction(7, 9)
+TEST_SHARE = Fraction(9, 10)
 """The part of the error probability of an interval that each of its two tests has.
 
-More than half: a class that holds rows is hardly at risk in both tests. Less than all: where no
-rows lie around a quantile, a test of isotonic ranks fails half as often again as one of a single
-rank. `python -m tests.benchmarks.quantile_intervals` shows which coverage follows.
+More than half: a class that holds rows is hardly at risk in both tests.
+`python -m tests.benchmarks.quantile_intervals` shows which coverage follows.
 """
 
 EMPTY_SHARE = Fraction(1, 5)

@@ -11,8 +11,11 @@ from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.statistics.count_tree import CountTree
 from dpcli.statistics.count_tree_errors import RankErrors
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 """The leaves that are computed with at once, to bound memory."""
+
+EVEN_WEIGHT = 5
+"""The weight of a class without rows, in means of the rows of all classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +50,18 @@ def classes_of_quantiles(
     """
     errors = RankErrors(tree, tuple(noises))
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
-    margins = [np.cumsum(errors.margins(float(one), confidence)) for one in quantiles]
+    margins = [errors.margins(float(one), confidence) for one in quantiles]
     groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
     parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
     for start in range(0, max(groups, 1), size):
         block = [level[start : start + size].astype(np.float64) for level in counts]
         totals = levels.from_below(block)
         (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
-        summed = np.cumsum(plausible, axis=1)
+        weights = _weights(likely)
         for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
             place, half = _likely_class(float(quantile), likely)
-            lowest, highest = _plausible_classes(float(quantile) * rows, summed, margin)
+            ranks = plausible - float(quantile) * rows
+            lowest, highest = _plausible_classes(ranks, margin, weights)
             lowest[rows[:, 0] <= hidden] = 0
             highest[rows[:, 0] <= hidden] = tree.leaves - 1
             ends = np.minimum(lowest, place), np.maximum(highest, place)
@@ -82,17 +86,32 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
     return place, 2 * (wanted - below) <= likely[groups, place] - below
 
 
-def _plausible_classes(wanted: Floats, summed: Floats, margins: Floats) -> tuple[Ints, Ints]:
-    """The first and last class that tests leave, from sums of noisy ranks over ends of classes.
+def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:
+    """The first and last class that tests leave, from noisy ranks of all ends of classes.
 
-    `summed` has the sum, for each end, of the rows below it and below all earlier ends, and
-    `margins` that of the margins; `wanted` are the rows below the quantile. The isotonic regression
-    of numbers reaches zero where the sum of those before is least (Groeneboom 1985).
+    An isotonic regression reaches zero where the weighted sum of the numbers before is least
+    (Groeneboom 1985). A class has its weight in both tests.
     """
-    sums = summed - wanted * np.arange(summed.shape[1])
-    lowest = np.minimum((sums + margins).argmin(axis=1), summed.shape[1] - 2)
-    above = (sums - margins)[:, -2::-1]
-    return lowest, above.shape[1] - 1 - above.argmin(axis=1)
+    last, groups = weights.shape[1] - 1, np.arange(len(ranks))
+    short = ranks[:, 1:] + margins[1:]
+    np.cumsum(np.multiply(short, weights, out=short), axis=1, out=short)
+    lowest = short.argmin(axis=1)
+    lowest = np.where(short[groups, lowest] < 0, np.minimum(lowest + 1, last), 0)
+    beyond = ranks[:, :-1] - margins[:-1]
+    np.cumsum(np.multiply(beyond, weights, out=beyond), axis=1, out=beyond)
+    highest = last - beyond[:, ::-1].argmin(axis=1)
+    return lowest, np.where(beyond[groups, highest] <= 0, highest, 0)
+
+
+def _weights(likely: Floats) -> Floats:
+    """The weight of each class where noisy ranks are made isotonic, from likely rows up to each.
+
+    Its rows, and as many for each class as `EVEN_WEIGHT` says: ranks at classes of many rows are
+    hardly changed by those in empty ranges around them, and noise in these averages out.
+    """
+    even = EVEN_WEIGHT * np.maximum(likely[:, -1:], 1.0) / likely.shape[1]
+    weights: Floats = np.diff(likely, axis=1, prepend=0.0) + even
+    return weights
 
 
 @dataclass(frozen=True, slots=True)

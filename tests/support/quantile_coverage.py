@@ -1,0 +1,137 @@
+"""How often intervals of quantiles from counts have the exact one, for stated settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import Array, Floats
+from dpcli.statistics.count_tree import CountTree
+from dpcli.statistics.count_tree_estimates import ClassOfQuantile, classes_of_quantiles
+
+BLOCK = 500
+"""Runs that are computed together."""
+
+EPSILON, RHO = Fraction(1), Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Rows of one shape, and equally spaced quantiles of them among candidates."""
+
+    shape: str
+    rows: int
+    quantiles: int
+    candidates: int = 1001
+
+    def __str__(self) -> str:
+        return f"{self.quantiles} of {self.rows:,} {self.shape}, {self.candidates:,} candidates"
+
+    @property
+    def shares(self) -> list[Fraction]:
+        """The quantiles: quartiles, deciles or percentiles, or the median."""
+        return [Fraction(part, self.quantiles + 1) for part in range(1, self.quantiles + 1)]
+
+    def counts(self) -> Array:
+        """The rows at each candidate."""
+        last, rows = self.candidates - 1, self.rows
+        generator = np.random.default_rng(5)
+        half = np.arange(rows) < rows // 2
+        places: Array
+        if self.shape == "incomes":
+            places = generator.lognormal(7.5, 0.6, rows) / 10_000 * last
+        elif self.shape == "even":
+            places = generator.integers(0, last + 1, rows)
+        elif self.shape == "tied":
+            places = generator.choice(
+                generator.choice(last, 40, replace=False), rows, p=generator.dirichlet([2.0] * 40)
+            )
+        elif self.shape == "two peaks":
+            places = generator.normal(np.where(half, 0.2, 0.8) * last, 0.02 * last)
+        elif self.shape == "two values":
+            places = np.where(half, last // 5, last - last // 5)
+        else:
+            raise ValueError(self.shape)
+        placed = np.clip(places, 0, last).astype(np.int64)
+        return np.bincount(placed, minlength=self.candidates)
+
+
+TWELVE = [
+    Setting(shape, rows, quantiles)
+    for shape in ("incomes", "tied")
+    for rows in (3_000, 30_000)
+    for quantiles in (3, 9, 99)
+]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """For each quantile: how often its interval has the exact class, and how often it is the value.
+
+    `widths` are mean numbers of candidates.
+    """
+
+    held: Floats
+    exact: Floats
+    widths: Floats
+
+
+def noises_of(tree: CountTree, kind: type[Noise]) -> list[Noise]:
+    """The noise of each level, by shares of epsilon or of rho."""
+    if kind is DiscreteGaussian:
+        scales = [
+            Fraction(float(1 / (2 * RHO * share)) ** 0.5).limit_denominator(10**6)
+            for share in tree.shares(2)
+        ]
+        return [DiscreteGaussian(scale) for scale in scales]
+    return [DiscreteLaplace(1 / (EPSILON * share)) for share in tree.shares(1)]
+
+
+def found_classes(
+    counts: Array,
+    runs: int,
+    noises: Sequence[Noise],
+    quantiles: Sequence[Fraction],
+    confidence: Fraction,
+) -> list[ClassOfQuantile]:
+    """What as many runs as stated find, each with new noise."""
+    tree, levels = CountTree(len(counts)), []
+    for leaves, noise in zip(tree.node_leaves, noises, strict=True):
+        exact = np.add.reduceat(counts, np.arange(0, len(counts), leaves))
+        drawn = np.asarray(noise.sample(runs * len(exact), many=True), np.int64)
+        levels.append(exact + drawn.reshape(runs, -1))
+    return classes_of_quantiles(tree, levels, noises, quantiles, confidence)
+
+
+def coverage(
+    setting: Setting,
+    runs: int,
+    kind: type[Noise] = DiscreteLaplace,
+    confidence: Fraction = Fraction(19, 20),
+) -> Coverage:
+    """The coverage of each quantile over some runs, of epsilon 1 or rho 1/2."""
+    counts, shares = setting.counts(), setting.shares
+    noises = noises_of(CountTree(len(counts)), kind)
+    # The first class up to which there are at least the wanted rows, in whole numbers.
+    up_to = np.cumsum(counts)
+    exact = [
+        int(np.searchsorted(up_to * one.denominator, one.numerator * setting.rows))
+        for one in shares
+    ]
+    sums, done = np.zeros((3, len(shares))), 0
+    while done < runs:
+        count = min(BLOCK, runs - done)
+        done += count
+        found = found_classes(counts, count, noises, shares, confidence)
+        for index, (one, place) in enumerate(zip(found, exact, strict=True)):
+            sums[0, index] += ((one.lowest <= place) & (place <= one.highest)).sum()
+            sums[1, index] += (one.place == place).sum()
+            sums[2, index] += (one.highest - one.lowest + 1).sum()
+    held, alone, widths = sums / runs
+    return Coverage(held, alone, widths)
