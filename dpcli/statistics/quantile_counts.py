@@ -127,8 +127,7 @@ def quantiles_from_counts(
     counts = [answer.values.reshape(groups(request), -1) for answer in answers]
     noises = [answer.noise for answer in answers]
     places, last = np.asarray(known), len(points) - 1
-    ends = (np.zeros(groups(request), np.int64) + end for end in (0, last))
-    least, most = (candidate_values(points, end) for end in ends)
+    limits = points[0] * column.step, points[-1] * column.step
     items = []
     for found in classes_of_quantiles(
         CountTree(len(classes)), counts, noises, quantiles, confidence
@@ -141,8 +140,7 @@ def quantiles_from_counts(
             chosen,
             lower=candidate_values(points, lower),
             upper=candidate_values(points, upper),
-            least=least,
-            most=most,
+            limits=(limits,),
             status=np.full(len(value), HAS_INTERVAL, np.int8),
         )
         items.append(bounded)

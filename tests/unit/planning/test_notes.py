@@ -55,8 +55,8 @@ ELSEWHERE = {
     "left_out.clamped",
     *(f"quality.{key}" for key in ("over", "at_most", "left_out", "stops_limited")),
 }
-"""Sentences about designs of `marginals` counts and quantiles in groups, and about limited numbers, which have tests
-of their own."""
+"""Sentences about `marginals`, counts, quantiles in groups and limited numbers, which have tests of
+their own."""
 
 SPEC = """\
 dpcli: 1
