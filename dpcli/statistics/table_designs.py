@@ -116,10 +116,8 @@ def effects_design(
     `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
     effect, k(A). The precision of an effect is its share over k(A), so the least error
     sum cost(A) k(A)/share(A) is the square of sum sqrt(cost(A) k(A)), for shares in proportion to
-    these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squared
-    errors than all effects have (Xiao, He, Zhang and Kifer 2023): it is the square of the sum of
-    the singular values of the tables over the number of cells (Li and Miklau 2013). Shares are
-    rounded, and tables are measured where effects are too many, so a release may be above that.
+    these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squares than
+    all effects (Xiao, He, Zhang and Kifer 2023; the bound of Li and Miklau 2013). Tables have more.
     """
     tables = sum(comb(len(sizes), count) for count in ways)
     if _count_effects(sizes, ways) > max(MAX_EFFECTS, tables * 5 // 4):
