@@ -89,18 +89,25 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
 def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:
     """The first and last class that tests leave, from noisy ranks of all ends of classes.
 
-    An isotonic regression reaches zero where the weighted sum of the numbers before is least
-    (Groeneboom 1985). A class has its weight in both tests.
+    A class has its weight in both tests.
     """
-    last, groups = weights.shape[1] - 1, np.arange(len(ranks))
-    short = ranks[:, 1:] + margins[1:]
-    np.cumsum(np.multiply(short, weights, out=short), axis=1, out=short)
-    lowest = short.argmin(axis=1)
-    lowest = np.where(short[groups, lowest] < 0, np.minimum(lowest + 1, last), 0)
-    beyond = ranks[:, :-1] - margins[:-1]
-    np.cumsum(np.multiply(beyond, weights, out=beyond), axis=1, out=beyond)
-    highest = last - beyond[:, ::-1].argmin(axis=1)
-    return lowest, np.where(beyond[groups, highest] <= 0, highest, 0)
+    fall_short = _below_zero(ranks[:, 1:] + margins[1:], weights)
+    do_not_exceed = _below_zero(ranks[:, :-1] - margins[:-1], weights)
+    return np.minimum(fall_short, weights.shape[1] - 1), np.maximum(do_not_exceed - 1, 0)
+
+
+def _below_zero(numbers: Floats, weights: Floats) -> Ints:
+    """How many numbers of each row are below zero in a weighted isotonic regression.
+
+    It reaches zero where the weighted sum of the numbers before is least (Groeneboom 1985). That
+    is after all columns of negative numbers at the start, and before those of others at the end.
+    """
+    negative, last = numbers < 0, numbers.shape[1] - 1
+    start = int(negative.all(axis=0).argmin())
+    end = max(start, last - int(negative[:, ::-1].any(axis=0).argmax())) + 1
+    sums = np.cumsum(numbers[:, start:end] * weights[:, start:end], axis=1)
+    least = sums.argmin(axis=1)
+    return start + np.where(sums[np.arange(len(sums)), least] < 0, least + 1, 0)
 
 
 def _weights(likely: Floats) -> Floats:

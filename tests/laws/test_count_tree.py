@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.optimize import isotonic_regression
 
 import dpcli
 from dpcli.columns import Axis, NumericColumn
@@ -27,7 +28,12 @@ from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.count_tree import CountTree
 from dpcli.statistics.count_tree_errors import RankErrors
-from dpcli.statistics.count_tree_estimates import ClassOfQuantile, _Levels, classes_of_quantiles
+from dpcli.statistics.count_tree_estimates import (
+    ClassOfQuantile,
+    _below_zero,
+    _Levels,
+    classes_of_quantiles,
+)
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -189,6 +195,22 @@ def test_ranges_have_the_class_of_the_exact_quantile(
         held.append(int(((one.lowest <= exact) & (exact <= one.highest)).sum()))
     # Fewer than 168 of 200 have a probability below 1e-5 at 93%.
     assert min(held) >= 168
+
+
+def test_ranges_end_where_an_isotonic_regression_reaches_zero() -> None:
+    """For random numbers and weights, compared with the regression of scipy."""
+    generator = np.random.default_rng(4)
+    for _ in range(500):
+        rows, columns = generator.integers(1, 5), generator.integers(1, 30)
+        trend = generator.normal() * np.linspace(-2, 2, columns)
+        numbers = generator.normal(size=(rows, columns)) + trend
+        weights = generator.uniform(0.1, 2, (rows, columns))
+        fitted = [
+            isotonic_regression(row, weights=weight).x
+            for row, weight in zip(numbers, weights, strict=True)
+        ]
+        below = [int((row < 0).sum()) for row in fitted]
+        assert _below_zero(numbers, weights).tolist() == below
 
 
 def test_quantiles_are_in_order(stream: Stream) -> None:
