@@ -15,10 +15,18 @@ From Python, a release takes three calls; `docs/python.md` shows them:
 
 import os
 
-for _name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
-    # One prints what is read. The other maps data files into memory, and to touch a page of a
-    # mapped file that was cut off ends the process. Polars reads both when it is loaded.
-    os.environ.pop(_name, None)
+KEPT_VARIABLES = (
+    *("POLARS_MAX_THREADS", "POLARS_TEMP_DIR", "POLARS_FMT_"),
+    *("POLARS_SKIP_CPU_CHECK", "POLARS_PREFER_PKG", "POLARS_FORCE_PKG"),
+)
+"""The beginnings of variables that change neither what polars reads nor what it prints there."""
+
+for _name in [*os.environ]:
+    # One prints what is read. Another maps data files into memory, and to touch a page of a mapped
+    # file that was cut off ends the process. Others end the process at an error, or choose another
+    # engine. Polars reads most of them when it is loaded.
+    if _name.startswith("POLARS_") and not _name.startswith(KEPT_VARIABLES):
+        os.environ.pop(_name)
 
 __version__ = "0.2.0"
 

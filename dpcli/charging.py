@@ -201,6 +201,13 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     return [note("notice.shared", **facts)] if shared else []
 
 
+def _reading_warnings(plan: Plan, data: tuple[Input, ...]) -> list[str]:
+    # The engine loads more than a command needs that reads no row.
+    from dpcli.engine.reading_warnings import reading_warnings  # noqa: PLC0415
+
+    return reading_warnings(plan, data)
+
+
 def charge(
     request: ChargeRequest,
     make: Callable[[Plan, OpenCharge], StoredRelease],
@@ -226,6 +233,8 @@ def charge(
         with OpenCharge(ledger, wanted) as open_charge:
             require(open_charge)
             notices.warn(sharing_warnings(ledger.sharing(plan.spec.dataset, wanted.files)))
+            if open_charge.stored is None:
+                notices.warn(_reading_warnings(plan, request.data))
             stored = make(plan, open_charge)
         publish(stored)
     if wanted.created < latest:

@@ -210,6 +210,12 @@ def _file_columns(column: Column) -> Iterator[Column]:
         yield from _file_columns(part)
 
 
+def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
+    """The names that these columns have in files, without repetition; positions are no names."""
+    keys = (column.source or column.name for column in file_columns(columns))
+    return tuple(dict.fromkeys(key for key in keys if isinstance(key, str)))
+
+
 def without_missing_constant(column: Column) -> Column:
     """The column without the constant for missing cells, and with bounds in any case."""
     if isinstance(column, NumericColumn):

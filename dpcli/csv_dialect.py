@@ -95,6 +95,7 @@ class Dialect:
     `skip_lines` lines before the header are no part of the table, and the header is the next
     `header_lines` records. A record whose first cell, without blanks around it, begins with a text
     of `footer` is no row. In a spreadsheet the table is in the sheet of this name, or in the first.
+    The `keys` are those to read in JSON Lines if there are no `names`: no object decides that.
 
     Privacy: the lines before the header are at places that no record changes, as the header is.
     Whether a record is a footer depends on that record alone. To leave out the last N lines
@@ -113,6 +114,7 @@ class Dialect:
     header_lines: int = 1
     footer: tuple[str, ...] = ()
     sheet: str | None = None
+    keys: tuple[str, ...] = ()
 
     @property
     def begins_with_header(self) -> bool:

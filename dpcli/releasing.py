@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from dpcli.columns import Axis
 from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
+from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
@@ -73,6 +74,7 @@ class NoisyRelease:
     statistics: tuple[PublishedStatistic, ...]
     receipt: Receipt
     quality: QualityResult | None = None
+    warnings: tuple[str, ...] = ()  # of the formats of the data files
 
 
 def run_release(
@@ -108,9 +110,10 @@ def run_release(
         estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
         for noisy in noisy_statistics
     )
-    name, created = open_charge.charge.release_id, open_charge.charge.created
+    stamp = open_charge.charge.release_id, open_charge.charge.created
+    warnings = tuple(reading_warnings(plan, data))
     return open_charge.commit(
-        lambda receipt: render(NoisyRelease(plan, name, created, statistics, receipt, quality))
+        lambda receipt: render(NoisyRelease(plan, *stamp, statistics, receipt, quality, warnings))
     )
 
 
@@ -285,7 +288,6 @@ def estimate_statistic(
 
 
 _Groups = Confidential[Groups]
-_Cells = Confidential[Cells]
 
 
 def _answer(
@@ -297,5 +299,5 @@ def _answer(
     """The noisy answer to one query, in the selected groups if keys are private."""
     if groups is not None:
         exact = cast("_Groups", exact).in_groups(groups)
-    values = planned_query.calibrated.answer(cast("_Cells", exact), permit).value
+    values = planned_query.calibrated.answer(cast("Confidential[Cells]", exact), permit).value
     return NoisyAnswer(values, planned_query.noise, groups, planned_query.weighted.query)

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
+from dpcli.cli.accounts import warn
 from dpcli.cli.console import notify, print_json
 from dpcli.cli.options import input_file, refuse_first, require_new_file
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.file_content import SEALED_ENDING
+from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.errors import UsageError
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan
@@ -35,6 +37,7 @@ def aggregate(
     if plan.chooses_bounds:
         raise UsageError.about("chosen-bounds.partials")
     require_new_file(output, spec, *plan.spec.files, *map(input_file, data))
+    warn(reading_warnings(plan, data))
     with shown_progress(quiet=quiet) as progress:
         part = seal_data(plan, tuple(data), progress)
     write_private(part, output)

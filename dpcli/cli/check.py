@@ -18,6 +18,7 @@ from dpcli.cli.progress import shown_progress
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
+from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.ledger.kept_bounds import LedgerBounds
@@ -78,7 +79,9 @@ def check(
         if as_json:
             print_json(facts | {"problems": problem_facts(failure)})
         raise
-    advice = warn([*unit_warnings(plan), *limit_warnings(plan), *_quality_notes(plan)])
+    reading = reading_warnings(plan, files)
+    limits = limit_warnings(plan)
+    advice = warn([*unit_warnings(plan), *limits, *_quality_notes(plan), *reading])
     facts["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(facts)

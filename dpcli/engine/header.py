@@ -55,6 +55,8 @@ def require_columns(
         _require_public_size(dataset)
     read = file_columns(columns)
     problems = [problem for source in dataset.sources for problem in _problems(source, read)]
+    if not dataset.dialect.names:
+        problems += _positions_of_objects(dataset, read)
     if problems:
         raise DataError(problems)
 
@@ -81,9 +83,7 @@ def _refuse_sheets(names: Iterable[str]) -> None:
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     counts = _counts(source, columns)
     file, hint, mark = source.name, "missing-column", _separator_in(source)
-    if format_of(source.name) == "json":
-        hint = "missing-column.json"
-    elif is_separator_mark(source.header):
+    if is_separator_mark(source.header):
         hint = "missing-column.mark"
     elif mark is not None:
         hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
@@ -105,6 +105,14 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             yield make_problem("missing-column.position", file=file, missed=missed)
         else:
             yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
+
+
+def _positions_of_objects(dataset: Dataset, columns: Sequence[Column]) -> Iterator[Problem]:
+    """A problem for each JSON Lines file if a column has a position: objects have none."""
+    positions = [key for key in map(_key, columns) if isinstance(key, int)]
+    for source in dataset.sources:
+        if source.kind == "json" and positions:
+            yield make_problem("missing-column.json", file=source.name, position=positions[0])
 
 
 def _key(column: Column) -> str | int:

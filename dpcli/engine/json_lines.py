@@ -6,12 +6,13 @@
     null           a blank cell, which is missing, as for a key that the object does not have
     object, list   a blank cell: nested values cannot be read
 
-If the spec does not name the columns, the keys of the first object do, as a header does. A line
-that is no object, or has more than `LONGEST_LINE` bytes, is a row with all cells missing. A blank
-line is no row.
+The spec names the keys that are read. A line that is no object, or has more than `LONGEST_LINE`
+bytes, is a row with all cells missing. A blank line is no row.
 
-Privacy: every line is decoded by itself, by the decoder of Python, line by line. The native readers
-of polars are faster, but they round numbers, and one line that they refuse ends the reading of all.
+Privacy: the first object is a record, so no object decides which columns there are. A file may lack
+a key in all of its records, which no message may say (`reading_warnings`). Every line is decoded by
+itself, by the decoder of Python, line by line. The native readers of polars are faster, but they
+round numbers, and one line that they refuse ends the reading of all.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def json_table(
 ) -> tuple[tuple[str, ...], Iterator[bytes]]:
     """The names of the columns, and the rows as CSV in UTF-8 after a line of placeholders.
 
-    Raises DataError `no-header.json` if the first line is no object with keys, and no names are
-    declared.
+    Without `names`, for a draft of a spec, they are the keys of the first object; DataError
+    `no-header.json` if the first line is no object with keys.
     """
     records: Iterator[dict[str, object] | None] = map(_record, _lines(blocks))
     if not names:

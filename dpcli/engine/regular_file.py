@@ -125,8 +125,9 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
     if kind == "json":
-        text = to_utf8(blocks, dialect.encoding, has_header=not dialect.names)
-        names, blocks = json_table(text, dialect.names, name)
+        keys = dialect.names or dialect.keys
+        text = to_utf8(blocks, dialect.encoding, has_header=not keys)
+        names, blocks = json_table(text, keys, name)
         dialect = as_written
     else:
         if kind == "sheet":

@@ -8,14 +8,15 @@ Privacy: all of this is post-processing of the collected responses, so it reveal
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import prod, sqrt
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, NumericColumn, column_names
+from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
@@ -81,7 +82,8 @@ def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
         if (ends := limits.get(column)) is not None:
             value = pl.col(text).str.strip_chars(" \t").cast(pl.Float64, strict=False)
             numbers.append(pl.when(value.is_between(*ends)).then(value).alias(column))
-    with open_dataset((name,)) as dataset:
+    dialect = replace(STANDARD_DIALECT, keys=column_names(columns))
+    with open_dataset((name,), dialect) as dataset:
         require_columns(dataset, columns)
         with dataset.redacted_errors():
             for frame in read_texts(dataset, columns):

@@ -63,6 +63,7 @@ def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Re
             for published in release.statistics
         ],
         **_notes(plan),
+        "limits": [*notes.limitations(plan), *release.warnings],
         **({"simulation": simulation} if simulation else {}),
     }
     return Report.compose(

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from dpcli.columns import column_names
 from dpcli.errors import SpecError, describe_system_error
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.spec_values import (
@@ -214,16 +215,17 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     rows_are, unit = attempt(_read_rows_name, heading, context.unit), context.unit
     heading.require()
     responses, public = collected()
+    columns = tuple(column for column in context.columns.values() if column is not None)
     return Spec(
         dataset=values.dataset,
         privacy=privacy(),
-        columns=tuple(column for column in context.columns.values() if column is not None),
+        columns=columns,
         entries=entries(),
         confidence=values.confidence,
         text="",
         digest="",
         declarations=read_declarations(heading),
-        dialect=dialect(),
+        dialect=replace(dialect(), keys=column_names(columns)),
         quality=quality(),
         sample=sample(),
         rows_are=rows_are(),

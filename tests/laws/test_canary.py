@@ -164,9 +164,9 @@ FORMS: dict[str, tuple[str, int, Callable[[Table], bytes]]] = {
     "workbook": ("data.xlsx", 0, workbook),
     "JSON": ("data.jsonl", 0, lambda table: json_lines(table).encode()),
     "odd JSON": ("data.jsonl", 0, lambda table: odd_json(table).encode()),
-    "JSON without ends": ("data.jsonl", 4, lambda table: cut_off(json_lines(table))),
-    "JSON in lists": ("data.jsonl", 4, lambda table: json.dumps(table[1:]).encode() + b"\n"),
-    "no JSON": ("data.jsonl", 4, lambda table: lines(table).encode()),
+    "JSON without ends": ("data.jsonl", 0, lambda table: cut_off(json_lines(table))),
+    "JSON in lists": ("data.jsonl", 0, lambda table: json.dumps(table[1:]).encode() + b"\n"),
+    "no JSON": ("data.jsonl", 0, lambda table: lines(table).encode()),
 }
 """Forms of files: the name that states it, and the status of a release."""
 

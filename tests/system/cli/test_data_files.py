@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -306,18 +307,85 @@ def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_pat
     assert len(set(columns[0])) > 2
 
 
-def test_the_first_object_of_json_lines_names_the_columns(tmp_path: Path, dpcli: Command) -> None:
-    """If it lacks a declared key, the error says so, and the hint declares the keys."""
+JSON_SPEC = (
+    "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}\n"
+    "columns: {age: {type: integer, bounds: [0, 9]}, sex: {type: category, values: [f]}}\n"
+    "statistics: [{name: n, statistic: count, by: [sex], epsilon: 1}]\n"
+)
+
+
+@pytest.mark.parametrize("first", ['{"age": 1}', '{"sex": "f", "age": 1}', "[1]", "{", ""])
+@pytest.mark.parametrize("command", ["check", "release"])
+def test_the_first_object_of_json_lines_changes_no_status(
+    command: str, first: str, tmp_path: Path, dpcli: Command
+) -> None:
+    """It may lack a declared key, or be no object: only the spec decides which keys are read."""
     spec, data = tmp_path / "spec.yaml", tmp_path / "a.jsonl"
-    text = (
-        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}\n"
-        "columns: {age: {type: integer, bounds: [0, 9]}, sex: {type: category, values: [f]}}\n"
-        "statistics: [{name: n, statistic: count, by: [sex], epsilon: 1}]\n"
-    )
+    spec.write_text(JSON_SPEC, encoding="utf-8")
+    data.write_text(f'{first}\n{{"age": 2, "sex": "f"}}\n', encoding="utf-8")
+    assert dpcli(command, spec, data).status == 0
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "b.ndjson.gz", "c.zip"])
+def test_a_release_warns_of_keys_that_json_lines_may_lack(
+    name: str, tmp_path: Path, dpcli: Command
+) -> None:
+    """Whatever the file holds, unless a quality check would notice; CSV has no such warning."""
+    spec, data, report = tmp_path / "spec.yaml", tmp_path / name, tmp_path / "r.md"
+    words = "a key that a record lacks is a missing cell"
+    for text in ('{"age": 1}\n', "", '{"age": 1, "sex": "f"}\n'):
+        if name.endswith(".zip"):
+            with zipfile.ZipFile(data, "w") as archive:
+                archive.writestr("inner.jsonl", text)
+        else:
+            data.write_bytes(gzip.compress(text.encode()) if ".gz" in name else text.encode())
+        spec.write_text(JSON_SPEC, encoding="utf-8")
+        outcome = dpcli("release", spec, data, "--report", report, "--force")
+        assert outcome.status == 0
+        assert words in " ".join(outcome.err.split())
+        assert words in " ".join(report.read_text("utf-8").split())
+        checked = f"{JSON_SPEC}quality: {{epsilon: 1, min_rows: 1}}\n"
+        spec.write_text(checked.replace("dataset: d", "dataset: e"), encoding="utf-8")
+        outcome = dpcli("release", spec, data, "--report", report, "--force")
+        assert words not in " ".join((outcome.err + report.read_text("utf-8")).split())
+    spec.write_text(JSON_SPEC, encoding="utf-8")
+    (tmp_path / "a.csv").write_text("age,sex\n", encoding="utf-8")
+    assert words not in dpcli("release", spec, tmp_path / "a.csv").err
+
+
+def test_objects_have_no_positions(tmp_path: Path, dpcli: Command) -> None:
+    """A column at a position of JSON Lines is refused unless the spec lists the keys."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "a.jsonl"
+    text = JSON_SPEC.replace("[f]}}", "[f], from: {column: 2}}}")
     spec.write_text(text, encoding="utf-8")
-    data.write_text('{"age": 1}\n{"age": 2, "sex": "f"}\n', encoding="utf-8")
+    data.write_text('{"age": 2, "sex": "f"}\n', encoding="utf-8")
     outcome = dpcli("check", spec, data)
-    assert outcome.status == 4 and "the first object of" in outcome.err
-    assert "names: [...]" in outcome.err
+    assert outcome.status == 4 and "no column at position 2" in outcome.err
     spec.write_text(f"{text}csv: {{names: [age, sex]}}\n", encoding="utf-8")
     assert dpcli("check", spec, data).status == 0
+
+
+@pytest.mark.parametrize(
+    "variable", ["POLARS_PANIC_ON_ERR=1", "POLARS_ENGINE_AFFINITY=gpu", "POLARS_VERBOSE=1"]
+)
+def test_no_variable_of_polars_changes_an_outcome(variable: str, spec: Path, data: Path) -> None:
+    """A byte that is not UTF-8 ends no release, wherever polars is asked to end at an error."""
+    with data.open("ab") as file:
+        file.write(b"\xff,1,f,2020-01-01,x\n")
+    name, value = variable.split("=")
+    done = subprocess.run(
+        [sys.executable, "-m", "dpcli", "release", str(spec), str(data)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, name: value},
+    )
+    assert done.returncode == 0, done.stderr
+    shown = subprocess.run(
+        [sys.executable, "-c", f"import os, dpcli; print({name!r} in os.environ)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, name: value, "POLARS_MAX_THREADS": "2"},
+    )
+    assert shown.stdout == "False\n"

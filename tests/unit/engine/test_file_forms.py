@@ -260,10 +260,21 @@ def test_a_json_line_changes_only_its_own_row(
 
 
 @pytest.mark.parametrize("content", ["", "[]\n", "{}\n", "5\n", "x\n"])
-def test_json_lines_begin_with_an_object(content: str, tmp_path: Path) -> None:
-    """Without names in the spec, the keys of the first object are the columns."""
+def test_a_draft_needs_an_object_with_keys(content: str, tmp_path: Path) -> None:
+    """Without keys of a spec, those of the first object are the columns."""
     (tmp_path / "a.jsonl").write_text(content, encoding="utf-8")
     assert code(tmp_path / "a.jsonl") == "no-header"
+
+
+@pytest.mark.parametrize("first", ["", "[]\n", "{}\n", "5\n", "x\n", '{"b": 1}\n', '{"a": 1}\n'])
+def test_no_object_decides_which_columns_json_lines_have(first: str, tmp_path: Path) -> None:
+    """With the keys of a spec, a first line of any kind is a row, and so are the next ones."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{first}{{"c": 3, "a": 7}}\n', encoding="utf-8")
+    columns, rows = texts(path, Dialect(keys=("a", "c")))
+    assert columns == ("a", "c")
+    assert rows[bool(first) :] == [("7", "3")]
+    assert rows[0] in [("7", "3"), ("1", None), (None, None)]
 
 
 def workbook(path: Path, *rows: Sequence[object], first_column: int = 1, sheet: str = "S") -> Path:

@@ -1,0 +1,39 @@
+"""What a reader must know of the formats of data files, which their names state.
+
+Privacy: the warnings depend on the spec and on the formats of the files, and on no record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dpcli.engine.regular_file import ZIP_ENDING, format_of
+from dpcli.engine.source import Input, open_file
+from dpcli.engine.zip_archive import ZipMember
+from dpcli.errors import DataError
+from dpcli.messages import note
+from dpcli.planning.plan import Plan
+
+
+def reading_warnings(plan: Plan, data: Iterable[Input]) -> list[str]:
+    """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
+    if plan.is_local or plan.quality is not None:
+        return []
+    is_json = any(isinstance(name, str) and _is_json(name) for name in data)
+    return [note("reading.json")] if is_json else []
+
+
+def _is_json(name: str) -> bool:
+    """Whether the name of a file states JSON Lines, or that of the only member of an archive."""
+    if not name.lower().endswith(ZIP_ENDING):
+        return format_of(name) == "json"
+    # A pipe can be read only once.
+    if not Path(name).is_file():
+        return False
+    try:
+        with open_file(name) as file:
+            return format_of(ZipMember(file, name).name) == "json"
+    except DataError:
+        # To read it reports the problem.
+        return False
