@@ -85,6 +85,9 @@ OTHER_FORMATS = {
 }
 """The first bytes of files that are certainly no CSV text."""
 
+FIRST_LINE = re.compile(rb"[\r\n]*[^\r\n]*")
+"""The first line that is not blank, in any encoding that has these bytes in its line ends."""
+
 MARKUP = re.compile(rb"\s*<(html|table|!doctype|[?]xml)", re.IGNORECASE)
 """The beginning of a web page, which some programs name `.xls`, or of XML."""
 
@@ -95,8 +98,12 @@ UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
-    """Raise DataError `not-csv` if the first bytes are certainly not CSV text as declared."""
-    if start.startswith(SEALED):
+    """Raise DataError `not-csv` if the first bytes are certainly not CSV text as declared.
+
+    Privacy: no byte after the first line counts, because it may belong to a record.
+    """
+    start = b"".join(FIRST_LINE.findall(start, 0)[:1])
+    if start.startswith(SEALED.rstrip()):
         raise DataError.about("not-csv.sealed", file=name)
     for mark, format_name in OTHER_FORMATS.items():
         if start.startswith(mark):
@@ -255,6 +262,10 @@ def read_first_record(
     """The cells of the first record from `start` on that is not blank.
 
     None if there is no whole record, and no cells if the line does not close a quote.
+
+    Privacy: a record that ends in a line end outside quotes is whole, whatever follows it. One that
+    closes no quote in the largest window has the cells until then, as at the end of the file, so
+    that no record decides whether there is a header.
     """
     for window in WINDOWS:
         content = os.pread(file.fileno(), window, start)
@@ -264,9 +275,13 @@ def read_first_record(
             if line and (others or start + len(content) >= size):
                 return parse_line(line, dialect) or []
             continue
-        rows = (row for row in parse_records(io.StringIO(text, newline=""), dialect) if row)
-        cells = next(rows, None)
-        # A record is certainly whole if another record follows it.
-        if cells and (start + len(content) >= size or next(rows, None) is not None):
+        lines = io.StringIO(text, newline="").readlines()
+        is_all = start + len(content) >= size
+        if lines and not is_all and not lines[-1].endswith(("\r", "\n")):
+            lines.pop()
+        # After an open quote, the blank line at the end is part of the record.
+        rows = parse_records(chain(lines, ("\n",)), dialect)
+        cells = next(filter(None, rows), None)
+        if cells and (is_all or next(rows, None) is not None or window == WINDOWS[-1]):
             return cells
     return None

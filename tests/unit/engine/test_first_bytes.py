@@ -12,6 +12,7 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.engine.file_content import WINDOWS
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
@@ -112,3 +113,37 @@ def test_random_first_records_are_records(tmp_path: Path) -> None:
         path.write_bytes(cell + b",1\n" + ROWS)
         assert sum(cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0])) in (10, 11)
     assert STANDARD_DIALECT.names == ()
+
+
+@pytest.mark.parametrize("header", ["[", "{", "<", "[ ", "x"])
+@pytest.mark.parametrize("first", ["[a", '"a', '{"a"', "html", "[[", "x", ""])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\n\n"])
+def test_no_record_makes_a_file_json_or_a_page(
+    header: str, first: str, end: str, tmp_path: Path
+) -> None:
+    """Only the bytes of the header line show another format, also after blank lines."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(f"{end}{header}{end}{first}{end}".encode())
+    with open_dataset((str(path),)) as dataset:
+        assert dataset.sources[0].header == (header,)
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("before", ["", "x,1\n"])
+def test_blank_lines_after_the_header_change_no_outcome(
+    before: str, blank: str, tmp_path: Path
+) -> None:
+    """A header line is whole, however far from it the next record is."""
+    path = tmp_path / "data.csv"
+    path.write_bytes((f"a,n{blank}{before}" + blank * (WINDOWS[-1] + 1) + "y,2\n").encode())
+
+    assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [len(before) // 4, 1]
+
+
+@pytest.mark.parametrize("close", [b"", b'"'])
+def test_no_record_decides_whether_an_open_quote_is_a_header(close: bytes, tmp_path: Path) -> None:
+    """A header that closes no quote has the same columns before it, if records close it or not."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'a,"n\n' + b"x,1\n" * (WINDOWS[-1] // 4 + 1) + close + b"\ny,2\n")
+
+    assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [0, len(close)]

@@ -243,7 +243,7 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "not-csv"),
         (b"%PDF-1.7\n", "not-csv"),
         (b"\n<!DOCTYPE html>\n", "not-csv"),
-        (b'\xef\xbb\xbf[\n  {\n    "age": 5}]', "not-csv"),
+        (b'\xef\xbb\xbf[ {\n    "age": 5}]', "not-csv"),
         (b'{"age": 5}\n', "not-csv"),
         (b"", "no-header"),
         (b"\n\n", "no-header"),
