@@ -5,7 +5,7 @@
     boolean            true or false
     date               YYYY-MM-DD
     date and time      YYYY-MM-DD HH:MM:SS, by the clock of the declared time zone
-    text, category     as it is
+    text, category     as it is; bytes that are not UTF-8 become the replacement character
     null               a blank cell, which is missing
 
 Whole numbers with step 1, and days, are read without a text; the values are the same. The form that
@@ -19,7 +19,9 @@ from __future__ import annotations
 import datetime
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import polars as pl
@@ -28,6 +30,15 @@ from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import Column, NumericColumn
 from dpcli.engine.decode_formats import has_form
 from dpcli.engine.file_content import TYPED
+from dpcli.engine.parquet_texts import (
+    MARK,
+    TEXTS,
+    copied_name,
+    copied_texts,
+    decoded,
+    footer,
+    scan_copy,
+)
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
 from dpcli.engine.typed_cells import declared_text
@@ -45,14 +56,21 @@ UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 DAY = 86_400
 
-MARK = b"PAR1"
-"""The first and the last bytes of a Parquet file."""
-
-TAIL = 8
-"""Bytes at its end: the length of the footer, and the mark."""
-
 LEAST_ROW_BYTES = 16
 """Bytes that a row takes at least in a shard of users."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a Parquet file: the first, their number, and the copy of columns of texts.
+
+    With `are_valid`, all texts are UTF-8, or an error shows that some are not.
+    """
+
+    start: int
+    count: int
+    copy: BinaryIO | None
+    are_valid: bool = True
 
 
 def parquet_source(name: str, file: BinaryIO) -> Source:
@@ -102,28 +120,47 @@ def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
     )
 
 
-def row_count(file: BinaryIO) -> int:
-    """The number of rows, from the end of the file."""
-    rows: int = scan_parquet_file(file).select(pl.len()).collect().item()
-    return rows
+@contextmanager
+def parquet_rows(source: Source, wanted: Sequence[Column], most: int) -> Iterator[Iterator[Rows]]:
+    """All rows in their order, at most so many at a time."""
+    frame = scan_parquet_file(source.file)
+    types = frame.collect_schema().dtypes()
+    total: int = frame.select(pl.len()).collect().item()
+    places = [*map(source.place, wanted)]
+    with copied_texts(source.name, source.file, types, places) as copy:
+        starts = range(0, max(1, total), most)
+        yield (Rows(start, min(most, total - start), copy) for start in starts)
 
 
-def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
+def parquet_frame(
+    source: Source, wanted: Sequence[Column], decimal: str, rows: Rows
+) -> pl.LazyFrame:
     """The wanted columns as `t0` and so on; `odd_blank` is false, because a blank row is a row."""
+    blank = pl.lit(value=False).alias("odd_blank")
+    if not wanted:
+        # A literal alone would be one row, and no column may be read that is not declared.
+        return pl.select(pl.repeat(value=False, n=rows.count).alias("odd_blank")).lazy()
     table = scan_parquet_file(source.file)
     types = table.collect_schema().dtypes()
-    texts = []
+    read, copied = [], []
     for at, column in enumerate(wanted):
         place = source.place(column)
+        if isinstance(types[place], TEXTS):
+            text = decoded(pl.col(copied_name(place)), is_valid=rows.are_valid)
+            copied.append(declared_text(text, column, decimal).alias(f"t{at}"))
+            continue
         cell = _whole(place, types[place], column)
         if cell is None:
             cell = declared_text(_cell_text(place, types[place], column, decimal), column, decimal)
-        texts.append(cell.alias(f"t{at}"))
-    if texts:
-        return table.select(*texts, pl.lit(value=False).alias("odd_blank"))
-    # A literal alone would be one row, so a column must give the number of rows.
-    readable = [at for at, name in enumerate(source.header) if name not in source.odd]
-    return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("odd_blank"))
+        read.append(cell.alias(f"t{at}"))
+    frames = []
+    if read:
+        frames.append(table.slice(rows.start, rows.count).select(read))
+    if copied:
+        assert rows.copy is not None
+        frames.append(scan_copy(rows.copy).slice(rows.start, rows.count).select(copied))
+    texts = pl.concat(frames, how="horizontal") if len(frames) > 1 else frames[0]
+    return texts.select(*(f"t{at}" for at in range(len(wanted))), blank)
 
 
 def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
@@ -154,11 +191,8 @@ def _cell_text(place: int, dtype: pl.DataType, column: Column, decimal: str) -> 
 
 def _footer(file: BinaryIO) -> io.BytesIO:
     """A Parquet file without its rows: only the footer, which describes the columns."""
-    size = os.fstat(file.fileno()).st_size
-    length = int.from_bytes(os.pread(file.fileno(), TAIL, max(0, size - TAIL))[:4], "little")
-    if not 0 < length <= size - TAIL - len(MARK):
-        raise ValueError
-    return io.BytesIO(MARK + os.pread(file.fileno(), length + TAIL, size - TAIL - length))
+    content = footer(file)
+    return io.BytesIO(MARK + content + len(content).to_bytes(4, "little") + MARK)
 
 
 def column_text(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:

@@ -22,7 +22,7 @@ from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
 from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines
-from dpcli.engine.parquet import parquet_frame, row_count
+from dpcli.engine.parquet import Rows, parquet_frame, parquet_rows
 from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
@@ -48,8 +48,8 @@ class Piece:
 
     A piece of a CSV file is plain `text`: whole records after a header line; quotes have a meaning
     in it if it is `quoted`. With an `inspection`, the piece is the whole file, read in place, and
-    the inspection finds out whether the file is plain. A piece of a Parquet file begins with the
-    row `start`. Cells that are `raw` keep the marks of typed cells.
+    the inspection finds out whether the file is plain. A piece of a Parquet file has `rows`. Cells
+    that are `raw` keep the marks of typed cells.
     """
 
     source: Source
@@ -58,7 +58,7 @@ class Piece:
     text: bytes = b""
     quoted: bool = False
     inspection: Inspection | None = None
-    start: int = 0
+    rows: Rows | None = None
     raw: bool = False
 
     @property
@@ -70,8 +70,8 @@ class Piece:
         """
         dialect = self.source.dialect
         if dialect is None:
-            table = parquet_frame(self.source, self.columns, self.decimal)
-            return table.slice(self.start, SEGMENT)
+            assert self.rows is not None
+            return parquet_frame(self.source, self.columns, self.decimal, self.rows)
         header = self.source.header
         names = [f"c{place}" for place in range(len(header))]
         # With the names given and the header line skipped, the file is never mapped into memory:
@@ -108,6 +108,9 @@ class Piece:
 
     def with_replacement_characters(self) -> Iterable[Piece] | None:
         """The same rows with a mark for each byte that is not UTF-8; None if all bytes are."""
+        if self.rows is not None:
+            valid = self.rows.are_valid
+            return [replace(self, rows=replace(self.rows, are_valid=False))] if valid else None
         if self.inspection is not None:
             return self._reread()
         return self._with_text(self.text.decode("utf-8", "replace").encode())
@@ -166,8 +169,8 @@ def read_pieces(
     for source in dataset.sources:
         piece = Piece(source, columns, dataset.dialect.decimal, raw=raw)
         if source.dialect is None:
-            for start in range(0, max(1, row_count(source.file)), SEGMENT):
-                yield replace(piece, start=start)
+            with parquet_rows(source, columns, SEGMENT) as parts:
+                yield from (replace(piece, rows=rows) for rows in parts)
             continue
         plain = PlainText(source.dialect, len(source.header), blank_lines=True)
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
