@@ -26,7 +26,8 @@ RANDOM = Random("texts")
 
 FRAGMENTS = [
     b"a", b"\0", b"\n", "é".encode(), "€".encode(), "😀".encode(), b"\xff", b"\x80",
-    b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\xaf", b"\xf0\x9f\x98", b"\xf0\x90", b"\xe2\x82", b"\xe0\x80",
+    b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
+    b"\xc0\xaf", b"\xf0\x9f\x98", b"\xf0\x90", b"\xe2\x82", b"\xe0\x80",
 ]  # fmt: skip
 
 
