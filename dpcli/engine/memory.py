@@ -2,10 +2,14 @@
 
 So the same code reads all rows. The file has no name, so no other process can open it by a name.
 Types that are refused in Parquet files are refused here with the same codes.
+
+Privacy: the declared types of the columns decide what is refused, not the values in them. A query
+of polars that is not run yet (`LazyFrame`) is a program of the caller, which may fail at a value.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -53,9 +57,18 @@ class MemoryTable:
         # A command without tables in memory must not load polars for this.
         import polars as pl
 
-        if isinstance(self.rows, pl.LazyFrame):
-            return self.rows
-        frame = self.rows if isinstance(self.rows, pl.DataFrame) else pl.DataFrame(self.rows)
+        rows, pandas = self.rows, sys.modules.get("pandas")
+        if pandas is not None and isinstance(rows, pandas.DataFrame):
+            # The same: it needs polars.
+            from dpcli.engine.object_cells import polars_frame
+
+            rows = polars_frame(rows)
+        lazy = (
+            rows.lazy()
+            if isinstance(rows, pl.DataFrame | pl.LazyFrame)
+            else pl.DataFrame(rows).lazy()
+        )
         # A column of Python objects cannot be written. As bytes it is refused if it is declared.
-        objects = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
-        return frame.with_columns(pl.lit(None, pl.Binary).alias(name) for name in objects).lazy()
+        schema = lazy.collect_schema()
+        objects = [name for name, dtype in schema.items() if dtype == pl.Object]
+        return lazy.with_columns(pl.lit(None, pl.Binary).alias(name) for name in objects)
