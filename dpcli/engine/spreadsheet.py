@@ -5,7 +5,7 @@
     date       YYYY-MM-DD HH:MM:SS, also if the time is midnight
     boolean    true or false
     text       as it is
-    error      a blank cell, which is missing, as an empty one
+    other      errors and unknown types: a blank cell, which is missing (`sheet_cells`)
 
 Rows are counted from row 1 of the sheet. A row without any cell under the header is no row, so the
 number of rows is never public (`require_columns`). The columns are those from the first to the
@@ -29,6 +29,7 @@ import polars as pl
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.file_content import TYPED
 from dpcli.engine.progress import interruptible, silenced_stderr
+from dpcli.engine.sheet_cells import readable_workbook
 from dpcli.errors import DataError, DpcliError, StoppedBySignal
 
 LARGEST_PACKED = 1 << 30
@@ -126,7 +127,7 @@ def _opened(blocks: Iterable[bytes], dialect: Dialect, file: str) -> _Sheet:
         raise DataError.about("no-excel", file=file) from None
     content = _checked(blocks, file)
     with _damage_reported(file):
-        reader = fastexcel.read_excel(content)
+        reader = fastexcel.read_excel(readable_workbook(content, dialect))
         if dialect.sheet is not None and dialect.sheet not in reader.sheet_names:
             raise DataError.about("sheet-missing", file=file, sheet=dialect.sheet)
         return _Sheet(reader, 0 if dialect.sheet is None else dialect.sheet)
