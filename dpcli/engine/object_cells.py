@@ -1,4 +1,4 @@
-"""Tables of pandas as columns of polars, by the declared types of their columns alone.
+"""Tables of pandas as columns of polars, by the types of their columns alone.
 
 A column of Python objects has no type that its values share: one `"unknown"` among numbers makes
 libraries refuse it. So its cells are written one by one, as in a text file: texts as they are,
