@@ -92,7 +92,8 @@ class CalibratedMechanism:
         """Mechanisms with the least noise found for which all answers together meet `target`.
 
         Each answer is charged its weight of the target; with a target in rho, its loss at `delta`.
-        An answer that no neighbor can change gets no noise. With `selects_partitions`, a mechanism
+        Weights sum to at most one: what they leave is for answers of another mechanism. An answer
+        that no neighbor can change gets no noise. With `selects_partitions`, a mechanism
         that needs a delta for its noise gets half of the delta of the target, and the threshold
         gets the rest.
 

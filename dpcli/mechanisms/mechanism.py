@@ -120,7 +120,7 @@ class Mechanism(Unchangeable, ABC):
         weights: Sequence[Fraction] = SINGLE_WEIGHT,
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Noise for each answer; the recomputed loss of all of them is within `target`.
+        """Noise for each answer; the recomputed loss of all is within their weights of `target`.
 
         If the target has a rho, the rho of each answer is within its weight of that. An answer
         that no neighbor can change gets no noise, and its weight of the target is not used.

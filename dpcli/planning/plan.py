@@ -149,8 +149,13 @@ class PlannedStatistic:
         return self.entry.request.name
 
     @property
+    def published_queries(self) -> tuple[PlannedQuery, ...]:
+        """The queries behind the published numbers: all but the size of a choice."""
+        return tuple(query for query in self.queries if not query.weighted.is_size)
+
+    @property
     def mechanism(self) -> Mechanism:
-        """The mechanism of its queries."""
+        """The mechanism of the queries behind its numbers."""
         return self.queries[0].mechanism
 
     @property
@@ -173,15 +178,13 @@ class PlannedStatistic:
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a published number; None if it depends on the answers."""
-        return published_error(self.entry, self.queries, confidence)
+        return published_error(self.entry, self.published_queries, confidence)
 
     @property
     def cells(self) -> int | None:
         """The count of numbers that it publishes; None if its groups are private."""
-        if self.entry.has_private_groups:
-            return None
-        request = self.entry.request
-        return groups(request) * self.entry.statistic.item_count(request)
+        request, items = self.entry.request, self.entry.statistic.item_count(self.entry.request)
+        return None if self.entry.has_private_groups else groups(request) * items
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +248,8 @@ class Plan:
     @property
     def requested_loss(self) -> Loss:
         """The plain sum of the losses of all statistics or responses."""
-        losses = [entry.target for entry in self.all_statistics]
-        return sum_losses(
-            [*losses, *(response.randomizer.loss for response in self.spec.responses)]
-        )
+        responses = [response.randomizer.loss for response in self.spec.responses]
+        return sum_losses([*(entry.target for entry in self.all_statistics), *responses])
 
     @property
     def cost(self) -> Loss:

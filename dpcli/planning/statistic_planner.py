@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import groupby
 from math import log
+from operator import attrgetter
 from typing import Literal
 
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import (
     SINGLE_WEIGHT,
     CalibrationError,
@@ -34,6 +37,9 @@ LEAST_SIZE = {"rho": MIN_RHO, "epsilon": MIN_EPSILON}
 
 SEARCH_FACTOR = 32
 """A search multiplies or divides losses by this until it has one that is too small or too large."""
+
+SIZE_MECHANISM = Laplace()
+"""What answers the size of a choice: the number of the rows that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +96,9 @@ class StatisticPlanner:
 
     def log_error(self, planned: PlannedStatistic) -> float:
         """The logarithm of the expected error, up to a constant."""
-        errors = [float(query.error(self.spec.confidence)) for query in planned.queries]
-        entry = planned.entry
-        queries = [query.weighted for query in planned.queries]
+        entry, published = planned.entry, planned.published_queries
+        errors = [float(query.error(self.spec.confidence)) for query in published]
+        queries = [query.weighted for query in published]
         error = entry.statistic.expected_error(entry.request, queries, errors)
         return log(error) if error else 0.0
 
@@ -164,7 +170,12 @@ class StatisticPlanner:
     def _planned_queries(
         self, entry: Entry, mechanism: Mechanism, target: Loss
     ) -> tuple[PlannedQuery, ...]:
-        """The queries of an entry, calibrated together: each uses its weight of the target."""
+        """The queries of an entry: each uses its weight of the target.
+
+        Privacy: choices and their size have different mechanisms, so they are calibrated apart.
+        Each mechanism verifies that the loss of its answers is at most their weight of the target,
+        and the weights of all queries sum to one. Losses of answers add up, as do rhos.
+        """
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy, statistic = self.spec.privacy, entry.statistic
@@ -177,21 +188,24 @@ class StatisticPlanner:
             queries = statistic.queries_for_pure_noise_in_rho(entry.request, relation)
         else:
             queries = statistic.queries_for_pure_noise(entry.request, relation)
-        weights = [weighted.weight for weighted in queries]
         if entry.selects_partitions:
             # Partition selection uses the first query alone: a count.
-            queries, weights = queries[:1], list(SINGLE_WEIGHT)
-        calibrated = CalibratedMechanism.calibrate(
-            mechanism,
-            [weighted.query for weighted in queries],
-            relation,
-            target,
-            weights,
-            entry.calibration,
-            selects_partitions=entry.selects_partitions,
-            delta=privacy.budget.delta,
-        )
-        return tuple(map(PlannedQuery, queries, calibrated))
+            queries = (replace(queries[0], weight=SINGLE_WEIGHT[0]),)
+        planned: list[PlannedQuery] = []
+        for is_size, together in groupby(queries, attrgetter("is_size")):
+            part = tuple(together)
+            calibrated = CalibratedMechanism.calibrate(
+                SIZE_MECHANISM if is_size else mechanism,
+                [weighted.query for weighted in part],
+                relation,
+                target,
+                [weighted.weight for weighted in part],
+                entry.calibration,
+                selects_partitions=entry.selects_partitions,
+                delta=privacy.budget.delta,
+            )
+            planned += map(PlannedQuery, part, calibrated)
+        return tuple(planned)
 
 
 def _geometric_mean(low: Fraction, high: Fraction) -> Fraction:

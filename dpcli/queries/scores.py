@@ -35,6 +35,14 @@ class ScoreFunction(ABC):
         return len(self.candidate_classes)
 
     @property
+    def row_score(self) -> int:
+        """The most by which scores differ in a group of one row; of n rows, by n times as much.
+
+        The default is one.
+        """
+        return 1
+
+    @property
     def row_contribution(self) -> RowContribution:
         """How much a row changes the difference of two scores, for the table of sensitivities.
 
@@ -88,6 +96,11 @@ class Rank(ScoreFunction):
     """
 
     quantile: Fraction
+
+    @property
+    def row_score(self) -> int:
+        """One row, in units of 1/d: a rank misses a quantile by all rows at most."""
+        return self.quantile.denominator
 
     @property
     def row_contribution(self) -> RowContribution:
@@ -164,6 +177,11 @@ class Revenue(ScoreFunction):
     prices: Points
 
     @property
+    def row_score(self) -> int:
+        """The highest price, in steps: what a row pays at most."""
+        return max(self.prices)
+
+    @property
     def row_contribution(self) -> RowContribution:
         """From zero to the highest price, in steps."""
         return RowContribution(min(0, *self.prices), max(0, *self.prices))
@@ -205,6 +223,10 @@ class SelectionQuery(Query):
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
         """How far a chosen candidate falls short of the best at most, with this confidence."""
 
+    def error_in_rows(self, noise: Noise, confidence: Fraction) -> Fraction:
+        """The expected error as a number of rows: scores of fewer rows differ by less."""
+        return self.expected_error(noise, confidence)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreQuery(SelectionQuery):
@@ -234,6 +256,10 @@ class ScoreQuery(SelectionQuery):
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
         """That of the score function."""
         return self.score_function.expected_error(noise, self.candidates * self.k, confidence)
+
+    def error_in_rows(self, noise: Noise, confidence: Fraction) -> Fraction:
+        """The expected error over the score of a row."""
+        return self.expected_error(noise, confidence) / self.score_function.row_score
 
     @cached_property
     def cells_per_group(self) -> int:

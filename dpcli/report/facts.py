@@ -28,6 +28,7 @@ from dpcli.report.entry_facts import layout_facts, quality_facts, response_facts
 from dpcli.report.json_text import Facts, json_text
 from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
+from dpcli.statistics.choice_size import IMPRECISE_SHARE
 from dpcli.statistics.postprocessing import LIMITED, UNRELIABLE, Flag
 
 if TYPE_CHECKING:
@@ -164,6 +165,10 @@ def _window(receipt: Receipt) -> Facts:
 def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
     limited = exact_or_up(LIMITED * 100)
+    choices: dict[Flag, str] = {}
+    if any(planned.queries[-1].weighted.is_size for planned in plan.statistics):
+        flagged, rows = (Flag.UNRELIABLE, Flag.NO_INFORMATION), exact_or_up(IMPRECISE_SHARE)
+        choices = {flag: note(f"flag.{flag}-choice", share=rows) for flag in flagged}
     return {
         **({"derived": derived} if (derived := notes.derived_notes(plan)) else {}),
         "bounding": notes.bounding_notes(plan),
@@ -173,6 +178,7 @@ def _notes(plan: Plan) -> Facts:
             "unreliable_above": UNRELIABLE,
             **{
                 flag.value: note(f"flag.{flag}", percent=percent, share=share, limited=limited)
+                + choices.get(flag, "")
                 for flag in Flag
                 if flag
             },

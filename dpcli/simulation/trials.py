@@ -170,6 +170,9 @@ class StatisticTrial:
         best = []
         for part, answer, sealed in zip(self._planned.queries, noisy.answers, exact, strict=True):
             query = part.weighted.query
+            if part.weighted.is_size:
+                best.append(answer.values)
+                continue
             by_group = sealed.reshape(-1, query.cells_per_group)
             if isinstance(query, QuantilesQuery):
                 items = enumerate(answer.values.reshape(len(by_group), -1).T)

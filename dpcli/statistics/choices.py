@@ -28,9 +28,9 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
 from dpcli.statistics.candidate_classes import classes_from_each
+from dpcli.statistics.choice_size import chosen_candidates, flag_sizes, with_size
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.quantile import chosen_candidates
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -57,13 +57,17 @@ class Choose(Statistic):
     that price, and so the difference of two revenues by at most the highest price. Changing
     an offer changes it by no more. Adding or removing a row changes the number of rows that
     a threshold classifies correctly by 1 or not at all, all in one direction, and so the
-    difference of two such numbers by at most 1; changing a row, by at most 2.
+    difference of two such numbers by at most 1; changing a row, by at most 2. The number of
+    rows changes by 1.
 
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: choose, column: x, candidates: [5, 8], utility: revenue", x=x)
-    {'add-remove': [8], 'change-one': [8]}
+    {'add-remove': [8, 1], 'change-one': [8, 1]}
 
-    No interval is given: how much worse the other candidates are is private.
+    No interval is given: how much worse the other candidates are is private. A noisy number
+    of rows, with a tenth of the loss, flags what noise may have chosen, as for `median`. A row
+    pays the highest price at most: the error in rows is that in revenue over this price. Where
+    offers are far below it, a price without a flag may still be noise.
     """
 
     name = "choose"
@@ -102,13 +106,13 @@ class Choose(Statistic):
         query = ScoreQuery(
             by=request.by, where=request.where, classes=classes, score_function=score
         )
-        return (WeightedQuery(request.utility, query, step=step),)
+        return with_size((WeightedQuery(request.utility, query, step=step),), relation)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
-        return chosen_candidates(request, answers)
+        return chosen_candidates(request, answers, confidence)
 
 
 LabelCount = Annotated[
@@ -132,10 +136,11 @@ class TopK(Statistic):
 
     Privacy: a row that is added or removed changes the count of one label by 1, and the
     difference of two counts by at most 1; changing a row changes it by at most 2. Each of
-    the k choices gets 1/k of epsilon (McSherry and Talwar 2007).
+    the k choices gets 1/k of nine tenths of epsilon (McSherry and Talwar 2007), the number of
+    rows, which changes by 1, a tenth.
 
     >>> l1("statistic: top_k, column: sex, k: 2", sex="{type: category, values: [f, m]}")
-    {'add-remove': [2], 'change-one': [4]}
+    {'add-remove': [2, 1], 'change-one': [4, 1]}
 
     Labels that are not declared are selected as private keys are. A row has one label, so
     it changes one count by 1, or two if it is changed, and all of epsilon is for that count,
@@ -149,7 +154,9 @@ class TopK(Statistic):
     {'add-remove': [1], 'change-one': [2]}
 
     No interval is given: a rank is not a number with an error, and how much less frequent
-    the other labels are is private.
+    the other labels are is private. For declared labels, a noisy number of rows, with a tenth
+    of the loss, flags what noise may have chosen, as for `median`. Labels that are not declared
+    have reached a threshold.
     """
 
     name = "top_k"
@@ -179,7 +186,7 @@ class TopK(Statistic):
             score_function=Frequency(range(len(column.labels))),
             k=request.k,
         )
-        return (WeightedQuery("frequency", query),)
+        return with_size((WeightedQuery("frequency", query),), relation)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -187,7 +194,7 @@ class TopK(Statistic):
         """The chosen labels and their ranks."""
         chosen, labels = answers[0].values, np.array(category_column(request).labels, object)
         ranks = np.arange(len(chosen)) % request.k + 1
-        return Estimates.chosen(ranks, items=labels[chosen])
+        return flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers, confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""
@@ -214,12 +221,15 @@ class Mode(TopK):
 
     Privacy: a row that is added or removed changes the count of one label by 1, and the
     difference of two counts by at most 1; changing a row changes it by at most 2 (McSherry
-    and Talwar 2007). Labels that are not declared are protected as for `top_k`.
+    and Talwar 2007), and the number of rows by 1. Labels that are not declared are protected
+    as for `top_k`.
 
     >>> l1("statistic: mode, column: sex", sex="{type: category, values: [f, m]}")
-    {'add-remove': [1], 'change-one': [2]}
+    {'add-remove': [1, 1], 'change-one': [2, 1]}
 
-    No interval is given: a label is not a number with an error.
+    No interval is given: a label is not a number with an error. A noisy number of rows, with
+    a tenth of the loss, flags what noise may have chosen, as for `median`; not for labels that
+    are not declared, which have reached a threshold.
     """
 
     name = "mode"

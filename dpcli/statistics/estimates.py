@@ -20,9 +20,10 @@ from dpcli.numeric.arrays import (
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
 from dpcli.statistics.interval_limits import ANY, Limits, Steps, cut_intervals, intersection
 
-HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED = range(4)
+HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED, IMPRECISE = range(5)
 """The status of a number: it has an interval; it has none because no honest one is known; it has
-none because the noisy answers do not bound the noise-free value; or it is not shown."""
+none because the noisy answers do not bound the noise-free value; it is not shown; or it has none,
+and its stated error is large next to the noisy size of its group."""
 
 SIGNED_PART = Fraction(1, 5)
 """A number that can be negative counts as at least this part of what is possible in size."""

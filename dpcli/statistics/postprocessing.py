@@ -2,7 +2,8 @@
 
 A function of noisy answers alone is as private as they are (Dwork and Roth 2014, proposition 2.1).
 It may be biased: a count that is never negative is too large on average. A flag is a function of
-published digits and public knowledge, so a reader of the table can recompute it.
+published digits and public knowledge, so a reader of the table can recompute it; that of a choice
+is a function of the noisy number of its rows, which is charged for.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import ClassVar
 
 from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, widened
 from dpcli.numeric.exact import in_units_of_last_place, readable_text
-from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
+from dpcli.statistics.estimates import HAS_INTERVAL, IMPRECISE, SUPPRESSED, UNBOUNDED, Estimates
 
 Reconcile = Callable[[Estimates], Estimates]
 """Makes the numbers of an entry agree with each other: `Statistic.make_consistent`."""
@@ -202,7 +203,8 @@ def flags(estimates: Estimates) -> Array:
     """The flag of each number as printed: its index in `FLAGS`, an array of int64.
 
     A number without an interval has no flag, unless the reason is that nothing bounds its
-    noise-free value.
+    noise-free value, or that its error is known to be large: choices among candidates are flagged
+    by the noisy size of their group.
     """
     status = estimates.status
     noisy = (status == HAS_INTERVAL) & (estimates.lower != estimates.upper)
@@ -210,7 +212,7 @@ def flags(estimates: Estimates) -> Array:
         Flag.SUPPRESSED: status == SUPPRESSED,
         Flag.NO_INFORMATION: (status == UNBOUNDED) | (noisy & estimates.covers_all),
         Flag.LIMITED: np.full(len(status), estimates.is_limited),
-        Flag.UNRELIABLE: noisy & estimates.wider_than(UNRELIABLE),
+        Flag.UNRELIABLE: (noisy & estimates.wider_than(UNRELIABLE)) | (status == IMPRECISE),
     }
     indices = [FLAGS.index(flag) for flag in conditions]
     flagged: Array = np.select(list(conditions.values()), indices, 0)

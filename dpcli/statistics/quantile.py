@@ -19,13 +19,13 @@ from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
 from dpcli.statistics.candidate_classes import classes_at_and_between
+from dpcli.statistics.choice_size import chosen_candidates, with_size
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.quantile_counts import (
     EPSILON,
     RHO,
     USUAL_PART,
-    candidate_values,
     count_notes,
     count_queries,
     error_of_counts,
@@ -34,14 +34,6 @@ from dpcli.statistics.quantile_counts import (
     quantiles_from_counts,
 )
 from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, Statistic, WeightedQuery
-
-
-def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
-    """The chosen candidates, in the order of groups, then answers, in the unit of the column."""
-    chosen = np.stack([answer.values for answer in answers], axis=1).ravel()
-    column = numeric(request)
-    estimates = Estimates.chosen(candidate_values(request.candidates, chosen), column.step)
-    return replace(estimates, date_range=date_range(column))
 
 
 class Quantile(Statistic):
@@ -87,10 +79,10 @@ class Quantile(Statistic):
     changes the difference of two scores by at most 2 max(p, d - p). Changing a row changes
     it by at most 2 d, or by twice the former if the row moves to another group. The scale
     of the mechanism is that over epsilon. Candidates are public; values are counted and
-    never shown (Smith 2011).
+    never shown (Smith 2011). A row changes the number of rows by 1.
 
     >>> l1(two + "permute_and_flip", x=x)
-    {'add-remove': [1.5, 1.8], 'change-one': [2, 2]}
+    {'add-remove': [1.5, 1.8, 1], 'change-one': [2, 2, 1]}
 
     Of three or more that are chosen, a round is one choice in each of several parts without
     common rows, for the quantile p/d of its part, and rows with equal values are divided at
@@ -101,10 +93,11 @@ class Quantile(Statistic):
 
     >>> three = "statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9], mechanism: "
     >>> l1(three + "permute_and_flip", x=x)
-    {'add-remove': [2], 'change-one': [4]}
+    {'add-remove': [2, 1], 'change-one': [4, 1]}
 
     No interval is given for what is chosen: how far apart neighboring ranks are in value is
-    itself private, and the choice reveals nothing about it.
+    itself private, and the choice reveals nothing about it. A noisy number of rows, with a tenth
+    of the loss, flags what noise may have chosen, as for `median`.
     """
 
     name = "quantile"
@@ -151,8 +144,9 @@ class Quantile(Statistic):
                 quantiles=quantiles,
                 substeps=substeps_for(len(classes), public),
             )
-            return (WeightedQuery(f"ranks of {len(quantiles)} quantiles", query),)
-        return tuple(
+            whole = WeightedQuery(f"ranks of {len(quantiles)} quantiles", query)
+            return with_size((whole,), relation)
+        choices = tuple(
             WeightedQuery(
                 f"rank of {plain_text(quantile)}",
                 ScoreQuery(
@@ -166,6 +160,7 @@ class Quantile(Statistic):
             )
             for quantile in quantiles
         )
+        return with_size(choices, relation)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -175,7 +170,7 @@ class Quantile(Statistic):
             quantiles = self.quantiles(request)
             estimates = quantiles_from_counts(request, quantiles, answers, confidence)
             return replace(estimates, date_range=date_range(numeric(request)))
-        return chosen_candidates(request, answers)
+        return chosen_candidates(request, answers, confidence)
 
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
@@ -223,16 +218,24 @@ class Median(Quantile):
     Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
     the score is minus the number of rows by which the rank of a candidate misses the median, in
     halves. Adding or removing a row changes the difference of two scores by at most 2 halves,
-    changing a row by at most 4.
+    changing a row by at most 4. The number of rows gets a tenth of the loss, and the choice the
+    rest; a row changes it by 1. If rows are changed and none can be skipped, it is public and
+    costs nothing.
 
     >>> x = "{type: integer, bounds: [0, 99]}"
     >>> l1("statistic: median, column: x, mechanism: laplace", x=x)
     {'add-remove': [1, 1], 'change-one': [2, 2]}
     >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=x)
-    {'add-remove': [1], 'change-one': [2]}
+    {'add-remove': [1, 1], 'change-one': [2, 1]}
+    >>> filled = "{type: integer, bounds: [0, 99], missing: 0}"
+    >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=filled)
+    {'add-remove': [1, 1], 'change-one': [2, 0]}
 
     No interval is given for a choice: how far apart neighboring ranks are in value is itself
-    private.
+    private. But let e be the expected error in rows, n the noisy number of rows, and w what its
+    noise exceeds in 5% of cases. If n - w is below e, noise alone may have decided, and the flag
+    is `no-information`: 95% of the groups without rows have it. Else, if e is more than a quarter
+    of n, the flag is `unreliable`. Plans state from about how many rows on there is no flag.
     """
 
     name = "median"
@@ -264,10 +267,10 @@ class Minimum(Median):
 
     >>> x = "{type: integer, bounds: [0, 99]}"
     >>> l1("statistic: min, column: x, mechanism: permute_and_flip", x=x)
-    {'add-remove': [1.98], 'change-one': [2]}
+    {'add-remove': [1.98, 1], 'change-one': [2, 1]}
 
     No interval is given for a choice: how far apart neighboring ranks are in value is itself
-    private.
+    private. A noisy number of rows flags what noise may have chosen, as for `median`.
     """
 
     name = "min"
@@ -289,10 +292,10 @@ class Maximum(Median):
 
     >>> x = "{type: integer, bounds: [0, 99]}"
     >>> l1("statistic: max, column: x, mechanism: permute_and_flip", x=x)
-    {'add-remove': [1.98], 'change-one': [2]}
+    {'add-remove': [1.98, 1], 'change-one': [2, 1]}
 
     No interval is given for a choice: how far apart neighboring ranks are in value is itself
-    private.
+    private. A noisy number of rows flags what noise may have chosen, as for `median`.
     """
 
     name = "max"

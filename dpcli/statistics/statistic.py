@@ -88,8 +88,9 @@ class WeightedQuery:
     """One query of a statistic, with its part of the loss of the entry.
 
     The weights of the queries of a statistic sum to one, and divide epsilon and delta, or with
-    Gaussian noise rho. `step` is the value of a step of the answer's grid. `role` names the query
-    among those of the statistic. A published number sums at most `summed` cells of an answer.
+    Gaussian noise rho. `step` is the value of a step of the answer's grid. A published number sums
+    at most `summed` cells of an answer. If it `is_size`, it is last and counts the rows that are
+    chosen from: noise is added to it, and no published number has its error.
     """
 
     role: str
@@ -97,6 +98,7 @@ class WeightedQuery:
     weight: Fraction = Fraction(1)
     step: Fraction = Fraction(1)
     summed: int = 1
+    is_size: bool = False
 
 
 Queries = tuple[WeightedQuery, ...]
@@ -207,7 +209,7 @@ class Statistic(ABC):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Queries, ...]:
         """All sets of queries that may answer `request`, each for some mechanisms."""
-        pure = (self.queries_for_pure_noise, self.queries_for_pure_noise_in_rho)
+        pure = self.queries_for_pure_noise, self.queries_for_pure_noise_in_rho
         ways = (self.queries, *pure, self.queries_for_choices)
         return tuple(dict.fromkeys(queries(request, relation) for queries in ways))
 
@@ -220,10 +222,7 @@ class Statistic(ABC):
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The published numbers, from noisy answers alone, in the order of groups, then items.
-
-        The default publishes the answer of a single query as it is.
-        """
+        """The numbers, from noisy answers alone, by groups, then items; by default, the answer."""
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.step(request))
 

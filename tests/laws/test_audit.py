@@ -19,6 +19,7 @@ from scipy.stats import beta
 
 import dpcli
 from dpcli.numeric.arrays import Floats
+from dpcli.statistics.postprocessing import FLAGS, Flag
 from tests.support.streams import Stream
 
 DELTA = 1e-5
@@ -37,13 +38,15 @@ Row = tuple[int, bool, bool]
 class Design:
     """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
 
-    `direction` is the weight of each number of a group in the test.
+    `direction` is the weight of each number of a group in the test; with `flagged`, also of the
+    flag of each number, after all numbers.
     """
 
     entry: str
     rows: tuple[Row, ...]
     added: Row
     direction: tuple[float, ...] = (1.0,)
+    flagged: bool = False
 
 
 GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
@@ -94,6 +97,28 @@ DESIGNS = {
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),
     ),
+    "mode with its size": Design(
+        # The value is always a rank of one: the flag alone tells what the size says.
+        "statistic: mode, column: a",
+        FEW * 8,
+        (5, True, True),
+        (0.0, 1.0),
+        flagged=True,
+    ),
+    "median with its size": Design(
+        "statistic: median, column: x, mechanism: permute_and_flip",
+        (((2, True, True),) * 3 + ((8, True, True),) * 2) * 5,
+        (8, True, True),
+        (1.0, -11.0),
+        flagged=True,
+    ),
+    "price with its size": Design(
+        "statistic: choose, column: x, candidates: [2, 5], utility: revenue",
+        ((2, True, True),) * 15 + ((5, True, True),) * 6,
+        (5, True, True),
+        (1.0, -11.0),
+        flagged=True,
+    ),
     "three quantiles by recursion": Design(
         f"statistic: quantile, column: x, {QUARTILES}, mechanism: permute_and_flip",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
@@ -109,8 +134,9 @@ DESIGNS = {
 }
 
 
-def published(entry: str, rows: tuple[Row, ...], groups: int, path: Path) -> Floats:
-    """The numbers of every group of one release, shape (groups, numbers)."""
+def published(design: Design, entry: str, groups: int, path: Path, *, more: bool) -> Floats:
+    """The numbers of every group of one release, shape (groups, numbers); with one row `more`."""
+    rows = (*design.rows, *([design.added] if more else []))
     names = [f"g{place}" for place in range(groups // SIDE)], [f"h{place}" for place in range(SIDE)]
     spec = f"""
 dpcli: 1
@@ -140,7 +166,11 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
         released = dpcli.release(plan, table, ledger=ledger)
     numbers = released.table.filter(pl.col("statistic") == "asked")
     values = numbers["value"].cast(pl.Float64).to_numpy()
-    return np.asarray(values.reshape(groups, -1), dtype=float)
+    values = values.reshape(groups, -1)
+    if design.flagged:
+        places = [FLAGS.index(Flag(flag)) for flag in numbers["flag"].fill_null("")]
+        values = np.hstack([values, np.array(places).reshape(groups, -1)])
+    return np.asarray(values, dtype=float)
 
 
 def least_epsilon(one: Floats, other: Floats, delta: float) -> float:
@@ -180,8 +210,8 @@ def audited(name: str, groups: int, epsilon: float, folder: Path) -> float:
     design = DESIGNS[name]
     entry = f"{design.entry}, epsilon: {epsilon}"
     draws = [
-        published(entry, rows, groups, folder) @ np.array(design.direction)
-        for rows in (design.rows, (*design.rows, design.added))
+        published(design, entry, groups, folder, more=more) @ np.array(design.direction)
+        for more in (False, True)
     ]
     return least_epsilon(draws[0], draws[1], DELTA if "gaussian" in entry else 0.0)
 

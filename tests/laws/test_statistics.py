@@ -77,7 +77,9 @@ def rows_of(request: Request) -> list[str]:
     values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
     several = bool(request.columns or request.margins or request.options)
     needs_flag = bool(request.where or request.margins or request.options)
-    flags: tuple[str, ...] = ("1", "0") if needs_flag or request.label is not None else ("1",)
+    flags: tuple[str, ...] = ("1", "0") if needs_flag else ("1",)
+    if request.label is not None:
+        flags = ("1", "0", "")
     seconds: tuple[str, ...] = ("0", "1") if several or request.weight else ("0",)
     if request.checked:
         flags = seconds = ("0", "1", "")
@@ -251,9 +253,11 @@ def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
     if isinstance(query, QuantilesQuery):
         cuts = range((query.cells or 0) * len(query.quantiles))
         return NoisyAnswer(
-            integer_array([cut % query.candidates for cut in cuts]), ExponentialChoice(Fraction(1))
+            integer_array([cut % query.candidates for cut in cuts]),
+            ExponentialChoice(Fraction(1)),
+            query=query,
         )
     if isinstance(query, ScoreQuery):
         chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
-        return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)))
+        return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)), query=query)
     return NoisyAnswer(integer_array([extreme] * (query.cells or 0)), noise, query=query)

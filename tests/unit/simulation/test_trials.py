@@ -172,12 +172,14 @@ def test_choices_are_compared_by_their_scores(result: SimulationResult) -> None:
     """Nearly no choice falls short of the best by more than the plan says; several are the best."""
     for name in ("middle", "usual"):
         trial = entry(result, name)
-        assert sum(query.errors.compared for query in trial.query_trials) == 2 * RUNS
-        for query in trial.query_trials:
+        *choices, size = trial.query_trials
+        assert sum(query.errors.compared for query in choices) == 2 * RUNS
+        assert size.verdict is NoiseVerdict.AS_PREDICTED
+        for query in choices:
             assert number(query.observed["best"]) > 0
             assert number(query.observed["within"]) > LEAST
             assert query.verdict is NoiseVerdict.AS_PREDICTED
-    (query,) = entry(result, "quarters").query_trials
+    query, _ = entry(result, "quarters").query_trials
     # The prediction assumes more about the data than that they are any data.
     assert query.verdict is None
     assert query.errors.compared == 3 * RUNS
@@ -301,7 +303,7 @@ def test_choices_worse_than_planned_are_detected(
     monkeypatch.setattr(PermuteAndFlipChoice, "pick", lambda self, gaps: gaps.argmax(axis=1))
     result = simulate(plan, dataset, 20)
     assert {name for name, _ in result.violations} >= {"middle", "usual"}
-    (query,) = entry(result, "quarters").query_trials
+    query, _ = entry(result, "quarters").query_trials
     assert query.observed["within"] == 0
 
 

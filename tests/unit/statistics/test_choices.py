@@ -11,6 +11,7 @@ import pytest
 
 from dpcli.columns import NumericColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import sensitivity
@@ -125,7 +126,9 @@ def test_consistent_quantiles_increase() -> None:
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
     noise = ExponentialChoice(Fraction(1))
-    given = [NoisyAnswer(integer_array([one]), noise) for one in (1, 4, 2)]
+    query = rank(Fraction(1, 2))
+    given = [NoisyAnswer(integer_array([one]), noise, query=query) for one in (1, 4, 2)]
+    given.append(NoisyAnswer(integer_array([100]), NO_NOISE))
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))
     assert [chosen.value for chosen in crossed] == [1, 4, 2]

@@ -102,7 +102,12 @@ def test_the_median_is_a_date_before_and_after_1970() -> None:
     points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
     column = NumericColumn("d", "date", Fraction(1), (points[0], points[-1]))
     request = Request("m", column, candidates=points)
-    chosen = Median().estimate(request, [NoisyAnswer(integer_array([0, 1, 2]), NO_NOISE)], SURE)
+    ranks, size = Median().queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    given = [
+        NoisyAnswer(integer_array(numbers), NO_NOISE, query=weighted.query)
+        for numbers, weighted in (([0, 1, 2], ranks), ([9, 9, 9], size))
+    ]
+    chosen = Median().estimate(request, given, SURE)
 
     assert number_texts(chosen, chosen.value).to_list() == [
         "1969-12-31",
