@@ -74,6 +74,15 @@ class ObjectivePerturbation(PureMechanism):
         return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
 
     @final
+    def minimize_without_noise(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
+        """What `minimize` gives without a slope: the ridge that belongs to `noise` stays."""
+        ridge = query.perturbation(noise.scale * query.step).ridge
+        perturbation = NOISELESS._replace(ridge=ridge)
+        return integer_array(
+            _rounded_minimizer(query, perturbation, _locator(query, perturbation, answer))
+        )
+
+    @final
     def minimize(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
         """The coefficients in steps of the query's grid; `NO_NOISE` adds hardly any slope."""
         if noise == NO_NOISE:

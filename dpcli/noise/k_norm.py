@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import exp
 from typing import final
@@ -41,6 +42,22 @@ class KNormNoise(Noise):
         """Raises ValueError: nothing is added."""
         raise ValueError(f"a vector of scale {self.scale} has no tail at {least}")
 
+    def radius(self, size: int, confidence: Fraction) -> Fraction:
+        """What none of `size` coordinates exceeds, in either direction; a float's precision.
+
+        The greatest of them has the gamma distribution of shape k: P[r > w] is Q(k, w).
+        """
+        outside = float(1 - confidence)
+
+        def tail(width: float) -> float:
+            term, total = exp(-width), 0.0
+            for place in range(1, size + 1):
+                total += term
+                term *= width / place
+            return total
+
+        return Fraction(_least_width(tail, size, outside)) * self.scale
+
     def coordinate_width(self, size: int, confidence: Fraction) -> Fraction:
         """What one of `size` coordinates does not exceed, in either direction; a float's precision.
 
@@ -56,13 +73,17 @@ class KNormNoise(Noise):
                 terms *= width / place
             return total + terms - width / size * total
 
-        found = search_least(
-            lambda width: tail(width) <= outside,
-            0.0,
-            float(size),
-            lambda low, high: high - low <= 1e-9 * high,
-        )
-        return Fraction(found) * self.scale
+        return Fraction(_least_width(tail, size, outside)) * self.scale
+
+
+def _least_width(tail: Callable[[float], float], size: int, outside: float) -> float:
+    """The least width with a tail of at most `outside`."""
+    return search_least(
+        lambda width: tail(width) <= outside,
+        0.0,
+        float(size),
+        lambda low, high: high - low <= 1e-9 * high,
+    )
 
 
 class KNormVector:

@@ -29,7 +29,7 @@ def design_sentences(planned: PlannedStatistic, confidence: Fraction) -> list[st
 def _size_sentences(planned: PlannedStatistic, confidence: Fraction) -> list[str]:
     """From how many rows on what is chosen is not flagged, and what it costs to know that."""
     *_, last = planned.queries
-    if not last.weighted.is_size:
+    if not (planned.entry.statistic.chooses and last.weighted.supports):
         return []
     answered = [(query.weighted.query, query.noise) for query in planned.queries]
     limits = SizeLimits.of(answered, confidence)

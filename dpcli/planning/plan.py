@@ -150,8 +150,8 @@ class PlannedStatistic:
 
     @property
     def published_queries(self) -> tuple[PlannedQuery, ...]:
-        """The queries behind the published numbers: all but the size of a choice."""
-        return tuple(query for query in self.queries if not query.weighted.is_size)
+        """The queries behind the published numbers: all but supporting ones."""
+        return tuple(query for query in self.queries if not query.weighted.supports)
 
     @property
     def mechanism(self) -> Mechanism:

@@ -87,10 +87,10 @@ def objective_error(request: Request, relation: Relation, epsilon: Fraction) -> 
     A coordinate of the slope for k coefficients and scale s has the variance s^2 (k + 1)(k + 2)/3.
     The slope of an input takes up its coordinate, and its mean times that of the intercept.
     """
-    (weighted,) = OBJECTIVE.queries(request, relation)
+    weighted, *_ = OBJECTIVE.queries(request, relation)
     query = weighted.query
     assert isinstance(query, ObjectiveQuery)
-    moved = query_sensitivity(query, relation).l1 * weighted.step
+    moved = query_sensitivity(query, relation).l1 * weighted.step / weighted.weight
     scale, ridge = map(float, query.perturbation(moved / epsilon))
     size = query.cells
     noise = scale**2 * (size + 1) * (size + 2) / 3 * (1 + TYPICAL_MEAN**2)

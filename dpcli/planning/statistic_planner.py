@@ -38,8 +38,8 @@ LEAST_SIZE = {"rho": MIN_RHO, "epsilon": MIN_EPSILON}
 SEARCH_FACTOR = 32
 """A search multiplies or divides losses by this until it has one that is too small or too large."""
 
-SIZE_MECHANISM = Laplace()
-"""What answers the size of a choice: the number of the rows that it is about."""
+SUPPORTING = Laplace()
+"""What answers queries that say how good the other answers of an entry are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ class StatisticPlanner:
     ) -> tuple[PlannedQuery, ...]:
         """The queries of an entry: each uses its weight of the target.
 
-        Privacy: choices and their size have different mechanisms, so they are calibrated apart.
+        Privacy: choices and minimizers have another mechanism than the counts and sums that say how
+        good they are, so these are calibrated apart.
         Each mechanism verifies that the loss of its answers is at most their weight of the target,
         and the weights of all queries sum to one. Losses of answers add up, as do rhos.
         """
@@ -192,10 +193,10 @@ class StatisticPlanner:
             # Partition selection uses the first query alone: a count.
             queries = (replace(queries[0], weight=SINGLE_WEIGHT[0]),)
         planned: list[PlannedQuery] = []
-        for is_size, together in groupby(queries, attrgetter("is_size")):
+        for supports, together in groupby(queries, attrgetter("supports")):
             part = tuple(together)
             calibrated = CalibratedMechanism.calibrate(
-                SIZE_MECHANISM if is_size else mechanism,
+                SUPPORTING if supports else mechanism,
                 [weighted.query for weighted in part],
                 relation,
                 target,

@@ -7,9 +7,11 @@ one unit causes for noise of scale one, and which noise and ridge have that loss
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import exp
 from typing import ClassVar, NamedTuple
 
 from dpcli.columns import Column
@@ -61,6 +63,15 @@ class ObjectiveQuery(RegressionQuery):
         ridge = self.curvature * self.cells / (part + part**2 / 2 + part**3 / 6)
         return Perturbation(unit * Fraction(4, 3), ridge)
 
+    @property
+    def greatest(self) -> Fraction | None:
+        """What absolute values of coefficients add up to at most; None if there is no limit."""
+        return None
+
+    @abstractmethod
+    def curvature_at(self, size: float) -> float:
+        """The least h of a row, for coefficients whose absolute values add up to at most `size`."""
+
     @cached_property
     def row_contribution(self) -> RowContribution:
         """What one row adds to one coordinate of the gradient, in steps."""
@@ -83,6 +94,15 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
     step: ClassVar[Fraction] = Fraction(1, 2)
     curvature: ClassVar[Fraction] = Fraction(1)
 
+    @property
+    def greatest(self) -> Fraction:
+        """One."""
+        return Fraction(1)
+
+    def curvature_at(self, size: float) -> float:  # noqa: ARG002 - the same everywhere
+        """One."""
+        return 1.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticQuery(ObjectiveQuery):
@@ -101,6 +121,11 @@ class LogisticQuery(ObjectiveQuery):
 
     step: ClassVar[Fraction] = Fraction(1, 4)
     curvature: ClassVar[Fraction] = Fraction(1, 4)
+
+    def curvature_at(self, size: float) -> float:
+        """p (1 - p) at log-odds of this size, which inputs in [-1, 1] cannot exceed."""
+        odds = exp(-size)
+        return odds / (1 + odds) ** 2
 
     @property
     def operands(self) -> tuple[Column, ...]:

@@ -166,7 +166,7 @@ def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
     limited = exact_or_up(LIMITED * 100)
     choices: dict[Flag, str] = {}
-    if any(planned.queries[-1].weighted.is_size for planned in plan.statistics):
+    if any(planned.entry.statistic.chooses for planned in plan.statistics):
         flagged, rows = (Flag.UNRELIABLE, Flag.NO_INFORMATION), exact_or_up(IMPRECISE_SHARE)
         choices = {flag: note(f"flag.{flag}-choice", share=rows) for flag in flagged}
     return {

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import Plan, PlannedQuery
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.objectives import ObjectiveQuery
@@ -82,7 +81,7 @@ class SyntheticRun:
         for planned, parts in zip(self._plan.statistics, own, strict=True):
             names = groups[planned.entry.selected_by] if planned.entry.selected_by else None
             values = tuple(
-                _outcome(planned_query.weighted.query, self._values(part, names))
+                _outcome(planned_query, self._values(part, names))
                 for planned_query, part in zip(planned.queries, parts, strict=True)
             )
             answers.append(ExactAnswers(values, names))
@@ -98,10 +97,11 @@ class SyntheticRun:
         return integer_array(self._dataset.exact(cast("Confidential[Cells]", sealed)))
 
 
-def _outcome(query: Query, values: Cells) -> Cells:
-    """What these numbers give without noise: the numbers, or the minimizer of an objective."""
+def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:
+    """What these numbers give without noise: the numbers, or the minimizer with the same ridge."""
+    query, noise = planned_query.weighted.query, planned_query.noise
     if isinstance(query, ObjectiveQuery):
-        return ObjectivePerturbation().minimize(NO_NOISE, query, values)
+        return ObjectivePerturbation().minimize_without_noise(noise, query, values)
     return values
 
 

@@ -170,7 +170,7 @@ class StatisticTrial:
         best = []
         for part, answer, sealed in zip(self._planned.queries, noisy.answers, exact, strict=True):
             query = part.weighted.query
-            if part.weighted.is_size:
+            if part.weighted.supports:
                 best.append(answer.values)
                 continue
             by_group = sealed.reshape(-1, query.cells_per_group)

@@ -45,7 +45,7 @@ def with_size(choices: Queries, relation: Relation) -> Queries:
     public = relation.size_is_public and not rows.may_skip and rows.cells == 1
     share = Fraction(0) if public else SIZE_SHARE
     chosen = (replace(one, weight=one.weight * (1 - share)) for one in choices)
-    return *chosen, WeightedQuery("count", rows, share, is_size=True)
+    return *chosen, WeightedQuery("count", rows, share, supports=True)
 
 
 class SizeLimits(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from dpcli.columns import Column, NumericColumn
 from dpcli.messages import note
 from dpcli.noise.distribution import NO_NOISE, Noise
-from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.arrays import Floats
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.objectives import LeastSquaresQuery
@@ -19,7 +19,8 @@ from dpcli.queries.query import Factor
 from dpcli.queries.regression import RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
-from dpcli.statistics.estimates import NO_INTERVAL, Estimates
+from dpcli.statistics.curvature import curvature_note, with_bounds, with_curvature
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.least_squares import LeastSquares
 from dpcli.statistics.moments import TYPICAL_VARIANCE, Moments
@@ -49,8 +50,9 @@ class LinearRegression(Statistic):
     coefficients of all exact moments that are plausible given the noisy ones.
 
     With `method: objective` (without groups), noise is added to the objective that is
-    minimized, and no moment is answered: coefficients with less noise where rows are
-    few or inputs several. The regression minimizes sum (y - <theta, x>)^2 / 2 over columns
+    minimized, and not to its moments: coefficients with less noise where rows are
+    few or inputs several, and a tenth of the loss for the products of any two inputs, which
+    intervals need. The regression minimizes sum (y - <theta, x>)^2 / 2 over columns
     scaled to [-1, 1], with a column of ones. The absolute values of theta add up to at most
     one, so predictions from inputs within bounds are within bounds. A ridge that epsilon
     sets (about 4 k/epsilon rows for k coefficients) shrinks theta towards zero.
@@ -82,11 +84,14 @@ class LinearRegression(Statistic):
     >>> l1("statistic: linear_regression, column: y, on: [x]", x=x, y=x)
     {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
     >>> l1("statistic: linear_regression, column: y, on: [x], method: objective", x=x, y=x)
-    {'add-remove': [2], 'change-one': [3.5]}
+    {'add-remove': [2, 1, 5, 25], 'change-one': [3.5, 1, 10, 25]}
 
     No interval is given where a ridge was needed to keep coefficients of noisy moments
-    stable: they are shrunk towards zero by an unknown part. There is none for `method:
-    objective`: how far its noise moves the coefficients depends on the rows.
+    stable: they are shrunk towards zero by an unknown part, and flagged `no-information`. With
+    `method: objective`, intervals contain the coefficients of the same regression, with its
+    ridge, without noise. They follow from noisy products of the inputs, which show how much the
+    noise can move coefficients; where they show nothing, intervals are all that is possible, with
+    the same flag.
     """
 
     name = "linear_regression"
@@ -197,10 +202,10 @@ class ObjectiveLinearRegression(LinearRegression):
             yield FieldFault("objective-without-groups", "by")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The minimizer of a perturbed objective."""
+        """The minimizer of a perturbed objective, and the products of its inputs."""
         *inputs, outcome = map(Factor.centered, request.columns)
         query = LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
-        return (WeightedQuery("objective", query, step=query.step),)
+        return with_curvature(WeightedQuery("objective", query, step=query.step), relation)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -208,7 +213,11 @@ class ObjectiveLinearRegression(LinearRegression):
         """The coefficients in the units of the columns."""
         coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
         estimates = _in_own_units(request, coefficients, LeastSquaresQuery.grid, Fraction(1))
-        return replace(estimates, status=np.full(len(estimates), NO_INTERVAL, np.int8))
+        query = answers[0].query
+        assert isinstance(query, LeastSquaresQuery)
+        *inputs, outcome = map(LeastSquares(request.columns).unit, range(len(request.columns)))
+        units = (outcome, *(outcome / one for one in inputs))
+        return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
         """Zero: no number of rows gives an interval."""
@@ -216,7 +225,7 @@ class ObjectiveLinearRegression(LinearRegression):
 
     def notes(self, request: Request) -> tuple[str, ...]:
         """Which coefficients are allowed, and that their error is not known."""
-        return (note("objective.squares"), note("objective.error"))
+        return (note("objective.squares"), curvature_note())
 
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]

@@ -18,6 +18,7 @@ from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.queries.query import Factor
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.spec_values import Choice, field_types
+from dpcli.statistics.curvature import curvature_note, with_bounds, with_curvature
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import EXTRA_DECIMALS
 from dpcli.statistics.shrinkage import ridge_notes
@@ -49,11 +50,17 @@ class LogisticRegression(Statistic):
     |x|^2 at most k. Three quarters of epsilon are for the gradient, and a quarter for the
     curvature. No bound on theta is needed.
 
+    Nine tenths of the loss are for that, and a tenth for the sums of the products of any two
+    inputs, ones included: k (k + 1)/2 sums of numbers in [-1, 1], once they are scaled.
+
     >>> x = "{type: integer, bounds: [0, 10]}"
     >>> l1("statistic: logistic_regression, column: y, on: [x]", x=x, y="{type: boolean}")
-    {'add-remove': [1], 'change-one': [1.75]}
+    {'add-remove': [1, 1, 5, 25], 'change-one': [1.75, 1, 10, 25]}
 
-    No interval is given: how far the noise moves the coefficients depends on the rows.
+    How far noise moves the coefficients depends on how much the inputs vary. Intervals follow
+    from the noisy products, and contain the coefficients of the same regression, with its ridge,
+    without noise. No interval is given, but the flag `no-information`, where the products less
+    their noise may be those of inputs that do not vary, or of no rows, or the odds are extreme.
     """
 
     name = "logistic_regression"
@@ -89,9 +96,9 @@ class LogisticRegression(Statistic):
             yield FieldFault("objective-without-groups.logistic", "by")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The minimizer of a perturbed objective."""
+        """The minimizer of a perturbed objective, and the products of its inputs."""
         query = _query(request)
-        return (WeightedQuery("objective", query, step=query.step),)
+        return with_curvature(WeightedQuery("objective", query, step=query.step), relation)
 
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -110,7 +117,8 @@ class LogisticRegression(Statistic):
         places = (4, *(max(0, 4 - floor(log10(unit))) for unit in units))
         step = Fraction(1, 10 ** (max(places) + EXTRA_DECIMALS))
         values = integer_array([floor(number / step) for number in (first - shift, *slopes)])
-        return replace(Estimates.chosen(values, step), places=places)
+        estimates = replace(Estimates.chosen(values, step), places=places)
+        return with_bounds(estimates, answers, query, (Fraction(1), *units), confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The intercept and the inputs."""
@@ -119,7 +127,7 @@ class LogisticRegression(Statistic):
     def notes(self, request: Request) -> tuple[str, ...]:
         """What the coefficients predict, and that their error is not known."""
         predicted = note("objective.logistic", test=_query(request).outcome.text)
-        return (predicted, note("objective.error"))
+        return (predicted, curvature_note())
 
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]

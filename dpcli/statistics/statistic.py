@@ -89,8 +89,8 @@ class WeightedQuery:
 
     The weights of the queries of a statistic sum to one, and divide epsilon and delta, or with
     Gaussian noise rho. `step` is the value of a step of the answer's grid. A published number sums
-    at most `summed` cells of an answer. If it `is_size`, it is last and counts the rows that are
-    chosen from: noise is added to it, and no published number has its error.
+    at most `summed` cells of an answer. A query that `supports` says how good the answer to those
+    before it is: noise is added to it in any case, and no published number has its error.
     """
 
     role: str
@@ -98,7 +98,7 @@ class WeightedQuery:
     weight: Fraction = Fraction(1)
     step: Fraction = Fraction(1)
     summed: int = 1
-    is_size: bool = False
+    supports: bool = False
 
 
 Queries = tuple[WeightedQuery, ...]

@@ -78,7 +78,7 @@ statistics:
   - {name: quartiles, statistic: quantile, column: age, quantiles: [0.25, 0.5, 0.75], epsilon: 0.1}
   - {name: tenths, statistic: quantile, column: age, quantiles: [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.9],
     epsilon: 0.1}
-  - {name: usual, statistic: mode, column: sex, epsilon: 0.1}
+  - {name: usual, statistic: mode, column: sex, by: [town], epsilon: 0.1}
   - {name: noisy, statistic: count, mechanism: gaussian, epsilon: 0.1, delta: 1e-9}
   - {name: women, statistic: count, where: {sex: f}, epsilon: 0.1}
   - {name: men, statistic: count, where: {sex: m}, epsilon: 0.1}

@@ -1,0 +1,196 @@
+"""Intervals of coefficients that minimize an objective, by its noisy curvature.
+
+Noise moves a minimizer by as much as the objective is flat. How flat it is depends on the inputs
+of the rows, so the sums of their products are measured, with a share of the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import ceil, floor, sqrt
+
+from dpcli.messages import note
+from dpcli.noise.k_norm import KNormNoise
+from dpcli.numeric.arrays import Floats, integer_array, np
+from dpcli.numeric.number_text import exact_or_up
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.queries.query import Factor, LinearQuery
+from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
+from dpcli.statistics.statistic import NoisyAnswer, Queries, WeightedQuery
+
+CURVATURE_SHARE = Fraction(1, 10)
+"""The share of the loss that the products of the inputs get together."""
+
+CURVATURE_RISK = Fraction(1, 5)
+"""The part of the allowed risk that the curvature is smaller; the rest is that of the slope."""
+
+TRIED = 80
+"""How many curvatures of a logistic loss are tried, each a tenth smaller than the one before."""
+
+
+def with_curvature(objective: WeightedQuery, relation: Relation) -> Queries:
+    """The query of an objective, and the sums of the products of any two of its inputs.
+
+    The column of ones is an input too, so the first sum is the number of rows.
+
+    Privacy: the sums are more answers to the entry, about the same rows. Weights divide the loss of
+    the entry among all answers. A number of rows that is the same for all neighbors costs nothing.
+    """
+    query = objective.query
+    assert isinstance(query, ObjectiveQuery)
+    rows = LinearQuery(where=query.where, present=query.required_columns)
+    public = relation.size_is_public and not rows.may_skip
+    terms: list[tuple[Factor, ...]] = [(), *((one,) for one in query.inputs)]
+    sums = []
+    for first, second in combinations_with_replacement(terms, 2):
+        factors = first + second
+        names = ", ".join(factor.column.name for factor in factors)
+        role = ("count", f"sum of {names}", f"products of {names}")[len(factors)]
+        step = Fraction(1)
+        for factor in factors:
+            step *= factor.step
+        free = public and not factors
+        weight = Fraction(0 if free else 1)
+        sums.append(
+            WeightedQuery(role, replace(rows, factors=factors), weight, step, supports=True)
+        )
+    total = sum(one.weight for one in sums)
+    parts = (replace(one, weight=one.weight / total * CURVATURE_SHARE) for one in sums)
+    return replace(objective, weight=1 - CURVATURE_SHARE), *parts
+
+
+def curvature_note() -> str:
+    """What the products of the inputs are for, and what they cost."""
+    return note("objective.interval", percent=exact_or_up(CURVATURE_SHARE * 100))
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientBounds:
+    """How far the slope may have moved coefficients, by what the noisy products of inputs prove.
+
+    Let t be the published minimizer of J(t) + <b, t> for the random slope b, and t* that of J, the
+    objective with its ridge but without noise, both over the same convex set. With d = t - t*, the
+    conditions of the two minima give <J'(t) - J'(t*), d> <= -<b, d>. If J'' is at least M between
+    them, d'Md <= |<b, d>|, so d'Md <= b'M^-1 b, and |a'd| is at most the root of a'M^-1 a b'M^-1 b.
+    All coordinates of b are within a width w with a stated confidence, and then b'M^-1 b is at most
+    w^2 S, for the sum S of the absolute values in M^-1.
+
+    J'' is at least the ridge plus h times the products G of the inputs. G is at least its noisy
+    value minus the root of the sum of squares of widths within which all its noise lies with a
+    stated confidence. If that is not positive, only the ridge is left.
+
+    For squares, h is one. For logistic losses, h is the curvature at the greatest log-odds within
+    the region d'Md <= w^2 S around t, where |d| is at most w S in L1. If that is at least the h in
+    M, then J'' is at least M in the region, and on its border <J'(t + d), d> >= d'Md - <b, d> >= 0:
+    so the minimizer t* lies within it.
+    """
+
+    inverse: Floats
+    width: float
+
+    @property
+    def farthest(self) -> float:
+        """The most that the absolute values of all changes add up to."""
+        return self.width * float(np.abs(self.inverse).sum())
+
+    def half_width(self, weights: Floats) -> float:
+        """The most that a sum of coefficients with these weights has changed."""
+        return sqrt(self.width * self.farthest * float(weights @ self.inverse @ weights))
+
+    @classmethod
+    def proven(
+        cls, answers: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
+    ) -> CoefficientBounds | None:
+        """The bounds that noisy answers prove: the objective, then its products. None without."""
+        objective, *sums = answers
+        risk, size = 1 - confidence, query.cells
+        scale, ridge = query.perturbation(objective.noise.scale * query.step)
+        width = float(KNormNoise(scale).radius(size, 1 - risk * (1 - CURVATURE_RISK)))
+        ridges = float(ridge) * np.eye(size)
+        products = _least_products(sums, query, float(risk * CURVATURE_RISK) / len(sums))
+        if products is None:
+            return None if query.greatest is None else cls(np.eye(size) / float(ridge), width)
+        norm = sum(abs(int(steps)) + 1 for steps in objective.values) * float(query.grid)
+        curvature = float(query.curvature)
+        for _ in range(TRIED):
+            inverse: Floats = np.linalg.inv(ridges + curvature * products).astype(np.float64)
+            bounds = cls(inverse, width)
+            if query.curvature_at(norm + bounds.farthest) >= curvature:
+                return bounds
+            curvature *= 0.9
+        return None
+
+
+def _least_products(
+    sums: Sequence[NoisyAnswer], query: ObjectiveQuery, outside: float
+) -> Floats | None:
+    """Products of scaled inputs, less what noise may have added; None if not positive."""
+    size, halves = query.cells, query.half_widths
+    noisy, squares = np.zeros((size, size)), 0.0
+    places = combinations_with_replacement(range(size), 2)
+    for (i, j), answer in zip(places, sums, strict=True):
+        unit = float(halves[i] * halves[j])
+        noisy[i, j] = noisy[j, i] = float(int(answer.values[0])) / unit
+        squares += (answer.noise.width(outside) / unit) ** 2 * (1 if i == j else 2)
+    least = noisy - sqrt(squares) * np.eye(size)
+    return least if float(np.linalg.eigvalsh(least)[0]) > 0 else None
+
+
+def with_bounds(
+    estimates: Estimates,
+    answers: Sequence[NoisyAnswer],
+    query: ObjectiveQuery,
+    units: Sequence[Fraction],
+    confidence: Fraction,
+    origin: Fraction = Fraction(0),
+) -> Estimates:
+    """Coefficients with their intervals, in these units of the scaled ones, the intercept first.
+
+    The intercept is that of scaled columns less the slopes times the middles of the inputs, plus an
+    `origin`. Ends are rounded outwards to the last decimal, after a step of the grid for each
+    coefficient and a millionth for floats. If the query has a `greatest` sum of coefficients, they
+    are clipped to what it allows.
+    """
+    if not answers[0].noise.scale:
+        return estimates
+    bounds = CoefficientBounds.proven(answers, query, confidence)
+    if bounds is None:
+        return replace(estimates, status=np.full(len(estimates), UNBOUNDED, np.int8))
+    ends, limits = [], []
+    for place, row in enumerate(_weights(query, units)):
+        value = int(estimates.value[place])
+        numbers = np.array(row, np.float64)
+        width = Fraction(bounds.half_width(numbers) * (1 + 1e-6))
+        width += query.grid * sum(map(abs, row), start=Fraction(0))
+        steps = ceil(width / estimates.step)
+        last = int(1 / (10 ** estimates.places[place] * estimates.step))
+        low = (value - steps) // last * last
+        high = -(-(value + steps) // last) * last
+        if query.greatest is not None:
+            middle = Fraction(0) if place else origin
+            reach = query.greatest * max(map(abs, row))
+            least = floor((middle - reach) / estimates.step)
+            most = ceil((middle + reach) / estimates.step)
+            limits.append((least * estimates.step, most * estimates.step))
+        ends.append((low, high))
+    lower, upper = map(integer_array, zip(*ends, strict=True))
+    status = np.full(len(estimates), HAS_INTERVAL, np.int8)
+    return replace(estimates, lower=lower, upper=upper, status=status).within(limits)
+
+
+def _weights(query: ObjectiveQuery, units: Sequence[Fraction]) -> list[list[Fraction]]:
+    """The weights of scaled coefficients in the published ones, the intercept first."""
+    middles = [
+        Fraction(factor.offset, half)
+        for factor, half in zip(query.inputs, query.half_widths[1:], strict=True)
+    ]
+    intercept = [units[0], *(-units[0] * middle for middle in middles)]
+    slopes = [
+        [unit * int(at == place) for at in range(query.cells)]
+        for place, unit in enumerate(units[1:], start=1)
+    ]
+    return [intercept, *slopes]
