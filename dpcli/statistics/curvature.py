@@ -13,13 +13,16 @@ from itertools import combinations_with_replacement
 from math import ceil, floor, sqrt
 
 from dpcli.messages import note
+from dpcli.noise.distribution import Noise
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, integer_array, np
+from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.queries.query import Factor, LinearQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
+from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE
 from dpcli.statistics.statistic import NoisyAnswer, Queries, WeightedQuery
 
 CURVATURE_SHARE = Fraction(1, 10)
@@ -80,8 +83,10 @@ class CoefficientBounds:
     w^2 S, for the sum S of the absolute values in M^-1.
 
     J'' is at least the ridge plus h times the products G of the inputs. G is at least its noisy
-    value minus the root of the sum of squares of widths within which all its noise lies with a
-    stated confidence. If that is not positive, only the ridge is left.
+    value minus the greatest sum of absolute noise in a row of it. Discrete Laplace noise is at most
+    an exponential variable of its scale plus one step, so the sum of a row is at most a gamma
+    variable of shape k plus k steps, and some of k rows exceeds a width with at most k times the
+    probability. If what is left is not positive, only the ridge counts.
 
     For squares, h is one. For logistic losses, h is the curvature at the greatest log-odds within
     the region d'Md <= w^2 S around t, where |d| is at most w S in L1. If that is at least the h in
@@ -111,7 +116,7 @@ class CoefficientBounds:
         scale, ridge = query.perturbation(objective.noise.scale * query.step)
         width = float(KNormNoise(scale).radius(size, 1 - risk * (1 - CURVATURE_RISK)))
         ridges = float(ridge) * np.eye(size)
-        products = _least_products(sums, query, float(risk * CURVATURE_RISK) / len(sums))
+        products = _least_products(sums, query, confidence)
         if products is None:
             return None if query.greatest is None else cls(np.eye(size) / float(ridge), width)
         norm = sum(abs(int(steps)) + 1 for steps in objective.values) * float(query.grid)
@@ -126,18 +131,42 @@ class CoefficientBounds:
 
 
 def _least_products(
-    sums: Sequence[NoisyAnswer], query: ObjectiveQuery, outside: float
+    sums: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
 ) -> Floats | None:
     """Products of scaled inputs, less what noise may have added; None if not positive."""
     size, halves = query.cells, query.half_widths
-    noisy, squares = np.zeros((size, size)), 0.0
+    noisy = np.zeros((size, size))
     places = combinations_with_replacement(range(size), 2)
     for (i, j), answer in zip(places, sums, strict=True):
-        unit = float(halves[i] * halves[j])
-        noisy[i, j] = noisy[j, i] = float(int(answer.values[0])) / unit
-        squares += (answer.noise.width(outside) / unit) ** 2 * (1 if i == j else 2)
-    least = noisy - sqrt(squares) * np.eye(size)
+        noisy[i, j] = noisy[j, i] = float(int(answer.values[0])) / (halves[i] * halves[j])
+    most = _noise_of_products([answer.noise for answer in sums], query, confidence)
+    least = noisy - most * np.eye(size)
     return least if float(np.linalg.eigvalsh(least)[0]) > 0 else None
+
+
+def _noise_of_products(
+    noises: Sequence[Noise], query: ObjectiveQuery, confidence: Fraction
+) -> float:
+    """What the noise of products of scaled inputs adds up to in a row of them at most."""
+    size, halves = query.cells, query.half_widths
+    places = combinations_with_replacement(range(size), 2)
+    pairs = zip(places, noises, strict=True)
+    scale = max(noise.scale / (halves[i] * halves[j]) for (i, j), noise in pairs)
+    outside = (1 - confidence) * CURVATURE_RISK / size
+    return float(KNormNoise(scale).radius(size, 1 - outside)) + size
+
+
+def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence: Fraction) -> str:
+    """From about how many rows on typical inputs, which do not depend on each other, prove bounds.
+
+    The products of such inputs have the mean squares on their diagonal, else products of means.
+    """
+    means = np.array([1.0] + [TYPICAL_MEAN] * (query.cells - 1))
+    products = np.outer(means, means)
+    np.fill_diagonal(products[1:, 1:], TYPICAL_SQUARE)
+    least = float(np.linalg.eigvalsh(products)[0])
+    rows = Fraction(_noise_of_products(noises[1:], query, confidence) / least)
+    return note("designs.curvature", rows=f"{int(short_up(rows, 2)):,}")
 
 
 def with_bounds(

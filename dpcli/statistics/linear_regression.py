@@ -19,7 +19,7 @@ from dpcli.queries.query import Factor
 from dpcli.queries.regression import RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
-from dpcli.statistics.curvature import curvature_note, with_bounds, with_curvature
+from dpcli.statistics.curvature import curvature_design, curvature_note, with_bounds, with_curvature
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.least_squares import LeastSquares
@@ -220,7 +220,7 @@ class ObjectiveLinearRegression(LinearRegression):
         return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
-        """Zero: no number of rows gives an interval."""
+        """Zero: the design states it."""
         return 0
 
     def notes(self, request: Request) -> tuple[str, ...]:
@@ -230,10 +230,11 @@ class ObjectiveLinearRegression(LinearRegression):
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
     ) -> tuple[str, ...]:
-        """What the noise is added to, how heavy the ridge is, and how much it shrinks slopes."""
+        """What the noise is added to, how heavy the ridge is, and when there are intervals."""
         query, scale = queries[0].query, noises[0].scale * queries[0].step
         assert isinstance(query, LeastSquaresQuery)
-        return ridge_notes("objective", query.perturbation(scale).ridge)
+        ridge = ridge_notes("objective", query.perturbation(scale).ridge)
+        return *ridge, curvature_design(query, noises, Fraction(19, 20))
 
 
 OBJECTIVE = ObjectiveLinearRegression()

@@ -18,7 +18,7 @@ from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
 from dpcli.queries.query import Factor
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.spec_values import Choice, field_types
-from dpcli.statistics.curvature import curvature_note, with_bounds, with_curvature
+from dpcli.statistics.curvature import curvature_design, curvature_note, with_bounds, with_curvature
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import EXTRA_DECIMALS
 from dpcli.statistics.shrinkage import ridge_notes
@@ -132,10 +132,10 @@ class LogisticRegression(Statistic):
     def design_notes(
         self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
     ) -> tuple[str, ...]:
-        """What the noise is added to, how heavy the ridge is, and how much it shrinks slopes."""
-        scale = noises[0].scale * queries[0].step
-        rows = _query(request).perturbation(scale).ridge / LogisticQuery.curvature
-        return ridge_notes("logistic", rows)
+        """What the noise is added to, how heavy the ridge is, and when there are intervals."""
+        scale, query = noises[0].scale * queries[0].step, _query(request)
+        ridge = ridge_notes("logistic", query.perturbation(scale).ridge / LogisticQuery.curvature)
+        return *ridge, curvature_design(query, noises, Fraction(19, 20))
 
 
 def _query(request: Request) -> LogisticQuery:

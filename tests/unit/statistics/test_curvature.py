@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, integer_array, np
 from dpcli.planning.plan import PlannedStatistic
@@ -191,3 +192,18 @@ def test_no_coordinate_of_the_slope_exceeds_the_radius(size: int) -> None:
     for confidence in (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000)):
         expected = 3 * gamma.ppf(float(confidence), size)
         assert float(noise.radius(size, confidence)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [2, 6])
+def test_noise_in_a_row_of_products_stays_within_its_width(size: int, stream: Stream) -> None:
+    """Of 2,000 symmetric matrices of noise, at most 5% have an eigenvalue above it."""
+    noise, runs = DiscreteLaplace(Fraction(7, 3)), 2000
+    above, places = 0, np.triu_indices(size)
+    width = float(KNormNoise(noise.scale).radius(size, 1 - Fraction(1, 20) / size)) + size
+    for draws in np.array(noise.sample(runs * len(places[0]))).reshape(runs, -1):
+        matrix = np.zeros((size, size))
+        matrix[places] = draws
+        matrix = np.triu(matrix) + np.triu(matrix, 1).T
+        above += float(np.abs(np.linalg.eigvalsh(matrix)).max()) > width
+
+    assert above <= 0.05 * runs
