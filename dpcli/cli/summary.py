@@ -17,6 +17,7 @@ from dpcli.cli.text_tables import (
 )
 from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
+from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import caption_lines, number_writer
@@ -82,6 +83,10 @@ def _print_quality(check: Mapping[str, Any]) -> None:
         return
     what, about, low, high, *_ = rows[0].values()
     notify("quality", about=about, what=what, low=low, high=high)
+    for limit in check.get("left_out", ()):
+        if share := Fraction(limit["share_at_least"]):
+            percent = plain_text(share * 100)
+            notify("left_out", share=percent, rows=what, limit=limit["limit"])
 
 
 def _print_values(report: Report, out: TextIO) -> None:

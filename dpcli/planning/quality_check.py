@@ -26,13 +26,13 @@ from math import floor
 
 from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
-from dpcli.numeric.exact import readable_text
+from dpcli.numeric.exact import readable_text, short_down
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.left_out_rows import ERROR_PROBABILITY
-from dpcli.statistics.postprocessing import LIMITED
+from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, noticed_rows
+from dpcli.statistics.postprocessing import LIMITED_SHARE
 from dpcli.statistics.quality import HALF, QualityAnswers, counted_limits
 from dpcli.statistics.statistic import NoisyAnswer
 
@@ -75,11 +75,13 @@ class RequiredMinimum:
 
 
 def _error_probability(plan: Plan) -> float:
-    """The part of FALSE_STOP for each minimum."""
+    """The part of FALSE_STOP for each minimum, and for each limit that is compared."""
     quality = plan.spec.quality
     assert quality is not None
-    stated = (quality.min_rows, quality.max_limited)
-    count = len(quality.min_readable) + sum(minimum is not None for minimum in stated)
+    assert plan.quality is not None
+    count = len(quality.min_readable) + (quality.min_rows is not None)
+    if quality.max_limited is not None:
+        count += len(counted_limits(plan.quality.entry.request))
     return float(FALSE_STOP) / count
 
 
@@ -100,55 +102,91 @@ def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a limit on rows per person leaves out, as noisy counts show.
+
+    At least the share `least` of the rows is left out, with a probability of error of at most
+    `ERROR_PROBABILITY`. It is `over` what the spec allows if a bound at the probability of a false
+    stop is; `allowed` is None if the spec allows any share.
+    """
+
+    limit: int
+    least: Fraction
+    allowed: Fraction | None
+    over: bool
+
+    @property
+    def verdict(self) -> str:
+        """What a report says of it: a lower bound never shows that few rows are left out."""
+        if self.over:
+            return "missed"
+        if self.allowed is not None and self.least > self.allowed:
+            return "above, within the noise"
+        return "flagged" if self.least > LIMITED_SHARE else "not shown to be more"
+
+
+@dataclass(frozen=True, slots=True)
 class QualityResult:
     """What the noisy numbers of the check show.
 
-    `missed` has a sentence for each missed minimum, by column; None is the number of rows.
-    `left_out` has for each limit on rows per person the least share of rows that it leaves out, and
-    `over` a sentence if that is more than the spec allows.
+    `missed` has a sentence for each missed minimum, by column; None is the number of rows. `over`
+    are sentences about limits that leave out more rows than the spec allows.
     """
 
     estimates: Estimates
     missed: Mapping[str | None, str]
-    left_out: Mapping[int, Fraction]
-    over: str = ""
+    left_out: tuple[LeftOut, ...]
+    over: tuple[str, ...]
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why no other statistic is answered; empty if the file passed."""
-        return (*self.missed.values(), *([self.over] if self.over else []))
+        return (*self.missed.values(), *self.over)
+
+    def least_share(self, limit: int | None) -> Fraction:
+        """The least share of rows that a limit leaves out; zero if that is not counted."""
+        return max((one.least for one in self.left_out if one.limit == limit), default=Fraction(0))
 
 
 def quality_result(plan: Plan, answers: Sequence[NoisyAnswer]) -> QualityResult:
     """The result of the check, from its noisy answers."""
     assert plan.quality is not None
     assert plan.spec.quality is not None
-    request, most = plan.quality.entry.request, plan.spec.quality.max_limited
+    request, allowed = plan.quality.entry.request, plan.spec.quality.max_limited
     estimates = plan.quality.entry.statistic.possible_estimate(
         request, answers, plan.spec.confidence
     )
-    counts, over = QualityAnswers.of(request, answers), ""
-    if most is not None:
-        surely = max(counts.left_out(_error_probability(plan)).values(), default=Fraction(0))
-        if surely > most:
-            facts = {"rows": plan.spec.rows_are, "most": percent_text(most)}
-            over = note("quality.over", share=percent_text(surely), **facts)
-    left_out = counts.left_out(ERROR_PROBABILITY)
+    counts = QualityAnswers.of(request, answers)
+    stopping = counts.left_out(_error_probability(plan)) if allowed is not None else {}
+    left_out = tuple(
+        LeftOut(limit, least, allowed, allowed is not None and stopping[limit] > allowed)
+        for limit, least in counts.left_out(ERROR_PROBABILITY).items()
+    )
+    over = tuple(
+        note(
+            "quality.over",
+            limit=one.limit,
+            rows=plan.spec.rows_are,
+            share=percent_text(short_down(stopping[one.limit], 3)),
+            most=percent_text(one.allowed),
+        )
+        for one in left_out
+        if one.over and one.allowed is not None
+    )
     return QualityResult(estimates, _missed_minimums(plan, counts), left_out, over)
 
 
 def is_limited(planned: PlannedStatistic, plan: Plan, result: QualityResult | None) -> bool:
     """Whether what a statistic is about was cut, as charged counts show, by more than a little.
 
-    That is so if a limit on the rows of a person leaves out more than the share `LIMITED` of them,
-    or if it adds up values within bounds that noisy counts chose: how much lies beyond them is not
+    That is so if a limit on the rows of a person leaves out more than `LIMITED_SHARE` of them, or
+    if it adds up values within bounds that noisy counts chose: how much lies beyond them is not
     known. A function of noisy answers and public facts.
     """
-    unit, shares = plan.spec.privacy.unit, {} if result is None else result.left_out
-    queries = [query.weighted.query for query in planned.queries]
-    if isinstance(unit, PersonUnit):
+    unit, queries = plan.spec.privacy.unit, [part.weighted.query for part in planned.queries]
+    if isinstance(unit, PersonUnit) and result is not None:
         limits = {query.row_limit(unit) for query in queries}
-        if any(shares.get(limit, 0) > LIMITED for limit in limits if limit is not None):
+        if any(result.least_share(limit) > LIMITED_SHARE for limit in limits):
             return True
     clamped = plan.spec.clamped_by_choice
     return any(column.name in clamped for query in queries for column in query.operands)
@@ -162,11 +200,11 @@ def _missed_minimums(plan: Plan, counts: QualityAnswers) -> dict[str | None, str
     readable = (Fraction(count + difference, 2) for difference in counts.columns.values.tolist())
     readable_counts = dict(zip(quality.min_readable, readable, strict=True))
     for minimum in required_minimums(plan):
-        noisy = readable_counts.get(minimum.column or "", Fraction(count))
+        noisy = Fraction(count) if minimum.column is None else readable_counts[minimum.column]
         if minimum.is_missed(count, noisy):
             share = min(max(noisy / max(count, 1), Fraction(0)), Fraction(1))
             value = Fraction(max(count, 0)) if minimum.column is None else share
-            sentences[minimum.column] = missed_sentence(minimum, value, plan.spec.rows_are)
+            sentences[minimum.column] = missed_sentence(minimum, value, plan)
     return sentences
 
 
@@ -206,7 +244,11 @@ def check_rule(plan: Plan) -> Iterator[str]:
     yield from dict.fromkeys(_detection_sentence(minimum, rows) for minimum in minimums)
     if counted_limits(plan.quality.entry.request):
         wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
-        yield note("quality.limits", rows=rows, share=percent_text(LIMITED), wrong=wrong)
+        yield note("quality.limits", rows=rows, share=percent_text(LIMITED_SHARE), wrong=wrong)
+        noise = plan.quality.queries[-1].noise
+        for limit in counted_limits(plan.quality.entry.request):
+            noticed = rounded_text(Fraction(2 * noticed_rows(noise, limit)), 2)
+            yield note("quality.noticed", rows=rows, limit=limit, noticed=noticed)
     if most is not None:
         yield note("quality.stops_limited", rows=rows, most=readable_text(most))
 
@@ -238,11 +280,13 @@ def counted_rows_note(plan: Plan) -> str:
     )
 
 
-def missed_sentence(minimum: RequiredMinimum, value: Fraction, rows: str) -> str:
+def missed_sentence(minimum: RequiredMinimum, value: Fraction, plan: Plan) -> str:
     """The sentence about a missed minimum; `value` is the noisy number or share."""
     if minimum.column is None:
         noise = f", give or take {rounded_text(minimum.margin)}," if minimum.margin else ""
-        least = int(minimum.required)
-        return note("quality.too_few", rows=rows, count=floor(value), noise=noise, least=least)
+        facts = {"count": floor(value), "noise": noise, "least": int(minimum.required)}
+        person = isinstance(plan.spec.privacy.unit, PersonUnit)
+        key = "too_few_kept" if person else "too_few"
+        return note(f"quality.{key}", rows=plan.spec.rows_are, **facts)
     share, least_share = percent_text(value), percent_text(minimum.required)
     return note("quality.unreadable", share=share, column=minimum.column, least=least_share)

@@ -167,8 +167,7 @@ def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | No
         return facts
     rows, *columns = map(_estimate, result.estimates)
     left_out: list[Fact] = [
-        {"limit": limit, "share_at_least": short_down(share, 3)}
-        for limit, share in result.left_out.items()
+        {"limit": one.limit, "share_at_least": short_down(one.least, 3)} for one in result.left_out
     ]
     return facts | {
         "passed": not result.reasons,
@@ -189,7 +188,7 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
     return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
 
 
-QUALITY_COLUMNS = ("what", "about", "lower", "upper", "minimum", "verdict")
+QUALITY_COLUMNS = ("what", "about", "lower", "upper", "required", "verdict")
 """The columns of the table of the quality check."""
 
 
@@ -219,14 +218,13 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]
 
 def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
     """For each limit on rows per person, the least share of rows that it leaves out."""
-    quality = plan.spec.quality
-    assert quality is not None
-    most = quality.max_limited
-    allowed = "" if most is None else note("quality.at_most", share=percent_text(most))
-    for limit, share in result.left_out.items():
-        verdict = "not checked" if most is None else "missed" if result.over else "met"
-        what = note("quality.left_out", rows=plan.spec.rows_are, limit=limit)
-        yield what, "", percent_text(short_down(share, 3)), "", allowed, verdict
+    for one in result.left_out:
+        what = note("quality.left_out", rows=plan.spec.rows_are, limit=one.limit)
+        least = note("quality.at_least", share=percent_text(short_down(one.least, 3)))
+        allowed = ""
+        if one.allowed is not None:
+            allowed = note("quality.at_most", share=percent_text(one.allowed))
+        yield what, least, "", "", allowed, one.verdict
 
 
 def _count_or_share(value: Fraction, total: Fraction | None) -> str:

@@ -29,7 +29,7 @@ from dpcli.report.json_text import Facts, json_text
 from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.statistics.choice_size import IMPRECISE_SHARE
-from dpcli.statistics.postprocessing import LIMITED, UNRELIABLE, Flag
+from dpcli.statistics.postprocessing import LIMITED_SHARE, UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
@@ -164,7 +164,7 @@ def _window(receipt: Receipt) -> Facts:
 
 def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
-    limited = exact_or_up(LIMITED * 100)
+    limited = exact_or_up(LIMITED_SHARE * 100)
     choices: dict[Flag, str] = {}
     if any(planned.entry.statistic.chooses for planned in plan.statistics):
         flagged, rows = (Flag.UNRELIABLE, Flag.NO_INFORMATION), exact_or_up(IMPRECISE_SHARE)

@@ -7,6 +7,7 @@ least s rows, so the limit leaves out at least s - l of them. With N(b) people i
 
 rows are left out, whatever bin t is. Counts of far bins weigh most, and so does their noise, even
 where they are empty: the best of all t is taken, and the error probability is divided among them.
+The bound is weak where few people have most of the rows: their bins are within the noise.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, floor
 
+from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_half_width, one_sided_width
 from dpcli.numeric.arrays import np
 from dpcli.statistics.statistic import NoisyAnswer
@@ -66,14 +68,25 @@ def _least_rows(people: NoisyAnswer, starts: tuple[int, ...], limit: int, outsid
     confidence = 1 - Fraction(2 * outside / len(lasts))
     totals = np.cumsum(people.values.astype(object) * left_out)
     return max(
-        floor(int(totals[last - 1]) - _margin(people, left_out[:last].tolist(), confidence))
+        floor(int(totals[last - 1]) - _margin(people.noise, left_out[:last].tolist(), confidence))
         for last in lasts
     )
 
 
-def _margin(people: NoisyAnswer, weights: list[int], confidence: Fraction) -> float:
+def noticed_rows(noise: Noise, limit: int) -> int:
+    """About how many left-out rows noise alone may explain, if people have up to twice the limit.
+
+    Where more than twice as many rows are left out, that is shown in most releases. If few people
+    have very many rows, it takes more.
+    """
+    starts = [start for start in bin_starts([limit]) if limit < start <= 2 * limit]
+    weights = [start - limit for start in starts]
+    confidence = 1 - Fraction(2 * ERROR_PROBABILITY * (1 - ROWS_PART) / len(bin_starts([limit])))
+    return ceil(_margin(noise, weights, confidence))
+
+
+def _margin(noise: Noise, weights: list[int], confidence: Fraction) -> float:
     """The half-width of the noise of a weighted sum of counts."""
-    noise = people.noise
     variance = noise.discrete_variance * sum(weight**2 for weight in weights)
     if not variance:
         return 0.0

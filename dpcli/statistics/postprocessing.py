@@ -182,7 +182,7 @@ and suppresses estimates above (release guidelines of the Canadian Community Hea
 """
 
 
-LIMITED = Fraction(1, 100)
+LIMITED_SHARE = Fraction(1, 100)
 """A number is flagged if more than this share of its rows was left out, as charged counts show."""
 
 

@@ -107,11 +107,18 @@ def with_limits(
     unit = relation.unit
     if not isinstance(unit, PersonUnit):
         return request
-    queries = (part.query for statistic, asked in of for part in statistic.queries(asked, relation))
-    if all(query.row_limit(unit) is None for query in queries):
-        return request
-    limits = sorted({unit.max_rows, unit.max_grouped_rows})
-    return replace(request, options=((LIMITS, tuple(limits)),))
+    differ = unit.max_grouped_rows < unit.max_rows
+    limits = {
+        limit
+        for statistic, asked in of
+        # Designs differ in groups, so in limits only where those on groups are stricter.
+        for design in (
+            statistic.designs(asked, relation) if differ else (statistic.queries(asked, relation),)
+        )
+        for part in design
+        if (limit := part.query.row_limit(unit)) is not None
+    }
+    return replace(request, options=((LIMITS, tuple(sorted(limits))),)) if limits else request
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,10 @@ class QualityAnswers:
         return cls(rows, columns, people, limits)
 
     def left_out(self, outside: float) -> dict[int, Fraction]:
-        """For each limit the least share of rows that it leaves out, by `least_share`."""
+        """For each limit the least share of rows that it leaves out, by `least_share`.
+
+        Each is too large with a probability of at most `outside`.
+        """
         if self.people is None:
             return {}
         starts = bin_starts(self.limits)

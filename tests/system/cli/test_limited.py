@@ -111,7 +111,7 @@ def test_without_a_charged_count_intervals_are_said_to_be_about_what_is_kept(
     assert not any("limited" in found for found in flags_of(lines).values())
     said = {stated["name"]: stated["left_out"] for stated in report["statistics"]}
     for name in UNDER_LIMIT:
-        assert said[name].endswith("; its interval is about what is used")
+        assert said[name].endswith("; the interval is about what is used")
     assert said["planes"] == "each person counts once, by any of their flights"
 
 
@@ -144,7 +144,7 @@ def test_a_release_stops_where_limits_leave_out_too_much(
     )
 
     assert done.status == 8
-    assert "leave out at least" in done.err
+    assert "leaves out at least" in done.err
     assert "`max_limited` is 5%" in " ".join(done.err.split())
     assert not (tmp_path / "out.csv").exists()
     assert float(history[-1]["epsilon"]) == 6

@@ -53,7 +53,7 @@ ELSEWHERE = {
     )
 } | {
     "left_out.clamped",
-    *(f"quality.{key}" for key in ("over", "at_most", "left_out", "stops_limited")),
+    *(f"quality.{key}" for key in ("over", "at_least", "at_most", "left_out", "stops_limited")),
 }
 """Sentences about `marginals`, counts, quantiles in groups and limited numbers, which have tests of
 their own."""
@@ -188,7 +188,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     for entry in plan.all_statistics:
         yield from (notes.left_out_note(entry, plan.spec), *protection(entry, plan.spec))
     for minimum in required_minimums(plan):
-        yield missed_sentence(minimum, Fraction(1, 2), plan.spec.rows_are)
+        yield missed_sentence(minimum, Fraction(1, 2), plan)
     for window in (None, 30):
         for finding in risks(plan, window):
             yield from finding.sentences

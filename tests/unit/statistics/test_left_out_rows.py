@@ -13,7 +13,7 @@ from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, bin_starts, least_share
-from dpcli.statistics.postprocessing import LIMITED
+from dpcli.statistics.postprocessing import LIMITED_SHARE
 from dpcli.statistics.statistic import NoisyAnswer
 
 RUNS = 500
@@ -91,7 +91,7 @@ def test_the_stated_share_is_a_lower_bound(noise: Noise) -> None:
     found = shares(rows, 3, noise)
 
     assert sum(share > left_out for share in found) <= ERROR_PROBABILITY * RUNS
-    assert sum(share > LIMITED for share in found) == RUNS
+    assert sum(share > LIMITED_SHARE for share in found) == RUNS
     assert np.median([float(share) for share in found]) > 0.5 * float(left_out)
 
 
