@@ -20,6 +20,7 @@ NOT_AUTHORS = re.compile(r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Visit
 """Months, and a name that a test gives to a dataset."""
 
 ELSEWHERE = {
+    "Groeneboom 1985",
     "Kifer, Smith and Thakurta 2012",
     "Rao 1961",
     "Sandelius 1962",

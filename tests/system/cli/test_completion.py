@@ -64,7 +64,7 @@ def test_shells_complete_commands_options_and_words(shell: str, tmp_path: Path) 
     assert offered("dpcli release --lay", shell, tmp_path) == {"--layout"}
     assert offered("dpcli release --layout ", shell, tmp_path) == {"long", "wide"}
     assert offered("dpcli explain max_", shell, tmp_path) == {
-        "max_rows", "max_groups", "max_rows_per_group", "max_selected"
+        "max_limited", "max_rows", "max_groups", "max_rows_per_group", "max_selected"
     }  # fmt: skip
 
 

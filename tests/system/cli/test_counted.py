@@ -70,13 +70,14 @@ def test_each_statistic_says_what_the_limits_leave_out(dpcli: Command, tmp_path:
     grouped = (
         "at most 3 visits per person are used, in at most 2 groups; more are left out at random"
     )
-    limits = "in at most 2 groups; more groups are left out at random"
+    used = "; the interval is about what is used"
+    limits = f"in at most 2 groups; more groups are left out at random{used}"
 
     assert {name: one["left_out"] for name, one in facts.items()} == {
-        "came": some,
-        "ages": grouped,
-        "years": some,
-        "mean_age": grouped,
+        "came": some + used,
+        "ages": grouped + used,
+        "years": some + used,
+        "mean_age": grouped + used,
         "persons": "each person counts once, by any of their visits",
         "by_sex": f"each person counts once in a group, {limits}",
         "capped": f"all visits of a person are used, up to a total that is declared, {limits}",
@@ -88,7 +89,8 @@ def test_a_limit_of_one_row_is_singular(dpcli: Command, tmp_path: Path) -> None:
     facts = planned(dpcli, tmp_path, "rows_are: visits", "{column: who, max_rows: 1}")
 
     assert facts["came"]["left_out"] == (
-        "at most one of the visits of a person is used; others are left out at random"
+        "at most one of the visits of a person is used; others are left out at random; "
+        "the interval is about what is used"
     )
 
 
@@ -114,7 +116,7 @@ def test_headings_name_the_unit(dpcli: Command, tmp_path: Path, ending: str) -> 
         "persons: counts people", "years: counts different values of age",
     ):  # fmt: skip
         assert heading in text
-    assert "At most 3 visits per person are used; more are left out at random." in text
+    assert "At most 3 visits per person are used; more are left out at random;" in text
 
 
 def test_the_plan_and_the_summary_name_the_unit(dpcli: Command, tmp_path: Path) -> None:

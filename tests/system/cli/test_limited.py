@@ -196,5 +196,5 @@ def test_plans_warn_where_totals_stand_under_a_limit(
 
     assert "warning: flights, index: flights of a person beyond a limit of 10" in plain
     assert "without `quality:` nothing counts them" in plain
-    assert "numbers have the flag `limited` if `quality:` shows that" in counted
+    assert "numbers have the flag `limited` if the quality check finds that" in counted
     assert "`max_limited: 0.9` stops a file" in counted

@@ -237,7 +237,9 @@ def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) 
     tables = {path.name: path.read_text().splitlines() for path in tmp_path.glob("o.*.csv")}
 
     assert outcome.status == 0
-    assert tables["o.city.csv"][0] == ("city,rows,rows_lower,rows_upper,pay,pay_lower,pay_upper")
+    assert tables["o.city.csv"][0] == (
+        "city,rows,rows_lower,rows_upper,rows_flag,pay,pay_lower,pay_upper,pay_flag"
+    )
     assert [line.split(",")[0] for line in tables["o.city.csv"][1:]] == ["x", "y"]
     bins = [line.split(",")[:2] for line in tables["o.city-pay.csv"][1:]]
     assert bins == [[city, pay] for city in "xy" for pay in ("0-49", "50-99", "100")]

@@ -102,7 +102,8 @@ def test_the_median_is_a_date_before_and_after_1970() -> None:
     points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
     column = NumericColumn("d", "date", Fraction(1), (points[0], points[-1]))
     request = Request("m", column, candidates=points)
-    ranks, size = Median().queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    relation = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+    ranks, size = Median().queries_for_choices(request, relation)
     given = [
         NoisyAnswer(integer_array(numbers), NO_NOISE, query=weighted.query)
         for numbers, weighted in (([0, 1, 2], ranks), ([9, 9, 9], size))

@@ -51,7 +51,7 @@ def test_slopes_are_too_small_by_the_stated_shares(statistic: str, epsilon: str)
     sentence = design_sentences(plan, CONFIDENCE)[1]
     found = STATED.search(sentence)
     assert found is not None, sentence
-    (query,) = plan.queries
+    query = plan.queries[0]
     assert isinstance(query.weighted.query, ObjectiveQuery)
     ridge = float(query.weighted.query.perturbation(query.scale).ridge)
     # A logistic loss at even odds has a quarter of the curvature of squares.
