@@ -122,7 +122,7 @@ def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
 
 @contextmanager
 def parquet_rows(source: Source, wanted: Sequence[Column], most: int) -> Iterator[Iterator[Rows]]:
-    """All rows in their order, at most so many at a time."""
+    """All rows in their order, a limited number at a time."""
     frame = scan_parquet_file(source.file)
     types = frame.collect_schema().dtypes()
     total: int = frame.select(pl.len()).collect().item()

@@ -78,7 +78,8 @@ class Finding:
         """The reason, and the answer of the data owner or how to give one."""
         yield self.words
         if self.declared:
-            yield f"The data owner declares: {self.declared}"
+            end = "" if self.declared.endswith((".", "!", "?")) else "."
+            yield f"The data owner declares: {self.declared}{end}"
         if self.verdict is DECLARED:
             yield note("open.declared")
         elif self.verdict is OPEN:

@@ -16,7 +16,7 @@ from tests.support.quantile_coverage import TWELVE, Coverage, Setting, coverage
 from tests.support.streams import Stream
 
 INTERVALS, LEAST_RUNS = 10_000, 2_000
-"""The intervals of a setting, and so many of each quantile that its coverage is known."""
+"""The intervals of a setting: enough of each quantile that its coverage is known."""
 
 MOSTLY_EXACT = 2 / 3
 """From this share on, values themselves are the exact ones so often that intervals, which hold at
