@@ -10,6 +10,7 @@ import pytest
 from dpcli.statistics.bounds_ladder import LADDERS
 from tests.benchmarks import limits
 from tests.benchmarks.bounds import SHAPES, ratios
+from tests.benchmarks.flights import judged, make_flights
 from tests.benchmarks.regression import linear, logistic
 from tests.benchmarks.timing import run
 from tests.benchmarks.workloads import WORKLOADS, commands_of, make_file
@@ -56,3 +57,16 @@ def test_private_regressions_predict_better_than_the_mean() -> None:
     assert exact < private[1] < mean
     share, likeliest, found = logistic(2000, 2, 5)
     assert likeliest < found < share
+
+
+@pytest.mark.parametrize("limit", [100, 1_000])
+def test_few_numbers_about_flights_without_a_flag_are_wrong(limit: int, tmp_path: Path) -> None:
+    """Of 60,000 flights, about 6% of the numbers without a flag are not those of all flights.
+
+    Five standard errors are allowed. Before choices had flags, a quarter was wrong.
+    """
+    found = list(judged(make_flights(60_000), limit, 8, tmp_path))
+    bare = [wrong for _, flag, wrong in found if not flag]
+
+    assert len(bare) >= 90
+    assert sum(bare) <= 0.06 * len(bare) + 5 * (0.06 * 0.94 * len(bare)) ** 0.5
