@@ -28,7 +28,7 @@ for _name in [*os.environ]:
     if _name.startswith("POLARS_") and not _name.startswith(KEPT_VARIABLES):
         os.environ.pop(_name)
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Collection",

@@ -18,7 +18,7 @@ from dpcli.planning.published_error import published_error
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.person_counts import counted_part
-from dpcli.queries.query import LinearQuery
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.reference import texts
 from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
@@ -57,8 +57,8 @@ def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
         yield note(f"left_out.{key}", **_limits(unit, spec))
         if key != "distinct":
             yield note("left_out.interval")
-    operands = (column.name for query in queries for column in query.operands)
-    clamped = [name for name in dict.fromkeys(operands) if name in spec.clamped_by_choice]
+    valued = (column.name for query in queries for column in query.valued_columns)
+    clamped = [name for name in dict.fromkeys(valued) if name in spec.clamped_by_choice]
     if clamped:
         yield note("left_out.clamped", columns=", ".join(clamped))
 
@@ -72,12 +72,18 @@ def limit_warnings(plan: Plan) -> list[str]:
         planned.name
         for planned in plan.statistics
         if planned.entry.statistic.adds_rows
-        and any(query.weighted.query.row_limit(unit) is not None for query in planned.queries)
+        and any(_leaves_out(query.weighted.query, unit) for query in planned.queries)
     ]
     if not names:
         return []
     key = "counted" if plan.quality is not None else "uncounted"
     return [note(f"limited.{key}", names=", ".join(names), **_limits(unit, plan.spec))]
+
+
+def _leaves_out(query: Query, unit: PersonUnit) -> bool:
+    """Whether a limit on rows, or on the groups of a person, can leave out something."""
+    limits_groups = bool(query.axes) and unit.max_groups < unit.max_rows
+    return query.row_limit(unit) is not None or limits_groups
 
 
 def unit_warnings(plan: Plan) -> list[str]:

@@ -189,7 +189,7 @@ def is_limited(planned: PlannedStatistic, plan: Plan, result: QualityResult | No
         if any(result.least_share(limit) > LIMITED_SHARE for limit in limits):
             return True
     clamped = plan.spec.clamped_by_choice
-    return any(column.name in clamped for query in queries for column in query.operands)
+    return any(column.name in clamped for query in queries for column in query.valued_columns)
 
 
 def _missed_minimums(plan: Plan, counts: QualityAnswers) -> dict[str | None, str]:

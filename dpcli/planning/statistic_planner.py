@@ -28,6 +28,7 @@ from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.queries.effects import EffectQuery
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.specification.model import Entry, Spec
+from dpcli.statistics.statistic import WeightedQuery
 
 SIZE_DIGITS = 6
 """Significant digits of a loss that is found by search."""
@@ -193,6 +194,8 @@ class StatisticPlanner:
             # Partition selection uses the first query alone: a count.
             queries = (replace(queries[0], weight=SINGLE_WEIGHT[0]),)
         planned: list[PlannedQuery] = []
+        if target.rho is not None:
+            queries = _with_parts_of_rho(queries)
         for supports, together in groupby(queries, attrgetter("supports")):
             part = tuple(together)
             calibrated = CalibratedMechanism.calibrate(
@@ -207,6 +210,19 @@ class StatisticPlanner:
             )
             planned += map(PlannedQuery, part, calibrated)
         return tuple(planned)
+
+
+def _with_parts_of_rho(queries: Sequence[WeightedQuery]) -> tuple[WeightedQuery, ...]:
+    """The queries, with weights of rho for which supporting ones do not raise the sum of epsilons.
+
+    A pure answer with the part w^2 of rho has the part w of the epsilon that all of rho has. So
+    with the part s for supporting answers, the others keep 1 - s of that epsilon.
+    """
+    supporting = sum((one.weight for one in queries if one.supports), start=Fraction(0))
+    return tuple(
+        replace(one, weight=one.weight * (one.weight if one.supports else 1 - supporting))
+        for one in queries
+    )
 
 
 def _geometric_mean(low: Fraction, high: Fraction) -> Fraction:

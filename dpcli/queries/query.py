@@ -111,6 +111,11 @@ class Query:
         """The columns whose values the query computes with, other than axes and filters."""
         return ()
 
+    @property
+    def valued_columns(self) -> tuple[Column, ...]:
+        """The columns whose values within their bounds decide the answer: operands and axes."""
+        return (*self.operands, *(axis.column for axis in self.grouping_axes))
+
     @cached_property
     def required_columns(self) -> tuple[Column, ...]:
         """The columns without which a row is skipped, without repetition."""

@@ -48,6 +48,10 @@ def with_size(choices: Queries, relation: Relation) -> Queries:
     return *chosen, WeightedQuery("count", rows, share, supports=True)
 
 
+FLAG_CONFIDENCE = Fraction(19, 20)
+"""Of the groups without rows, at least this share is flagged, whatever confidence a spec states."""
+
+
 class SizeLimits(NamedTuple):
     """From how many noisy rows on a choice says something, and from how many it is precise.
 
@@ -85,14 +89,12 @@ class SizeLimits(NamedTuple):
         return self.precise + self.width
 
 
-def flag_sizes(
-    estimates: Estimates, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
+def flag_sizes(estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:
     """What was chosen, with the status that the noisy size of its group gives it.
 
     A function of noisy answers and public knowledge alone. The last answer is the size.
     """
-    limits = SizeLimits.of([(answer.query, answer.noise) for answer in answers], confidence)
+    limits = SizeLimits.of([(answer.query, answer.noise) for answer in answers], FLAG_CONFIDENCE)
     size = answers[-1].values
     rows = np.repeat(size, len(estimates) // max(len(size), 1))
     status = np.where(rows < limits.precise, IMPRECISE, NO_INTERVAL)
@@ -100,9 +102,7 @@ def flag_sizes(
     return replace(estimates, status=status.astype(np.int8))
 
 
-def chosen_candidates(
-    request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-) -> Estimates:
+def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
     """The chosen candidates, in the order of groups, then answers, in the unit of the column.
 
     The last answer is the number of rows of each group.
@@ -111,4 +111,4 @@ def chosen_candidates(
     column = numeric(request)
     estimates = Estimates.chosen(candidate_values(request.candidates, chosen), column.step)
     estimates = replace(estimates, date_range=date_range(column))
-    return flag_sizes(estimates, answers, confidence)
+    return flag_sizes(estimates, answers)

@@ -112,7 +112,7 @@ class Choose(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
-        return chosen_candidates(request, answers, confidence)
+        return chosen_candidates(request, answers)
 
 
 LabelCount = Annotated[
@@ -194,7 +194,7 @@ class TopK(Statistic):
         """The chosen labels and their ranks."""
         chosen, labels = answers[0].values, np.array(category_column(request).labels, object)
         ranks = np.arange(len(chosen)) % request.k + 1
-        return flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers, confidence)
+        return flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""

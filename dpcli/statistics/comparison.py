@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import Annotated
@@ -11,12 +12,12 @@ from pydantic import Field
 
 from dpcli.columns import Axis, NumericColumn
 from dpcli.noise.tails import blended_margin
-from dpcli.numeric.arrays import add_exact
+from dpcli.numeric.arrays import add_exact, multiply_exact, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import Factor, LinearQuery
 from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.spec_values import Choice, field_types
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.estimates import SIGNED_PART, Estimates
 from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
 from dpcli.statistics.quotient import Quotient
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
@@ -112,8 +113,15 @@ class Comparison(Statistic):
         difference = Estimates.around(changes, margin, step)
         quotient = Quotient((0, 1), (1, 0), Fraction(100), INDEX_DECIMALS, (Fraction(0), None))
         index = quotient.estimates(pair, confidence)
-        items = [first.refined(index.step), second.refined(index.step)]
-        items += [difference.refined(index.step), index.refined(step)]
+        # A difference is near zero where two large numbers are alike, and then no less precise.
+        both_sizes = add_exact(abs(first.value), abs(second.value))
+        part = multiply_exact(both_sizes, SIGNED_PART.numerator) // SIGNED_PART.denominator
+        sizes = abs(first.value), abs(second.value), np.maximum(abs(changes), part)
+        items = [
+            replace(item, sizes=size).refined(index.step)
+            for item, size in zip((first, second, difference), sizes, strict=True)
+        ]
+        items.append(replace(index, sizes=abs(index.value)).refined(step))
         return Estimates.interleaved(items)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:

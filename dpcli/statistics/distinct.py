@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import DistinctQuery, LinearQuery
 from dpcli.spec_fields import CountedColumnName, PrivateKeys
 from dpcli.spec_values import field_types
+from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.statistic import Request, WeightedQuery
 
@@ -41,6 +45,15 @@ class CountDistinct(PersonCounts):
     takes = field_types(column=CountedColumnName | None, keys=PrivateKeys | None)
     measure = "counts"
     counts_people = True
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        """No more values than are declared can be counted."""
+        column = request.column
+        if isinstance(column, CategoryColumn):
+            return ((Fraction(0), Fraction(len(column.labels))),)
+        if isinstance(column, NumericColumn):
+            return ((Fraction(0), Fraction(column.upper - column.lower + 1)),)
+        return super().limits(request)
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The people, or the distinct values, in each cell."""

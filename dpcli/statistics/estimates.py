@@ -28,7 +28,7 @@ and its stated error is large next to the noisy size of its group."""
 SIGNED_PART = Fraction(1, 5)
 """A number that can be negative counts as at least this part of what is possible in size."""
 
-NUMBER_ARRAYS = ("value", "lower", "upper", "raw")
+NUMBER_ARRAYS = ("value", "lower", "upper", "raw", "sizes")
 """The fields of `Estimates` that hold whole numbers of steps."""
 
 
@@ -57,6 +57,7 @@ class Estimates:
         status: Which numbers have an interval from `lower` to `upper`, and which are shown; int8.
         raw: The values before they were clamped into their range.
         items: The chosen categories.
+        sizes: The sizes with which half-widths are compared, if not the absolute values.
         limits: The noise-free values that the spec alone makes possible, for each item or for all.
         date_range: The days between the bounds of a column of dates. The numbers are then days
             since 1970-01-01, and published as dates. None for other numbers.
@@ -71,6 +72,7 @@ class Estimates:
     status: Array
     raw: Array | None = None
     items: Array | None = None
+    sizes: Array | None = None
     limits: tuple[Limits, ...] = (ANY,)
     date_range: int | None = None
     is_limited: bool = False
@@ -148,7 +150,10 @@ class Estimates:
         """The same with `by` added to every number."""
         fine = self.refined(by)
         steps = int(by / fine.step)
-        limits = ((low and low + by, high and high + by) for low, high in self.limits)
+        limits = (
+            (None if low is None else low + by, None if high is None else high + by)
+            for low, high in self.limits
+        )
         return replace(
             fine.map_numbers(lambda numbers: add_exact(numbers, steps)), limits=tuple(limits)
         )
@@ -222,18 +227,18 @@ class Estimates:
         share.
         """
         wider = np.empty(len(self), np.bool_)
-        columns = map(self.rounded, (self.value, self.lower, self.upper))
+        sizes = abs(self.value) if self.sizes is None else self.sizes
+        columns = map(self.rounded, (self.value, self.lower, self.upper, sizes))
         count = len(self.places)
-        for at, (value, lower, upper) in enumerate(zip(*columns, strict=True)):
-            size = abs(value) if self.date_range is None else repeated_integer(0, len(value))
+        for at, (value, lower, upper, own) in enumerate(zip(*columns, strict=True)):
+            # Days since 1970 are no size.
+            size = own if self.date_range is None else repeated_integer(0, len(value))
             width = self._signed_width(self.limits[at % len(self.limits)])
-            if width is not None:
-                size = np.maximum(size, int(width * SIGNED_PART * 10 ** self.places[at]))
-            allowed = multiply_exact(size, 2 * share.numerator)
+            least = 0 if width is None else int(width * SIGNED_PART * 10 ** self.places[at])
+            allowed = multiply_exact(np.maximum(size, least), 2 * share.numerator)
             outside = (value < lower) | (value > upper)
-            wider[at::count] = (
-                multiply_exact(upper - lower, share.denominator) > allowed
-            ) | outside
+            too_wide = multiply_exact(upper - lower, share.denominator) > allowed
+            wider[at::count] = too_wide | outside
         result: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
         return result
 

@@ -19,6 +19,7 @@ from typing import ClassVar
 from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, widened
 from dpcli.numeric.exact import in_units_of_last_place, readable_text
 from dpcli.statistics.estimates import HAS_INTERVAL, IMPRECISE, SUPPRESSED, UNBOUNDED, Estimates
+from dpcli.statistics.interval_limits import intersection
 
 Reconcile = Callable[[Estimates], Estimates]
 """Makes the numbers of an entry agree with each other: `Statistic.make_consistent`."""
@@ -63,9 +64,13 @@ class Clamp(PostProcessingStep):
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The nearest numbers within the range."""
-        cut = estimates.within([(self.low, self.high)]).refined(self.low, self.high)
-        low, high = (None if end is None else int(end / cut.step) for end in (self.low, self.high))
-        return replace(cut, value=clip_exact(cut.value, low, high))
+        fine = estimates.refined(self.low, self.high)
+        low, high = (None if end is None else int(end / fine.step) for end in (self.low, self.high))
+        value, lower, upper = (
+            clip_exact(numbers, low, high) for numbers in (fine.value, fine.lower, fine.upper)
+        )
+        limits = tuple(intersection(ends, (self.low, self.high)) for ends in fine.limits)
+        return replace(fine, value=value, lower=lower, upper=upper, limits=limits)
 
 
 @dataclass(frozen=True)

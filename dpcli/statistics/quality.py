@@ -57,6 +57,17 @@ class QualityCounts(Statistic):
         rest = (replace(part, weight=part.weight * (1 - PEOPLE_WEIGHT)) for part in vector)
         return (*rest, people)
 
+    def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
+        """The same, with squares of the parts: the sum of epsilons is that of a single answer."""
+        queries = self.queries(request, relation)
+        if not counted_limits(request):
+            return queries
+        *vector, people = queries
+        return (
+            *(replace(part, weight=part.weight * (1 - people.weight)) for part in vector),
+            replace(people, weight=people.weight**2),
+        )
+
     def _vector(self, request: Request, relation: Relation) -> Queries:
         if not relation.size_is_public:
             return (WeightedQuery("rows and cells", ReadabilityQuery(checked=request.checked)),)

@@ -170,7 +170,7 @@ class Quantile(Statistic):
             quantiles = self.quantiles(request)
             estimates = quantiles_from_counts(request, quantiles, answers, confidence)
             return replace(estimates, date_range=date_range(numeric(request)))
-        return chosen_candidates(request, answers, confidence)
+        return chosen_candidates(request, answers)
 
     def expected_error(
         self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
