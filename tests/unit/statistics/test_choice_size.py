@@ -206,3 +206,26 @@ def test_a_plan_states_from_which_size_on_nothing_is_flagged(
     _, flagged = released_flags(grouped(name), stated_rows, tmp_path)
 
     assert sum(flag != Flag.NONE for flag in flagged) <= (0.05 + 0.0116) * len(flagged)
+
+
+@pytest.mark.parametrize("confidence", [Fraction(1, 2), Fraction(999, 1000)])
+def test_flags_do_not_follow_the_confidence_of_intervals(confidence: Fraction) -> None:
+    """The same noisy sizes are flagged, whatever confidence a spec states."""
+    planned = grouped("median")
+    request, statistic = planned.statistics[0].entry.request, planned.statistics[0].entry.statistic
+    found = []
+    for stated in (confidence, Fraction(19, 20)):
+        for size in range(0, 200, 5):
+            answers = [
+                NoisyAnswer(
+                    np.full(
+                        query.weighted.query.cells or 0, size if query.weighted.supports else 0
+                    ),
+                    query.noise,
+                    query=query.weighted.query,
+                )
+                for query in planned.statistics[0].queries
+            ]
+            found.append(statistic.estimate(request, answers, stated).status.tolist())
+
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
