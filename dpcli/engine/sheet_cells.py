@@ -45,6 +45,9 @@ SHARED = re.compile(rb"<(?:[\w.-]+:)?si[\s/>]")
 REFERENCE = re.compile(rb"([A-Z]{1,3})([1-9][0-9]{0,6})")
 NUMBER = re.compile(rb"\s*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?\s*")
 
+SECTION = re.compile(rb"<!\[CDATA\[(.*?)\]\]>|<!--.*?-->", re.DOTALL)
+"""A text without escapes, or a comment: either may hold what looks like the end of a cell."""
+
 ESCAPE = re.compile(rb"&(?:(?:amp|lt|gt|quot|apos|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));)?")
 """A reference to a character, or an ampersand that begins none."""
 
@@ -63,6 +66,8 @@ def readable_workbook(content: bytes, dialect: Dialect) -> bytes:
         for part, kind in kinds.items():
             with parts.open(part) as source, copy.open(part.filename, "w") as target:
                 blocks: Iterator[bytes] = iter(partial(source.read, BLOCK), b"")
+                if kind in {b"worksheet", b"sst"}:
+                    blocks = _without_sections(blocks)
                 if kind == b"worksheet":
                     blocks = _rewritten(blocks, BEGUN_CELL, _Cells(dialect, shared).rewrite)
                 elif kind == b"sst":
@@ -80,8 +85,27 @@ def _kind(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
 def _count(parts: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
     """The number of shared texts."""
     with parts.open(part) as source:
-        blocks = _rewritten(iter(partial(source.read, BLOCK), b""), re.compile(b"<"), bytes)
+        plain = _without_sections(iter(partial(source.read, BLOCK), b""))
+        blocks = _rewritten(plain, re.compile(b"<"), bytes)
         return sum(len(SHARED.findall(block)) for block in blocks)
+
+
+def _without_sections(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The text with escapes in place of CDATA sections, and without comments."""
+    waiting = b""
+    for block in blocks:
+        text = SECTION.sub(_escaped, waiting + block)
+        # What begins and has no end yet waits for it, and so does a mark that may begin one.
+        begun = text.find(b"<!")
+        end = begun if begun >= 0 else len(text) - text.endswith(b"<")
+        yield text[:end]
+        waiting = text[end:]
+    yield waiting
+
+
+def _escaped(section: re.Match[bytes]) -> bytes:
+    text = section[1] or b""
+    return text.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
 
 
 def _rewritten(

@@ -247,6 +247,7 @@ def plan_json(
             "quality": quality_facts(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
+            "limits": [*notes.limitations(plan), *notes.limit_warnings(plan)],
         }
     facts: Facts = {
         **_version(plan),

@@ -136,6 +136,8 @@ def test_plans_warn_of_limits_on_groups_of_people(
 ) -> None:
     """A person in several groups counts in one of them."""
     unit = "{column: who, max_rows: 3, max_groups: 1}"
-    text = dpcli("plan", plan("statistic: count_distinct, by: [g], epsilon: 1", unit=unit)).out
+    spec = plan("statistic: count_distinct, by: [g], epsilon: 1", unit=unit)
+    facts = json.loads(dpcli("plan", spec, "--json").out)
 
-    assert "warning: asked:" in text
+    assert "warning: asked:" in dpcli("plan", spec).out
+    assert any(text.startswith("asked: rows of a person beyond") for text in facts["limits"])

@@ -52,6 +52,11 @@ VALUES = {
     "text": ('t="str"><v>a&amp;b &#233;</v></c>', "a&b é"),
     "no reference": ('t="str"><v>a&bogus;</v></c>', "a&bogus;"),
     "no character": ('t="str"><v>a&#0;&#xD800;&#x110000;</v></c>', "a\ufffd\ufffd\ufffd"),
+    "section": (
+        't="inlineStr"><is><t><![CDATA[R&D </c> <c r="A9"> é]]></t></is></c>',
+        'R&D </c> <c r="A9"> é',
+    ),
+    "comment": ('t="str"><!-- </c> & <c r="ZZ9"> --><v>a</v></c>', "a"),
     "inline": ('t="inlineStr"><is><r><t>a</t></r><r><t>b&</t></r></is></c>', "ab&"),
 }
 
