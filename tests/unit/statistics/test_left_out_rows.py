@@ -63,7 +63,7 @@ def test_bins_of_two_limits_begin_above_both() -> None:
 
 @pytest.mark.parametrize("limit", [1, 3, 10])
 def test_without_noise_no_more_is_stated_than_is_left_out(limit: int) -> None:
-    """The bound is at least half of what is left out where nobody has very many rows."""
+    """The bound is at least half of what is left out where no one has very many rows."""
     rows = np.random.default_rng(limit).geometric(0.1, 5_000)
     (stated,) = shares(rows, limit, NO_NOISE, runs=1)
     left_out = float(np.maximum(rows - limit, 0).sum() / rows.sum())
