@@ -275,7 +275,7 @@ def estimate_statistic(
 
     def agree(changed: Estimates) -> Estimates:
         consistent = entry.statistic.make_consistent(entry.request, answers, changed, confidence)
-        return consistent.within(changed.limits)
+        return replace(consistent.within(changed.limits), is_limited=limited)
 
     raw = estimates.before_postprocessing if entry.raw else None
     processed, population = apply_steps(entry.post, estimates, agree), None
