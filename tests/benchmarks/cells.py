@@ -1,6 +1,6 @@
 """Seconds and memory of releases with very many published numbers.
 
-`python tests/benchmarks/cells.py [SHARE]`: 100,000 groups with two statistics, the table alone and
+`python -m tests.benchmarks.cells [SHARE]`: 100,000 groups with two statistics, the table alone and
 with reports; a million counts with either noise; means and top categories of 100,000 groups. SHARE
 below one makes all of them smaller.
 """
@@ -52,18 +52,23 @@ statistics:
 """ + "".join(f"  - {one}\n" for one in statistics)
 
 
+def make_file(path: Path, rows: int) -> None:
+    """Rows of two keys, a number and a color."""
+    draw = random.Random(1)
+    colors = ("red", "green", "blue", "white")
+    with path.open("w", encoding="utf-8") as file:
+        file.write("a,b,x,y\n")
+        for _ in range(rows):
+            a, b = (f"{draw.randrange(316):04}" for _ in range(2))
+            file.write(f"a{a},b{b},{draw.randrange(101)},{draw.choice(colors)}\n")
+
+
 def main() -> None:
     """Make the data, and time every case in turn."""
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     with tempfile.TemporaryDirectory() as name:
         folder, commands = Path(name), {}
-        draw = random.Random(1)
-        colors = ("red", "green", "blue", "white")
-        with (folder / "d.csv").open("w", encoding="utf-8") as file:
-            file.write("a,b,x,y\n")
-            for _ in range(int(ROWS * share)):
-                a, b = (f"{draw.randrange(316):04}" for _ in range(2))
-                file.write(f"a{a},b{b},{draw.randrange(101)},{draw.choice(colors)}\n")
+        make_file(folder / "d.csv", int(ROWS * share))
         for number, (case, (groups, statistics, outputs)) in enumerate(CASES.items()):
             path = folder / f"{number}.yaml"
             path.write_text(spec(int(groups * share), statistics), encoding="utf-8")

@@ -1,7 +1,8 @@
 """The time of a release on a ledger with ten years of nightly releases, and on a new one.
 
-`python tests/benchmarks/ledger.py [RELEASES]` prints the process times of a release and of
-`ledger verify` on a new ledger and on one with that number of releases.
+`python -m tests.benchmarks.ledger [RELEASES]` prints the process times of a release and of
+`ledger verify` on a new ledger and on one with that number of releases. With a folder as a second
+word, it only makes the spec and the ledger there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.ledger.charge import Charge, Receipt, charge_for
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.planning.planner import make_plan
@@ -24,34 +24,42 @@ from tests.support.estimates import estimates_of
 ROOT = Path(__file__).parents[2]
 
 
+DATA = ROOT / "sample_data" / "people.csv"
+TOWN = ROOT / "specs" / "town.yaml"
+
+
 def main() -> None:
     """Fill a ledger, then time both in turn."""
     releases = int(sys.argv[1]) if len(sys.argv) > 1 else 3650
-    data = ROOT / "sample_data" / "people.csv"
+    if len(sys.argv) > 2:
+        make_account(Path(sys.argv[2]), releases)
+        return
     with tempfile.TemporaryDirectory() as name:
         commands = {}
-        for folder, filled in (("new", 0), ("old", releases)):
-            place = Path(name) / folder
-            place.mkdir()
-            text = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
-            lines = [
-                "  budget: {epsilon: 1000, delta: 0.9}"
-                if line.lstrip().startswith("budget:")
-                else line
-                for line in text.replace("epsilon: 0.", "epsilon: 0.0").splitlines()
-                if not line.startswith("quality:")
-            ]
-            spec = place / "spec.yaml"
-            spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
-            ledger = place / "dpcli-ledger.sqlite"
-            fill(create_ledger(ledger), spec, data, filled)
+        for filled in (0, releases):
+            spec = make_account(Path(name) / str(filled), filled)
+            ledger = spec.with_name("dpcli-ledger.sqlite")
             dpcli = [sys.executable, "-m", "dpcli"]
-            commands[f"release, {filled} before"] = [*dpcli, "release", str(spec), str(data)]
+            commands[f"release, {filled} before"] = [*dpcli, "release", str(spec), str(DATA)]
             commands[f"verify, {filled} before"] = [
                 *dpcli, "ledger", "verify", "--ledger", str(ledger),
             ]  # fmt: skip
             print(f"{filled} releases: {ledger.stat().st_size / 1e6:.1f} MB")
         show(in_turn(commands, rounds=7), base="release, 0 before")
+
+
+def make_account(folder: Path, releases: int) -> Path:
+    """A spec in a new folder, with a ledger that has a number of its releases."""
+    folder.mkdir()
+    lines = [
+        "  budget: {epsilon: 1000, delta: 0.9}" if line.lstrip().startswith("budget:") else line
+        for line in TOWN.read_text("utf-8").replace("epsilon: 0.", "epsilon: 0.0").splitlines()
+        if not line.startswith("quality:")
+    ]
+    spec = folder / "spec.yaml"
+    spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    fill(create_ledger(folder / "dpcli-ledger.sqlite"), spec, DATA, releases)
+    return spec
 
 
 def fill(book: OpenLedger, spec: Path, data: Path, releases: int) -> None:

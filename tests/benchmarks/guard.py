@@ -1,0 +1,220 @@
+"""The check that no figure of speed or memory gets worse: `python -m` this [--full] [NAME ...].
+
+Each case is a command and a fixed program in polars or Python. Both run in turn as whole processes,
+and the ratios of their processor times and of their peak memory are compared with `guard.toml`. One
+that is more than `TOLERANCE` times as large fails, and the exit status is 1. A name begins the
+names of cases that run alone. `--full` takes larger files, and about four minutes.
+
+If a change makes a figure better, write the new one into `guard.toml` with that change. A worse one
+needs a commit of its own that says why. This process imports no numpy or polars: the peak memory of
+a process that it starts is at least its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from tests.benchmarks import cells
+from tests.benchmarks.timing import Run, run
+from tests.benchmarks.workloads import WORKLOADS
+
+ROOT = Path(__file__).parents[2]
+FIGURES = Path(__file__).with_name("guard.toml")
+
+TOLERANCE = 1.25
+"""How many times its figure a ratio may be: more than noise on a shared machine explains."""
+
+TRIES = 3
+"""How often a case is measured before it fails. All its runs together decide."""
+
+TEXT = "import typer, pydantic, yaml"
+ENGINE = f"{TEXT}, polars"
+"""Programs that import what a command cannot do without."""
+
+CELLS = """
+import polars as pl
+names = [f"{number:04}" for number in range(ISQRT)]
+keys = pl.LazyFrame({"a": ["a" + name for name in names]}).join(
+    pl.LazyFrame({"b": ["b" + name for name in names]}), how="cross")
+sums = pl.scan_csv(PATH).group_by("a", "b").agg(pl.len(), pl.col("x").clip(0, 100).sum())
+keys.join(sums, on=["a", "b"], how="left").sink_csv("/dev/null")
+"""
+
+RELEASES = 400
+"""What the ledger of the last case holds: a year of nightly releases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The rows of each workload, the groups with means and with counts, and the tries at most."""
+
+    rows: Mapping[str, int]
+    means: int
+    counts: int
+
+
+SIZES = {
+    "small": Size(
+        {"totals": 2_000_000, "groups": 2_000_000, "people": 2_000_000, "quartiles": 2_000_000},
+        means=100_000,
+        counts=300_000,
+    ),
+    "full": Size(
+        {
+            "totals": 10_000_000,
+            "groups": 10_000_000,
+            "people": 10_000_000,
+            "people, two sums": 5_000_000,
+            "quartiles": 10_000_000,
+        },
+        means=100_000,
+        counts=1_000_000,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A command, the program that it is compared with, and how often both run in a try."""
+
+    command: Sequence[str]
+    base: Sequence[str]
+    rounds: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Processor time and peak memory of a command, in multiples of those of its program."""
+
+    processor: float
+    memory: float
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Run, Run]]) -> Ratios:
+        """The medians over pairs of runs."""
+        return cls(
+            median(command.cpu / base.cpu for command, base in pairs),
+            median(command.megabytes / base.megabytes for command, base in pairs),
+        )
+
+    def exceed(self, figures: Ratios) -> bool:
+        """Whether one of both is worse than its figure by more than the tolerance."""
+        return (
+            self.processor > TOLERANCE * figures.processor
+            or self.memory > TOLERANCE * figures.memory
+        )
+
+
+def read_figures(size: str, path: Path = FIGURES) -> dict[str, Ratios]:
+    """The figures of all cases of a size, by name."""
+    return {
+        name: Ratios(table["processor"], table["memory"])
+        for name, table in tomllib.loads(path.read_text(encoding="utf-8"))[size].items()
+    }
+
+
+def measure(case: Case, figures: Ratios) -> Ratios:
+    """The ratios of all runs: of one try where they hold, and of up to `TRIES` where not."""
+    run(case.command)  # Python compiles modules, and the system reads files, only once.
+    run(case.base)
+    pairs: list[tuple[Run, Run]] = []
+    for _ in range(TRIES):
+        pairs += [(run(case.command), run(case.base)) for _ in range(case.rounds)]
+        ratios = Ratios.of(pairs)
+        if not ratios.exceed(figures):
+            break
+    return ratios
+
+
+def all_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
+    """The cases by name. The files of each are made when it is asked for."""
+    yield from start_cases(folder)
+    yield from cell_cases(folder, size)
+    for name, rows in size.rows.items():
+        data = folder / f"{rows}.csv"
+        if not data.exists():
+            run([sys.executable, "-m", "tests.benchmarks.workloads", str(data), str(rows)])
+        place = folder / name.replace(", ", "-")
+        place.mkdir()
+        yield name, Case(*WORKLOADS[name].commands(place / "spec.yaml", data))
+
+
+def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
+    """Commands on small files, whose time is that of imports and of texts."""
+    base = python(ENGINE)
+    yield "--version", Case(dpcli("--version"), python("pass"), rounds=15)
+    town = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
+    people = ROOT / "sample_data" / "people.csv"
+    spec, small = folder / "town.yaml", folder / "small.csv"
+    # A budget for every run.
+    town = town.replace("budget: {epsilon: 12}", "budget: {epsilon: 1000}")
+    spec.write_text(town, encoding="utf-8")
+    yield "plan", Case(dpcli("plan", spec), python(TEXT), rounds=11)
+    yield "first release", Case(dpcli("release", spec, people), base, rounds=5)
+    # A thousand rows pass the quality check.
+    spec.write_text(town.replace("min_rows: 2000", "min_rows: 200"), encoding="utf-8")
+    small.write_text("".join(people.read_text("utf-8").splitlines(True)[:1001]), encoding="utf-8")
+    yield "1,000 rows", Case(dpcli("release", spec, small), base, rounds=7)
+    year = folder / "year"
+    run([sys.executable, "-m", "tests.benchmarks.ledger", str(RELEASES), str(year)])
+    release = dpcli("release", year / "spec.yaml", people)
+    yield f"after {RELEASES} releases", Case(release, base, rounds=5)
+
+
+def cell_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
+    """Releases with very many groups."""
+    data = folder / "cells.csv"
+    cells.make_file(data, cells.ROWS)
+    for groups, name, statistic in (
+        (size.means, "means", cells.MEAN),
+        (size.counts, "counts", cells.COUNT),
+    ):
+        spec, table = folder / f"{name}.yaml", folder / f"{name}.csv"
+        spec.write_text(cells.spec(groups, (statistic,)), encoding="utf-8")
+        query = CELLS.replace("ISQRT", str(int(groups**0.5))).replace("PATH", repr(str(data)))
+        yield (
+            f"{groups:,} {name}",
+            Case(dpcli("release", spec, data, "-o", table, "--force"), python(query)),
+        )
+
+
+def python(text: str) -> list[str]:
+    """A program of Python."""
+    return [sys.executable, "-c", text]
+
+
+def dpcli(*words: str | Path) -> list[str]:
+    """The command as a user types it."""
+    return [str(Path(sys.executable).with_name("dpcli")), *map(str, words)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure the cases, print a line for each, and return 1 if one fails."""
+    size = "full" if "--full" in arguments else "small"
+    wanted = tuple(word for word in arguments if word != "--full")
+    figures, failed = read_figures(size), []
+    print(f"{'':24}{'processor':>10}{'figure':>8}{'memory':>10}{'figure':>8}")
+    with tempfile.TemporaryDirectory(prefix="dpcli-") as name:
+        for case_name, case in all_cases(Path(name), SIZES[size]):
+            if wanted and not case_name.startswith(wanted):
+                continue
+            figure = figures[case_name]
+            found = measure(case, figure)
+            verdict = "  worse" if found.exceed(figure) else ""
+            line = f"{found.processor:10.2f}{figure.processor:8.2f}"
+            line += f"{found.memory:10.2f}{figure.memory:8.2f}{verdict}"
+            print(f"{case_name:24}{line}", flush=True)
+            failed += [case_name] if verdict else []
+    if failed:
+        print(f"Worse than {TOLERANCE} times their figures: {'; '.join(failed)}.")
+    return min(len(failed), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""The check of speed and memory fails if a figure gets worse, and covers what it lists."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import guard
+from tests.benchmarks.guard import SIZES, Case, Ratios, all_cases, main, python, read_figures
+from tests.benchmarks.timing import Run
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_case_has_a_figure(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new case has figures from the start, and no figure outlives its case."""
+    monkeypatch.setattr(guard, "run", lambda command: Run(0, 0, 0))
+    names = [name for name, _ in all_cases(tmp_path, SIZES[size])]
+    assert sorted(names) == sorted(read_figures(size))
+
+
+def test_the_process_that_measures_is_small() -> None:
+    """It imports neither numpy nor polars: the peak of what it starts is at least its own."""
+    program = "import sys, tests.benchmarks.guard; print(*sys.modules)"
+    found = subprocess.run(
+        python(program), capture_output=True, text=True, check=True, cwd=guard.ROOT
+    )
+    assert "tests.benchmarks.guard" in found.stdout.split()
+    assert not {"numpy", "polars", "dpcli"} & set(found.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("planted", "worse"),
+    [("pass", False), ("sum(range(3_000_000))", True), ("b'x' * 10_000_000", True)],
+    ids=["nothing", "processor time", "memory"],
+)
+def test_a_slower_or_larger_command_fails(
+    planted: str, worse: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that is equal to its program passes; one with more work, or more memory, fails."""
+
+    def planted_case(folder: Path, size: object) -> Iterator[tuple[str, Case]]:
+        yield "planted", Case(python(planted), python("pass"), rounds=5)
+
+    monkeypatch.setattr(guard, "all_cases", planted_case)
+    monkeypatch.setattr(guard, "read_figures", lambda size: {"planted": Ratios(1.0, 1.0)})
+    assert main([]) == int(worse)
+    assert ("Worse than" in capsys.readouterr().out) == worse
+
+
+def test_a_ratio_may_exceed_its_figure_by_the_tolerance() -> None:
+    """A quarter more is noise; above it, processor time or memory fails, each by itself."""
+    figures = Ratios(processor=2.0, memory=4.0)
+    assert not Ratios(2.5, 5.0).exceed(figures)
+    assert Ratios(2.51, 4.0).exceed(figures)
+    assert Ratios(2.0, 5.01).exceed(figures)
