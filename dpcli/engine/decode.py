@@ -208,21 +208,25 @@ def _derive(
 ) -> pl.LazyFrame:
     """The table with the derived columns among `names`; columns of the file are `read` already."""
     known = dict(read)
-
-    def add(column: Column) -> None:
-        nonlocal cells
-        if column in known or column.derivation is None:
-            return
-        for part in column.derivation.inputs:
-            add(part)
-        value = _possible(derived_value(column.derivation, known), column)
-        known[column] = names.get(column, f"derived_{len(known)}")
-        value = value if column.missing is None else value.fill_null(column.missing)
-        cells = cells.with_columns(value.alias(known[column]))
-
     for column in names:
-        add(column)
+        cells = _with_derived(cells, column, names, known)
     return cells
+
+
+def _with_derived(
+    cells: pl.LazyFrame, column: Column, names: Mapping[Column, str], known: dict[Column, str]
+) -> pl.LazyFrame:
+    """The table with a derived column and those that it needs, which are added to `known`."""
+    # A recursive function within another is in a cycle of references with the tables that it uses,
+    # so the text of each piece would stay in memory until the cycle is found.
+    if column in known or column.derivation is None:
+        return cells
+    for part in column.derivation.inputs:
+        cells = _with_derived(cells, part, names, known)
+    value = _possible(derived_value(column.derivation, known), column)
+    known[column] = names.get(column, f"derived_{len(known)}")
+    value = value if column.missing is None else value.fill_null(column.missing)
+    return cells.with_columns(value.alias(known[column]))
 
 
 def _possible(value: pl.Expr, column: Column) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 
 from dpcli.columns import Axis, NumericColumn
-from dpcli.engine import bounding
+from dpcli.engine import bounding, pieces
+from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.ids import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit
@@ -189,3 +191,28 @@ def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:
     for low, expected in ((high - 1, 50 * (high - 1)), (-high, 50)):
         query = LinearQuery(user_clamp=(low, high))
         assert engine([query], PersonUnit("who", 1, 1, 1), path) == [[expected]]
+
+
+def test_pieces_that_were_read_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query holds the text of its piece, and no query waits for the search for cycles."""
+    path, queries = tmp_path / "data.csv", list[int]()
+    path.write_text("who,day\n" + "p,1\n" * 4_000, encoding="utf-8")
+    add = UserLevelAggregation.add
+
+    def counted(self: UserLevelAggregation, rows: pl.DataFrame) -> None:
+        queries.append(sum(isinstance(known, pl.LazyFrame) for known in gc.get_objects()))
+        add(self, rows)
+
+    monkeypatch.setattr(UserLevelAggregation, "add", counted)
+    monkeypatch.setattr(pieces, "PIECE", 1_000)
+    day = NumericColumn("day", "integer", bounds=(0, 9))
+    gc.disable()
+    try:
+        engine([LinearQuery(by=(Axis(day, (*range(10),)),))], PersonUnit("who", 1, 1, 1), path)
+    finally:
+        gc.enable()
+
+    assert len(queries) > 10
+    assert max(queries) <= min(queries) + 5
