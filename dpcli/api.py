@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -30,6 +30,7 @@ from dpcli.errors import LedgerError, SpecError
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.light_dataclasses import dataclass
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan

@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from dpcli.light_dataclasses import dataclass
 
 THOUSANDS = {
     ",": ",",

@@ -6,11 +6,11 @@ The ledger stores their digest, not the responses. A file with that digest holds
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpcli.errors import LedgerError, OutputError
 from dpcli.ledger.charge import StoredRelease
+from dpcli.light_dataclasses import dataclass
 from dpcli.local.outbox import digest_of, waiting_path
 from dpcli.publishing import is_device, publish_file
 from dpcli.report.formats import FACTS

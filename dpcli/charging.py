@@ -10,7 +10,7 @@ import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -30,6 +30,7 @@ from dpcli.ledger.options import (
     must_exist,
     new_release_id,
 )
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note, quoted_list
 from dpcli.planning.bounds_text import chosen_texts
 from dpcli.planning.plan import Plan

@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from typing import Literal
 
 from dpcli.cell_formats import DateFormat, NumberFormat
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_places, decimal_text
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")

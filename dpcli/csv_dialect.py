@@ -6,7 +6,9 @@ cannot change it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from dpcli.light_dataclasses import dataclass
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
 """Characters that may separate cells: no letters or digits, and no characters of numbers."""

@@ -10,7 +10,7 @@ a derived column has the sensitivity that its declaration states, as over any ot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -28,6 +28,7 @@ from dpcli.derived_numbers import (
     texts_of,
 )
 from dpcli.filters import Filter, filtered_columns
+from dpcli.light_dataclasses import dataclass
 
 PartName = Literal[
     "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import datetime
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import gcd, lcm, prod
 
 from dpcli.columns import EPOCH, CategoryColumn, Column, Derivation, NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 
 Term = NumericColumn | Fraction

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 from types import TracebackType
 from typing import ClassVar, Self
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import message_and_hint
 
 

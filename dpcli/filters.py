@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.light_dataclasses import dataclass
 
 Ranges = tuple[tuple[int, int], ...]
 """Ranges of whole numbers, whose ends are included."""

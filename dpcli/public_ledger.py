@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self, final
 
@@ -12,6 +12,7 @@ from dpcli.errors import LedgerError
 from dpcli.ledger.balance import Balance, balance, recorded_cost
 from dpcli.ledger.filesystem import require_file_name, translated_os_errors
 from dpcli.ledger.ledger import OpenLedger, create_ledger
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.loss import Loss
 
 FileName = str | os.PathLike[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -17,6 +17,7 @@ from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.planner import require_plan_fits

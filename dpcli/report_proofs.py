@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from dpcli.ledger.charge import SUFFIX, charged_events
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
+from dpcli.light_dataclasses import dataclass
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses

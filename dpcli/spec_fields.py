@@ -7,13 +7,13 @@ A statistic declares its fields with these types. Their validators parse the tex
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import quote
 from dpcli.spec_values import (
     NO_FIXED_LIMIT,

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from dpcli.cli.console import notify
 from dpcli.engine.regular_file import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import StoredRelease
+from dpcli.light_dataclasses import dataclass
 from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import (

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Literal
@@ -25,6 +25,7 @@ from dpcli.engine.changed_keys import changed_keys, yaml_text
 from dpcli.engine.date_guesses import guessed_format, swapped_format
 from dpcli.engine.decode import Decoder, swap_decimal_mark
 from dpcli.engine.decode_formats import is_marked
+from dpcli.light_dataclasses import dataclass
 from dpcli.reference import usual_cells
 
 FREQUENT = 10

@@ -8,7 +8,7 @@ ledger, a log or an exit status.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import polars as pl
@@ -29,6 +29,7 @@ from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.record_faults import REPLACEMENT, Fault, record_faults
 from dpcli.engine.source import Dataset
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import PersonUnit, Unit
 
 SAMPLED = 10_000

@@ -7,7 +7,6 @@ which `rollup` sums up for each query. All aggregations share one scan, and quer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -16,6 +15,7 @@ import polars as pl
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.engine.row_filter import row_filter
 from dpcli.engine.sums import factor_value, plain_sums
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import Unit
 from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query

@@ -12,11 +12,12 @@ from __future__ import annotations
 import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dpcli.engine.progress import silenced_stderr
 from dpcli.errors import DataError, StoppedBySignal
+from dpcli.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

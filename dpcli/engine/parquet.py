@@ -21,7 +21,6 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import polars as pl
@@ -43,6 +42,7 @@ from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
 from dpcli.engine.typed_cells import declared_text
 from dpcli.errors import DataError, StoppedBySignal
+from dpcli.light_dataclasses import dataclass
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
 

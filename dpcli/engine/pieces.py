@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import polars as pl
@@ -27,6 +27,7 @@ from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.engine.typed_cells import declared_text, untyped_text
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import fixed_point_text
 

@@ -9,7 +9,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +18,7 @@ from dpcli.csv_dialect import ENCODINGS, UTF8, Dialect
 from dpcli.engine.file_content import LINE_END, UTF8_BOM, parse_line, parse_records
 from dpcli.engine.source import Dataset, Source, open_file
 from dpcli.errors import DataError
+from dpcli.light_dataclasses import dataclass
 from dpcli.reference import usual_cells
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO, Literal
 
 from dpcli.csv_dialect import UTF8, Dialect
@@ -32,6 +32,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.table_text import table_text
 from dpcli.engine.zip_archive import ZipMember
 from dpcli.errors import DataError
+from dpcli.light_dataclasses import dataclass
 
 STDIN = "-"
 

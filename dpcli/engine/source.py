@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -30,6 +30,7 @@ from dpcli.errors import (
     describe_system_error,
     make_problem,
 )
+from dpcli.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
@@ -33,6 +33,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, open_source
 from dpcli.engine.typed_cells import untyped_text
 from dpcli.errors import DpcliError
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
 

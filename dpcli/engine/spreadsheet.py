@@ -21,7 +21,6 @@ import io
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 import polars as pl
@@ -31,6 +30,7 @@ from dpcli.engine.file_content import TYPED
 from dpcli.engine.progress import interruptible, silenced_stderr
 from dpcli.engine.sheet_cells import readable_workbook
 from dpcli.errors import DataError, DpcliError, StoppedBySignal
+from dpcli.light_dataclasses import dataclass
 
 LARGEST_PACKED = 1 << 30
 """Bytes of the largest file: it is held in memory."""

@@ -8,7 +8,7 @@ way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from operator import mul
@@ -18,6 +18,7 @@ import polars as pl
 from dpcli.columns import Column
 from dpcli.engine.row_filter import row_filter
 from dpcli.filters import Filter
+from dpcli.light_dataclasses import dataclass
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.effects import EffectQuery
 from dpcli.queries.indicators import IndicatorQuery

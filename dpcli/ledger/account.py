@@ -6,12 +6,13 @@ Everything follows from recorded costs and account terms; no file is read or wri
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.terms import AccountTerms, opening_command
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 

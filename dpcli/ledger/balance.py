@@ -11,13 +11,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.terms import AccountTerms
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, MissingDependencyError

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from dpcli.ledger.terms import Payload
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.events import MechanismEvent
 
 OPEN, RELEASE = "open", "release"

@@ -6,13 +6,14 @@ import datetime
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import final
 
 from dpcli.ledger.balance import Balance, RecordedCost, from_events_json, recorded_cost
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload, terms_from_spec
+from dpcli.light_dataclasses import dataclass
 from dpcli.planning.disjoint import require_disjoint
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.events import MechanismEvent

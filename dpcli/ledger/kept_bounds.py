@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import NAMED, ledger_of
+from dpcli.light_dataclasses import dataclass
 from dpcli.specification.chosen_bounds import from_json
 from dpcli.statistics.bounds_choice import ChosenBounds
 

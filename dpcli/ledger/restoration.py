@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from dpcli.ledger.filesystem import (
 )
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.terms import AccountTerms, Payload
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss

@@ -8,7 +8,7 @@ Privacy: all of this is post-processing of the collected responses, so it reveal
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod, sqrt
@@ -22,6 +22,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.local.local_mechanism import ResponseCounts
 from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import np

@@ -9,7 +9,6 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import polars as pl
@@ -24,6 +23,7 @@ from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Receipt, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.light_dataclasses import dataclass
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes

@@ -7,9 +7,9 @@ numbers, Desfontaines, Voss, Gipson and Mandayam 2022).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.search import search_least
 from dpcli.privacy.sensitivity import Sensitivity

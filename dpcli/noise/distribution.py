@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import erfc, floor, log, sqrt
 from typing import TYPE_CHECKING, ClassVar, Literal, final
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.bernoulli import BLOCK
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.exact import require_exact

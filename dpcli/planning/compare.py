@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.planning.notes import query_title
 from dpcli.planning.plan import Plan, PlannedStatistic

@@ -20,10 +20,10 @@ release if it is above `max_limited` at the same probability, and it decides the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, short_down

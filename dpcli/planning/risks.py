@@ -8,11 +8,12 @@ sentences are in `reference/risks.toml`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (

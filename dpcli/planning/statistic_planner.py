@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import groupby
@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Literal
 
 from dpcli.errors import SpecError
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import (

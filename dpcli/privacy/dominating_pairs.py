@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, sqrt
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 
 LARGEST_SUMMED = 1000.0

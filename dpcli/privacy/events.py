@@ -8,10 +8,11 @@ and reads older events as before.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Self, final
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 

@@ -7,10 +7,10 @@ approximation has a bound on its remainder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.interval_arithmetic import (
     PRECISION,
     Interval,

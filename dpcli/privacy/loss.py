@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_down, readable_up, require_exact
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.zcdp_conversion import pure_rho

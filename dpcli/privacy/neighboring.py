@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import final
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import RowUnit, Unit
 
 

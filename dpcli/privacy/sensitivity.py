@@ -30,8 +30,9 @@ rows of the other; and the sum of squares is at most the sum of all changes time
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit, Unit
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import comb, prod
 
 from dpcli.columns import Column, NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries.query import Query
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries.query import Query

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 from dpcli.columns import Column
 from dpcli.filters import Filter
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries.query import Query
 

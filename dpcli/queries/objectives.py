@@ -8,7 +8,6 @@ one unit causes for noise of scale one, and which noise and ridge have that loss
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import exp
@@ -16,6 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from dpcli.columns import Column
 from dpcli.filters import InRanges
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import laplace_sum_width
 from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np, widened

@@ -7,13 +7,13 @@ plain-Python evaluator in the tests recomputes it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.filters import Filter
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.privacy.unit import PersonUnit
 

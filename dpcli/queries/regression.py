@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import floor
 
 from dpcli.columns import Column
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.queries.query import Factor, LinearQuery, Query

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query

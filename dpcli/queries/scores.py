@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import log
 
 from dpcli.columns import Axis
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.exact import short_up

@@ -13,11 +13,12 @@ A file is read when one of its texts is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import Any
+
+from dpcli.light_dataclasses import dataclass
 
 FOLDER = Path(__file__).parent
 

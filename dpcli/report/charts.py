@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
 from dpcli.columns import EPOCH, Axis, NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.report.published_numbers import PublishedCell, number_of
 

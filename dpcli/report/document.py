@@ -8,10 +8,10 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.loss import Loss
 from dpcli.report.json_text import Fact, json_text

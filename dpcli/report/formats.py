@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
+from dpcli.light_dataclasses import dataclass
 from dpcli.report.document import Report
 from dpcli.report.published_numbers import PublishedNumbers
 from dpcli.report.table import Table, long_table, wide_table

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import plain_decimal
 from dpcli.privacy.loss import Loss
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
 from dpcli.columns import EPOCH
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, np
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcli import __version__
 from dpcli.errors import Problem, UsageError, describe_system_error, make_problem
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, plain_decimal, rounded_text
 from dpcli.planning.bounds_text import simulated_bounds

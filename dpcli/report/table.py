@@ -7,12 +7,12 @@ import io
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from dpcli.columns import FORMULA_STARTS
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import Plan
 from dpcli.report.published_numbers import ISO_DATE, PublishedNumbers

@@ -7,9 +7,10 @@ alone. So nothing here can be about a real person.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast, final
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedQuery

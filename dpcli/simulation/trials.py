@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, Floats, add_exact, multiply_exact, np
 from dpcli.planning.plan import Plan, PlannedStatistic

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor
@@ -20,6 +19,7 @@ from dpcli.columns import (
 )
 from dpcli.derivations import PositionAmong
 from dpcli.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not, Ranges
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
 from dpcli.spec_values import Boolean, ByForm, SectionModel, Text

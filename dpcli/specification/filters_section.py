@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from dpcli.filters import AllOf, AnyOf, Filter, Not, implied_ranges
+from dpcli.light_dataclasses import dataclass
 from dpcli.reference import variant_code
 from dpcli.spec_values import ByForm, SectionModel, Text, Texts
 from dpcli.specification.columns_section import SpecContext

@@ -6,7 +6,7 @@ Only `dpcli.specification.load` makes a `Spec`, and only from a text without pro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import UNDECLARED_DIALECT, Dialect
 from dpcli.errors import Place
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss

@@ -9,11 +9,11 @@ place can also be suppressed, such as that of a placeholder: readers then record
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, make_problem
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import MAX_QUOTED, message_and_hint, quote, quoted_list
 from dpcli.spec_values import AlreadyReportedError
 

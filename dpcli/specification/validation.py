@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from inspect import get_annotations
 from typing import Any, Generic, TypeVar, cast, get_args
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar, cast, get_args
 from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import quote
 from dpcli.reference import variant_code
 from dpcli.spec_fields import column_role, example_line

@@ -15,13 +15,14 @@ times the same numbers, so that of its noisy numbers is an estimate; all that it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import ceil, lcm, prod
 
 from dpcli.columns import Axis
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_half_width, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array, np

@@ -6,11 +6,11 @@ A ladder depends on the spec alone: its kind, the step of the column, and the ou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from dpcli.columns import Axis, NumericColumn
+from dpcli.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ as counts that noise hides are likely enough.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, exp, factorial
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.search import search_least

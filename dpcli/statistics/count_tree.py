@@ -7,13 +7,13 @@ Miklau and Suciu 2010). `count_tree_estimates` reads quantiles from noisy counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
 from dpcli.columns import Axis
+from dpcli.light_dataclasses import dataclass
 
 LEAST_VARIANCE = 1e-9
 """The variance of a count without noise."""

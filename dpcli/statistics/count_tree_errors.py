@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise, normal_quantile
 from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Floats, Ints, np

@@ -7,11 +7,12 @@ of the rows, so the sums of their products are measured, with a share of the los
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import ceil, floor, sqrt
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.k_norm import KNormNoise

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import gcd
 from typing import Any
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import (
     Array,
     Bools,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from dpcli.columns import NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram, ChosenBounds, KeptBounds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -10,6 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from dpcli.columns import NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import Factor, LinearQuery

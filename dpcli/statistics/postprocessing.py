@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil
 from typing import ClassVar
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, widened
 from dpcli.numeric.exact import in_units_of_last_place, readable_text
 from dpcli.statistics.estimates import HAS_INTERVAL, IMPRECISE, SUPPRESSED, UNBOUNDED, Estimates

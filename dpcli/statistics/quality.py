@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.tails import blended_margin
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from math import hypot
 
 from dpcli.columns import NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.numeric.arrays import (
     Array,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import floor, log10
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import Filter, InRanges
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import Factor, LinearQuery

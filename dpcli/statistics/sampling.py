@@ -8,8 +8,7 @@ that of `fiducial.py`, which uses them on every plausible noise-free answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, final
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.filters import Filter
+from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.confidential import Group

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
 from dpcli.columns import NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS, gaussian, laplace
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
@@ -74,7 +75,7 @@ class AdditiveRandomizer(CalibratedRandomizer):
     def event(self, column: str, mechanism: str) -> MechanismEvent:
         """The event of one response, with scale and sensitivity."""
         details = {"unit": str(self.column.step)}
-        event = super(AdditiveRandomizer, self).event(column, mechanism)
+        event = super(AdditiveRandomizer, self).event(column, mechanism)  # noqa: UP008 - slots make a second class
         scale, sensitivity = self.noise.scale, self.sensitivity
         return replace(event, scale=scale, sensitivity=sensitivity, details=details)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import LocalRandomizer
 from dpcli.numeric.exact import require_exact
 from dpcli.numeric.interval_arithmetic import exp_down

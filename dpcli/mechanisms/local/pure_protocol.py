@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, ResponseCounts
 from dpcli.numeric.exact import require_exact
 from dpcli.numeric.interval_arithmetic import exp_down, round_up

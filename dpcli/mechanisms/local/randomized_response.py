@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,
@@ -24,7 +24,7 @@ class KaryRandomizer(PureProtocolRandomizer):
     """Responds with the true label with probability p, and with each other label with q."""
 
     def __post_init__(self) -> None:
-        super(KaryRandomizer, self).__post_init__()
+        super(KaryRandomizer, self).__post_init__()  # noqa: UP008 - slots make a second class
         if self.p + (self.categories - 1) * self.q != 1:
             raise ValueError("probabilities sum to one")
 

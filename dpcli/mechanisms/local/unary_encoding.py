@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.loss import Guarantee, Loss
 
 GuaranteeCounts = Mapping[Guarantee, int]

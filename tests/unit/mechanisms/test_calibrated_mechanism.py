@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from unittest.mock import Mock
@@ -14,6 +14,7 @@ import pytest
 
 from dpcli import mechanisms
 from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
+from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, LocalRandomizer
 from dpcli.mechanisms.laplace import Laplace
