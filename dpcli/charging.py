@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import wraps
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from dpcli.choosing_bounds import choose_bounds
 from dpcli.errors import DpcliError, internal_error
+from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
@@ -31,7 +32,7 @@ from dpcli.ledger.options import (
     new_release_id,
 )
 from dpcli.light_dataclasses import dataclass
-from dpcli.messages import note, quoted_list
+from dpcli.messages import note
 from dpcli.planning.bounds_text import chosen_texts
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
@@ -193,13 +194,6 @@ class ChargeRequest:
             if ledger.created:
                 notices.add("created", path=ledger.path)
             yield ledger
-
-
-def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
-    """A warning if other accounts, each with its own budget, were charged for the same files."""
-    files = sorted({Path(path).name for paths in shared.values() for path in paths})
-    facts = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
-    return [note("notice.shared", **facts)] if shared else []
 
 
 def _reading_warnings(plan: Plan, data: tuple[Input, ...]) -> list[str]:

@@ -9,23 +9,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.charging import ChargeRequest, Notices, charge, sharing_warnings
 from dpcli.cli.console import notify, print_line
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import sqlite
-from dpcli.ledger.account import Account, BalanceForecast
+from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number
-from dpcli.ledger.charge import StoredRelease, resolved
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
-from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 
 if TYPE_CHECKING:
+    from dpcli.charging import ChargeRequest
     from dpcli.cli.outputs import Outputs
+    from dpcli.ledger.charge import StoredRelease
+    from dpcli.ledger.ledger import OpenLedger
+    from dpcli.ledger.open_charge import OpenCharge
 
 sqlite.notice = partial(notify, "waiting")
 
@@ -46,6 +46,8 @@ def open_ledger(
 
 def existing_ledger(named: Path | None, *, unchecked: bool = False) -> closing[OpenLedger]:
     """The named ledger, or the default one of this folder; it must exist."""
+    from dpcli.ledger.ledger import OpenLedger
+
     return closing(OpenLedger.open(named or Path(DEFAULT), unchecked=unchecked))
 
 
@@ -81,6 +83,8 @@ def forecast_balance(
             require_no_history(path)
             forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
         else:
+            from dpcli.ledger.charge import resolved
+
             with existing_ledger(path) as ledger:
                 forecast = ledger.account(dataset).forecast(*request, may_open=may_open)
                 forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))
@@ -114,6 +118,7 @@ def charge_and_publish(
     `inputs`, are refused before a ledger is created or anything is read. So are data files that do
     not exist, if they are plain files of this machine (`is_local`) and nothing is stored.
     """
+    from dpcli.charging import Notices, charge
     from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain_stdin, require_files
 

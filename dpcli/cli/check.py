@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.charging import sharing_warnings
 from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
@@ -21,6 +20,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
+from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text

@@ -17,7 +17,6 @@ from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.publishing import is_device, require_writable
 from dpcli.spec_values import MAX_BUDGET, MIN_EPSILON, MIN_RHO
 from dpcli.specification.csv_section import parse_dialect
 
@@ -53,6 +52,8 @@ def input_file(data: str) -> Path:
 
 def require_new_file(output: Path, *sources: Path) -> None:
     """Raise UsageError for an output that exists already, is an input, or cannot be written."""
+    from dpcli.publishing import is_device, require_writable
+
     try:
         require_writable([output], sources, force=is_device(output))
     except UsageError as refused:

@@ -13,6 +13,7 @@ from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.light_dataclasses import dataclass
+from dpcli.messages import note, quoted_list
 from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 
@@ -273,3 +274,10 @@ class BalanceForecast:
             raise self.refused
         if self.runs is not None and not self.runs.fits:
             raise self.runs.refusal
+
+
+def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
+    """A warning if other accounts, each with its own budget, were charged for the same files."""
+    files = sorted({Path(path).name for paths in shared.values() for path in paths})
+    facts = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
+    return [note("notice.shared", **facts)] if shared else []

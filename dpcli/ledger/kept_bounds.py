@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.filesystem import is_absent
-from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import NAMED, ledger_of
 from dpcli.light_dataclasses import dataclass
-from dpcli.specification.chosen_bounds import from_json
-from dpcli.statistics.bounds_choice import ChosenBounds
+
+if TYPE_CHECKING:
+    from dpcli.statistics.bounds_choice import ChosenBounds
 
 BOUNDS = "bounds.json"
 """The stored output of a choice of bounds and limits: its noisy counts, and what they chose."""
@@ -33,6 +33,11 @@ class LedgerBounds:
 
     def __call__(self, release_id: str, histogram: str) -> ChosenBounds | None:
         """What a histogram chose; None if the ledger, the release or the histogram is absent."""
+        # Few specs ask.
+        from dpcli.ledger.charge import SUFFIX
+        from dpcli.ledger.ledger import OpenLedger
+        from dpcli.specification.chosen_bounds import from_json
+
         environment = os.environ.get(NAMED)
         named = self.named or (Path(environment) if environment else None)
         path = ledger_of(named, self.spec.parent)

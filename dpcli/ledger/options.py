@@ -6,13 +6,16 @@ import os
 import re
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcli.errors import LedgerError, UsageError
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.filesystem import is_absent
-from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.noise.entropy import random_bytes
 from dpcli.specification.model import Spec
+
+if TYPE_CHECKING:
+    from dpcli.ledger.ledger import OpenLedger
 
 DEFAULT = "dpcli-ledger.sqlite"
 """The name of the ledger next to a spec; the first release creates it."""
@@ -41,6 +44,9 @@ def charged_ledger(
 
     The latter is created if it is absent. Raises LedgerError if it is absent and `must_exist`.
     """
+    # A plan only asks where the ledger is.
+    from dpcli.ledger.ledger import OpenLedger, create_ledger
+
     path = ledger_of(named, folder)
     if named is None and must_exist and is_absent(path):
         raise LedgerError.about("ledger-must-exist", path=path)

@@ -11,7 +11,6 @@ from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.queries.regression import RegressionQuery
-from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
 from dpcli.statistics.limit_choice import chosen_limit
@@ -38,6 +37,8 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
     spec = plan.spec
     if not plan.chooses_bounds:
         return
+    from dpcli.specification.chosen_bounds import with_chosen_bounds
+
     # Their losses are those of the plan, so they need not be composed again.
     tried = {
         third: allocate(

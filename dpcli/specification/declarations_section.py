@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from dpcli.spec_values import ExactNumber, ParsedText, SectionModel, invalid_value
 from dpcli.specification.model import Declarations
-from dpcli.specification.sample_section import MAX_POPULATION
 from dpcli.specification.validation import Section
+
+MAX_POPULATION = 10**11
+"""More people than have ever lived."""
 
 MAX_ANSWER_LENGTH = 2_000
 """Characters of one answer under `declarations:`: a paragraph, not a document."""

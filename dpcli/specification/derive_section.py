@@ -15,10 +15,10 @@ from dpcli.specification.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.specification.validation import read_section
 
 
-def declare_derived(section: MappingNode | None, context: SpecContext) -> None:
+def declare_derived(section: MappingNode, context: SpecContext) -> None:
     """Adds every derived column to the context, or None for one with problems."""
-    pairs = section.pairs if section else {}
-    if section and len(pairs) > MAX_COLUMNS:
+    pairs = section.pairs
+    if len(pairs) > MAX_COLUMNS:
         section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)
     context.later |= pairs.keys() - context.columns.keys()
     for name, (key, node) in pairs.items():

@@ -34,17 +34,16 @@ from dpcli.specification.columns_section import SpecContext, declare_columns
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
-from dpcli.specification.derive_section import declare_derived
 from dpcli.specification.limit_section import require_limit_used
 from dpcli.specification.model import Spec
 from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
-from dpcli.specification.sample_section import read_sample
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds_choice import ChosenBounds
 from dpcli.statistics.quality import QUALITY_COUNTS
+from dpcli.statistics.sampling import SampleDesign
 
 VERSION = "1"
 
@@ -130,8 +129,25 @@ class LocalSpecModel(SpecModel):
     public: list[Text] | None = None
 
 
+# Few specs have these sections, and each has a model for every form of its parts.
+
+
+def _declare_derived(node: MappingNode | None, context: SpecContext) -> None:
+    if node is not None:
+        from dpcli.specification.derive_section import declare_derived
+
+        declare_derived(node, context)
+
+
+def _read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign | None:
+    if node is None:
+        return None
+    from dpcli.specification.sample_section import read_sample
+
+    return read_sample(node, context)
+
+
 def _read_responses(heading: Section[Any], context: SpecContext) -> Any:
-    # Most specs are of the central model and need no randomizers.
     from dpcli.specification.responses_section import read_responses
 
     return read_responses(heading, context)
@@ -196,7 +212,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     with suppress(AlreadyReportedError):
         context.decimal = dialect().decimal
     declare_columns(root.mapping("columns"), context)
-    declare_derived(root.mapping("derive"), context)
+    _declare_derived(root.mapping("derive"), context)
     privacy = attempt(read_privacy, root.mapping("privacy"), context)
     with suppress(AlreadyReportedError):
         if dialect().footer and (local or privacy().relation.size_is_public):
@@ -205,7 +221,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     checks = None if local else root.mapping("quality")
     if checks is not None:
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
-    sample = attempt(read_sample, None if local else root.mapping("sample"), context)
+    sample = attempt(_read_sample, None if local else root.mapping("sample"), context)
     entries = attempt(read_entries, root, context) if not local else tuple
     # Statistics decide in which columns a blank cell is an answer.
     quality = attempt(read_quality, checks, context)

@@ -20,7 +20,6 @@ from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_values
 from dpcli.specification.columns_section import SpecContext
-from dpcli.specification.conditions import read_position, read_positions
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
@@ -86,6 +85,8 @@ class RequestReader:
             case "column" if isinstance(node, ScalarNode):
                 return self._column(node, role)
             case "labels" if node:
+                from dpcli.specification.conditions import read_positions
+
                 return read_positions(self._fields["column"](), scalars_of(node))
             case "part" if isinstance(node, ScalarNode):
                 return self._part(node, role)
@@ -111,6 +112,8 @@ class RequestReader:
 
     def _between(self, node: MappingNode) -> Axis:
         """The axis of two labels or values of a column, which are not equal."""
+        from dpcli.specification.conditions import read_position
+
         pairs = list(node.pairs.values())
         if len(pairs) != 1 or len(scalars_of(pairs[0][1])) != 2:
             raise node.span.report("comparison-form.two")

@@ -7,15 +7,13 @@ from typing import Annotated
 from dpcli.privacy.unit import PersonUnit
 from dpcli.spec_values import Choice, ExactNumber, SectionModel
 from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.declarations_section import MAX_POPULATION
 from dpcli.specification.tree import MappingNode
 from dpcli.specification.validation import read_section
 from dpcli.statistics.sampling import SampleDesign
 
 DESIGNS = ("simple-random",)
 """The designs whose error is known from noisy answers: every unit had the same chance."""
-
-MAX_POPULATION = 10**11
-"""More people than have ever lived."""
 
 Units = Annotated[int, ExactNumber("bad-sample.number", least=1, most=MAX_POPULATION, whole=True)]
 
@@ -35,13 +33,11 @@ class SampleModel(SectionModel):
     size: Units | None = None
 
 
-def read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign | None:
-    """The declared sample, which is also stored in the context; None without the section.
+def read_sample(node: MappingNode, context: SpecContext) -> SampleDesign:
+    """The declared sample, which is also stored in the context.
 
     Raises `AlreadyReportedError` after the problems are recorded.
     """
-    if node is None:
-        return None
     section = read_section(SampleModel, node, "`sample`", lines=LINES)
     unit = context.unit
     if isinstance(unit, PersonUnit) and unit.max_rows > 1:

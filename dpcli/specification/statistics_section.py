@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from dpcli import statistics
 from dpcli.columns import Axis
+from dpcli.filters import Filter
 from dpcli.messages import quote, truncated
 from dpcli.reference import synonyms
 from dpcli.spec_fields import KeyForm
@@ -31,7 +32,6 @@ from dpcli.spec_values import (
 from dpcli.specification.axes import read_keys
 from dpcli.specification.captions import Note, Title, UnitText, entry_caption
 from dpcli.specification.columns_section import SpecContext
-from dpcli.specification.filters_section import read_where
 from dpcli.specification.limit_section import open_choice, refuse_open_choice
 from dpcli.specification.mechanism_fields import (
     Calibration,
@@ -145,7 +145,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     )
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
-    where = attempt(read_where, section, context)
+    where = attempt(_read_where, section, context)
     if statistic is None:
         attempt(read_budget_key, section, context)
         raise AlreadyReportedError
@@ -180,6 +180,16 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
         raw=raw(),
         caption=entry_caption(section.values, bounded, statistic, context.captions),
     )
+
+
+def _read_where(section: Section[Any], context: SpecContext) -> tuple[Filter, ...]:
+    section.require("where")
+    if "where" not in section.node.pairs:
+        return ()
+    # Filters have models for each form of a condition.
+    from dpcli.specification.filters_section import read_where
+
+    return read_where(section, context)
 
 
 def _require_new_name(section: Section[Any], context: SpecContext) -> None:
