@@ -31,7 +31,7 @@ AFFIX_BLANKS = " \t\u00a0\u202f"
 GAP = f"[{AFFIX_BLANKS}]*"
 """Blanks that may be between a number, its sign and an affix."""
 
-PLAIN_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
+PLAIN_NUMBER = r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def number_pattern(text: str) -> str | None:
 
     A number may have a sign, zeros before it and zeros after its decimals, but no exponent.
     """
-    match = PLAIN_NUMBER.fullmatch(text)
+    match = re.fullmatch(PLAIN_NUMBER, text)
     if match is None or not re.search("[0-9]", text):
         return None
     sign, whole, decimals = match[1], match[2], match[3] or ""

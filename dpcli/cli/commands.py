@@ -219,7 +219,7 @@ def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageErro
     return UsageError.about(code, **facts, near=near)
 
 
-EXTRA = re.compile(r"^Got unexpected extra argument\S* \((.*)\)$", re.DOTALL)
+EXTRA = r"(?s)^Got unexpected extra argument\S* \((.*)\)$"
 """The parser's message about words that it does not expect."""
 
 
@@ -230,6 +230,6 @@ def usage_error(error: Any) -> UsageError:
     if kind == "NoSuchOption":
         return _unknown_option(error.option_name, command.get_params(error.ctx), where)
     message = error.format_message().rstrip(".").replace("'", "`")
-    if extra := EXTRA.match(message):
+    if extra := re.match(EXTRA, message):
         message = f"unexpected {quote(extra[1])}"
     return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)

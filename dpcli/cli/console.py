@@ -24,7 +24,7 @@ from dpcli.errors import DpcliError, Problem
 from dpcli.messages import escape_controls, note
 from dpcli.reference import wrap_paragraph
 
-CONTROL_CHARACTERS = re.compile(
+CONTROL_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 """Control characters except tab and line feed, line ends, direction marks, and surrogates."""
@@ -41,13 +41,13 @@ MESSAGE_GUTTER, MIN_SOURCE_WIDTH = 12, 40
 MAX_PAGES = 3
 """The largest number of pages that are named below the problems."""
 
-QUOTED, KEPT_SPACE = re.compile("`[^`]+`"), "\0"
+QUOTED, KEPT_SPACE = "`[^`]+`", "\0"
 """Commands in a text, and the character in place of their spaces while lines are filled."""
 
-WORD = re.compile(r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)")
+WORD = r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)"
 """A text in backticks that surround a word, not a part of one."""
 
-EXCERPT = re.compile(r" *\d* \|")
+EXCERPT = r" *\d* \|"
 """The beginning of a line that shows the source of a problem."""
 
 ARROW = "--> "
@@ -93,7 +93,10 @@ def open_standard_streams() -> None:
 
 def escaped(text: str) -> str:
     """The text with an escape for every character that could control a terminal."""
-    return CONTROL_CHARACTERS.sub(lambda match: ascii(match[0])[1:-1], text)
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        # The pattern takes long to compile.
+        return text
+    return re.sub(CONTROL_CHARACTERS, lambda match: ascii(match[0])[1:-1], text)
 
 
 def notify(name: str, /, **facts: object) -> None:
@@ -127,7 +130,7 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
     for place, line in enumerate(lines):
         before = " " * column if place == 0 else ""
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
-            joined = QUOTED.sub(lambda match: match[0].replace(" ", KEPT_SPACE), before + line)
+            joined = re.sub(QUOTED, lambda match: match[0].replace(" ", KEPT_SPACE), before + line)
             indent = line[: len(line) - len(line.lstrip())] + "  "
             lines[place] = wrap_paragraph(joined, width, "", indent).replace(KEPT_SPACE, " ")[
                 len(before) :
@@ -235,8 +238,8 @@ def emphasized(text: str, out: TextIO | None = None) -> str:
 
 
 def _emphasized(line: str) -> str:
-    bold = WORD.sub("\x1b[1m\\1\x1b[0m", line)
-    return line if "`" in bold or EXCERPT.match(line) else bold
+    bold = re.sub(WORD, "\x1b[1m\\1\x1b[0m", line)
+    return line if "`" in bold or re.match(EXCERPT, line) else bold
 
 
 def print_failure(failure: DpcliError) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 MARK = "dpcli-anchor"
 POINTER = "dpcli-anchor-elsewhere"
-_LINE = re.compile(r"([0-9]{1,18}) ([0-9a-f]{64})")
+_LINE = r"([0-9]{1,18}) ([0-9a-f]{64})"
 
 
 class ForeignAnchorError(Exception):
@@ -42,7 +42,8 @@ def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int,
     owner = first.removeprefix(f"{MARK} ")
     if identity not in (None, owner):
         raise ForeignAnchorError("belongs to another ledger")
-    seals = (match for line in lines if (match := _LINE.fullmatch(line)))
+    form = re.compile(_LINE)
+    seals = (match for line in lines if (match := form.fullmatch(line)))
     return owner, {int(match[1]): match[2] for match in seals}
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpcli.report.json_text import Facts
 from dpcli.specification.model import Caption, Spec, SpecFile
+
+if TYPE_CHECKING:
+    from dpcli.report.json_text import Facts
 
 GAP = "\u00a0"
 """A space between thousands, at which no line breaks."""

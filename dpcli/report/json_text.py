@@ -30,13 +30,13 @@ Facts = dict[str, Fact]
 """Values of a report by their JSON keys."""
 
 _MARK = "\u0000number:"
-_MARKED = re.compile(r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"')
+_MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"'
 
 
 def json_text(fact: Fact) -> str:
     """Indented JSON in a fixed order."""
     text = json.dumps(fact, indent=2, ensure_ascii=False, default=_encodable)
-    return _MARKED.sub(r"\1", text) + "\n"
+    return re.sub(_MARKED, r"\1", text) + "\n"
 
 
 def _encodable(fact: JsonNumber | Fraction | Loss) -> object:

@@ -18,7 +18,7 @@ ASCII = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 DATASET_PATTERN = r"[^\x00-/:-@\[-`{-\x7f][^\x00-,/:-@\[-^`{-\x7f]{0,99}"
 """The part of the rule that a JSON Schema can check: which ASCII characters are allowed."""
 
-INVISIBLE = re.compile(
+INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Letters and marks that identifiers may have, but that are invisible (UAX 31, 2.3)."""
@@ -49,7 +49,7 @@ def dataset_name_fault(text: str) -> dict[str, str] | None:
         not 0 < len(text) <= MAX_LENGTH
         or not text[0].isalnum()
         or not f"a{letters}".isidentifier()
-        or INVISIBLE.search(text)
+        or re.search(INVISIBLE, text)
         or not all(letter.isascii() for letter in letters if letter.isdigit())
     ):
         advice = f"begin with a letter or digit, and use at most {MAX_LENGTH} characters"

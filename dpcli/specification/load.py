@@ -51,7 +51,7 @@ LOCAL = "local"
 """The model in which each record is randomized by itself."""
 
 MAX_LETTERS = 40
-PLURAL = re.compile(rf"(?=.{{1,{MAX_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*")
+PLURAL = rf"(?=.{{1,{MAX_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*"
 """Letters of any alphabet, with single spaces and hyphens between them."""
 
 PERSON_WORDS = ("people", "persons")
@@ -66,7 +66,7 @@ def _parse_dataset(text: str) -> str:
 
 
 def _parse_rows_are(text: str) -> str:
-    if PLURAL.fullmatch(text):
+    if re.fullmatch(PLURAL, text):
         return text
     raise invalid_value("bad-name.rows", most=MAX_LETTERS)
 

@@ -47,7 +47,7 @@ ITEMS = {
 """What messages call the items of some lists."""
 
 
-RANGE = re.compile(r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$")
+RANGE = r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$"
 """Two numbers in one text, as people write ranges."""
 
 
@@ -223,7 +223,7 @@ class _ErrorReporter:
             code = variant_code("wrong-shape", f"no-{path[-1]}")
             other = {"a list": "no-list", "a mapping": "no-mapping"}.get(form, "no-value")
             code = f"wrong-shape.{other}" if code == "wrong-shape" else code
-        text = RANGE.sub(r"\1, \2", node.text)
+        text = re.sub(RANGE, r"\1, \2", node.text)
         self.section.report(code, *path, found=node.form, form=form, text=text)
 
     def _owner(self, path: Path) -> str:

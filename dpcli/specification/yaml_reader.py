@@ -30,7 +30,7 @@ MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-"""Used only for texts beyond ASCII, because it takes long to compile."""
+"""Used only for texts beyond ASCII that may have one, because it takes long to compile."""
 
 PLACEHOLDER = "FILL_IN"
 NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
@@ -67,7 +67,9 @@ def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:
     except UnicodeDecodeError as error:
         place = span_at(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
         raise place.report("not-utf8", byte=f"0x{raw[error.start]:02x}") from None
-    control = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
+    control = None
+    if not re.sub("[\t\n\r]", "", text).isprintable():
+        control = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
     if control:
         character = f"U+{ord(control[0]):04X}"
         raise span_at(control.start()).report("control-character.text", character=character)
