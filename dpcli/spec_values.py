@@ -178,7 +178,8 @@ class Choice(ParsedText):
     """One of several words, with or without descriptions for editors.
 
     If `options` is a function, it is called when a value is read, so that members of a registry can
-    be added. `meant` returns synonyms, each with the word that it means.
+    be added; `names` returns the words alone, where descriptions take long to find. `meant` returns
+    synonyms, each with the word that it means.
     """
 
     def __init__(
@@ -186,13 +187,15 @@ class Choice(ParsedText):
         code: str,
         options: Iterable[str] | Callable[[], Mapping[str, str]],
         meant: Callable[[], Mapping[str, str]] = dict,
+        names: Callable[[], Iterable[str]] | None = None,
     ) -> None:
         self._code, self._meant = code, meant
         self.options = options if callable(options) else lambda: dict.fromkeys(options, "")
+        self._names = names or self.options
         super().__init__(self._choose, {})
 
     def _choose(self, text: str) -> str:
-        words = tuple(self.options())
+        words = tuple(self._names())
         if text in words:
             return text
         meant = self._meant().get(text[:100].casefold(), text)

@@ -31,6 +31,7 @@ from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
+from dpcli.statistics.statistic import Statistic
 
 PRIVACY = "privacy"
 """The page that also shows what an epsilon means."""
@@ -118,7 +119,7 @@ def pages() -> tuple[Page, ...]:
 
 def _example(member: object) -> str:
     """An entry of the spec for a statistic, with the fields that it requires of a number."""
-    if member not in STATISTICS:
+    if not isinstance(member, Statistic) or member not in STATISTICS:
         return ""
     fields = [
         example_line(key, field)

@@ -33,7 +33,6 @@ from dpcli.planning.notes import (
 )
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule
-from dpcli.planning.regression_comparison import regression_comparisons
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.queries.bernstein import BernsteinQuery
@@ -108,7 +107,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         composition_notes,
         selection_notes,
         selection_comparisons,
-        regression_comparisons,
+        _regression_comparisons,
         population_notes,
         bounding_comparisons,
         post_processing_notes,
@@ -123,6 +122,15 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         check = plan.quality_check_only.cost
         if not check.within(forecast.after.remaining):
             yield note("plan.no_second_try", check=loss_text(check))
+
+
+def _regression_comparisons(plan: Plan) -> list[str]:
+    if not any(entry.statistic.name == "linear_regression" for entry in plan.spec.entries):
+        return []
+    # What compares the methods of a regression loads all of them.
+    from dpcli.planning.regression_comparison import regression_comparisons
+
+    return regression_comparisons(plan)
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:

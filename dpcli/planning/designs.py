@@ -8,7 +8,6 @@ from dpcli.messages import note
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
-from dpcli.statistics.choice_size import SizeLimits
 
 
 def design_sentences(planned: PlannedStatistic, confidence: Fraction) -> list[str]:
@@ -31,6 +30,8 @@ def _size_sentences(planned: PlannedStatistic, confidence: Fraction) -> list[str
     *_, last = planned.queries
     if not (planned.entry.statistic.chooses and last.weighted.supports):
         return []
+    from dpcli.statistics.choice_size import SizeLimits
+
     answered = [(query.weighted.query, query.noise) for query in planned.queries]
     limits = SizeLimits.of(answered, confidence)
     percent = exact_or_up(last.weighted.weight * 100)

@@ -68,7 +68,10 @@ class EntryModel(SectionModel):
     statistic: Annotated[
         str,
         Choice(
-            "unknown-statistic", lambda: summaries_by_name(statistics.STATISTICS), meant=synonyms
+            "unknown-statistic",
+            lambda: summaries_by_name(statistics.STATISTICS),
+            names=lambda: statistics.STATISTICS.names,
+            meant=synonyms,
         ),
     ]
     by: list[KeyForm] | None = None
@@ -101,11 +104,12 @@ def statistics_with_field(key: str) -> list[str]:
 
 def _find_statistic(node: MappingNode) -> Statistic | None:
     """The statistic that an entry names, or that a misspelled name probably means."""
-    by_name = {statistic.name: statistic for statistic in statistics.STATISTICS}
-    word = node.scalar("statistic")
+    registry, word = statistics.STATISTICS, node.scalar("statistic")
     text = word.text if word else ""
+    if text in registry.names:
+        return registry.named(text)
     meant = synonyms().get(text[:100].casefold(), text)
-    return by_name.get(text) or by_name.get(closest_match(meant, by_name) or meant)
+    return registry.named(closest_match(meant, registry.names) or meant)
 
 
 def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key: str) -> bool:

@@ -10,46 +10,34 @@ where a number is computed from several answers. `postprocessing.py` has the ste
 
 from __future__ import annotations
 
-from dpcli.statistics.choices import Choose, Mode, TopK
-from dpcli.statistics.comparison import Comparison
-from dpcli.statistics.counts import Count, Sum
-from dpcli.statistics.distinct import CountDistinct
-from dpcli.statistics.histogram import Histogram
-from dpcli.statistics.linear_regression import LinearRegression
-from dpcli.statistics.logistic_regression import LogisticRegression
-from dpcli.statistics.marginals import Marginals
-from dpcli.statistics.mean import Mean
-from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.quantile import Maximum, Median, Minimum, Quantile
-from dpcli.statistics.ratio import Ratio
-from dpcli.statistics.selections import CountMissing, Selections
-from dpcli.statistics.spread import Correlation, Covariance, StandardDeviation, Variance
-from dpcli.statistics.statistic import Statistic
+from dpcli.statistics.registry import Registry
 
-STATISTICS: tuple[Statistic, ...] = (
-    Count(),
-    Sum(),
-    Mean(),
-    PROPORTION,
-    Ratio(),
-    Comparison(),
-    Variance(),
-    StandardDeviation(),
-    Histogram(),
-    Marginals(),
-    CountDistinct(),
-    Selections(),
-    CountMissing(),
-    Quantile(),
-    Median(),
-    Minimum(),
-    Maximum(),
-    Mode(),
-    TopK(),
-    Choose(),
-    Covariance(),
-    Correlation(),
-    LinearRegression(),
-    LogisticRegression(),
+STATISTICS = Registry(
+    {
+        "count": "counts:Count",
+        "sum": "counts:Sum",
+        "mean": "mean:Mean",
+        "proportion": "proportion:Proportion",
+        "ratio": "ratio:Ratio",
+        "comparison": "comparison:Comparison",
+        "variance": "spread:Variance",
+        "std": "spread:StandardDeviation",
+        "histogram": "histogram:Histogram",
+        "marginals": "marginals:Marginals",
+        "count_distinct": "distinct:CountDistinct",
+        "selections": "selections:Selections",
+        "count_missing": "selections:CountMissing",
+        "quantile": "quantile:Quantile",
+        "median": "quantile:Median",
+        "min": "quantile:Minimum",
+        "max": "quantile:Maximum",
+        "mode": "choices:Mode",
+        "top_k": "choices:TopK",
+        "choose": "choices:Choose",
+        "covariance": "spread:Covariance",
+        "correlation": "spread:Correlation",
+        "linear_regression": "linear_regression:LinearRegression",
+        "logistic_regression": "logistic_regression:LogisticRegression",
+    }
 )
-"""Every statistic that a spec may name, in the order in which they are listed."""
+"""Every statistic that a spec may name, in the order in which they are listed, and its place."""

@@ -18,16 +18,27 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.population import mean_with_squares, population_means
-from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.quotient import Quotient, distances_from_bounds, mean_error, sum_notes
-from dpcli.statistics.ratio import SUM_WEIGHT
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.quotient import (
+    SUM_WEIGHT,
+    Quotient,
+    distances_from_bounds,
+    mean_error,
+    sum_notes,
+)
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
     least_denominator,
     weight_factors,
     weight_step,
 )
+
+
+def _proportion() -> Statistic:
+    """What answers the mean of a boolean column."""
+    from dpcli.statistics.proportion import PROPORTION
+
+    return PROPORTION
 
 
 class Mean(WeightedStatistic):
@@ -87,7 +98,7 @@ class Mean(WeightedStatistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The centered sum and the count of the same rows, or the same of their weights."""
         if isinstance(request.column, CategoryColumn):
-            return PROPORTION.queries(request, relation)
+            return _proportion().queries(request, relation)
         column, weights = numeric(request), weight_factors(request)
         weight_size = weight_step(request)
         rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
@@ -142,7 +153,7 @@ class Mean(WeightedStatistic):
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""
         if isinstance(request.column, CategoryColumn):
-            return PROPORTION.has_population(request)
+            return _proportion().has_population(request)
         return request.sample is not None and request.weight is None
 
     def population(
@@ -150,7 +161,7 @@ class Mean(WeightedStatistic):
     ) -> Estimates:
         """The mean of each group of the population."""
         if isinstance(request.column, CategoryColumn):
-            return PROPORTION.population(request, answers, confidence)
+            return _proportion().population(request, answers, confidence)
         return population_means(request, answers, confidence)
 
     def estimate(
@@ -158,7 +169,7 @@ class Mean(WeightedStatistic):
     ) -> Estimates:
         """The noisy sum over the noisy count, clamped to the bounds."""
         if isinstance(request.column, CategoryColumn):
-            return PROPORTION.estimate(request, answers, confidence)
+            return _proportion().estimate(request, answers, confidence)
         column, least = numeric(request), least_denominator(request)
         above: tuple[int, ...] = (1, 0)
         below: tuple[int, ...] = (0, 1)

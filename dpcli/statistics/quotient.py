@@ -29,6 +29,13 @@ from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import weight_step
 
+SUM_WEIGHT = Fraction(3, 5)
+"""The part of epsilon that a centered sum gets if it is divided by a number of rows.
+
+The noise of the sum affects the mean in full. The noise of the count is multiplied by the distance
+of the mean from the center, in half-widths: it affects the mean at most as much, usually less.
+"""
+
 Coefficients = tuple[int, ...]
 """Whole numbers by which answers are multiplied."""
 

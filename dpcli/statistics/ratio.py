@@ -22,6 +22,7 @@ from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.quotient import (
+    SUM_WEIGHT,
     Coefficients,
     Quotient,
     distances_from_bounds,
@@ -37,13 +38,6 @@ from dpcli.statistics.weighting import (
 )
 
 HALF = Fraction(1, 2)
-
-SUM_WEIGHT = Fraction(3, 5)
-"""The part of epsilon that a centered sum gets if it is divided by a number of rows.
-
-The noise of the sum affects the mean in full. The noise of the count is multiplied by the distance
-of the mean from the center, in half-widths: it affects the mean at most as much, usually less.
-"""
 
 DECIMALS, MAX_DECIMALS = 6, 12
 """The printed decimals of a share, and of any ratio. A ratio of large numbers has fewer."""

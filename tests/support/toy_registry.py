@@ -13,7 +13,7 @@ from tests.support.toy_statistic import HighCount
 
 setattr(noise, "NOISES", (*noise.NOISES, TwoLaplaces))  # noqa: B010 - final
 setattr(mechanisms, "MECHANISMS", (*mechanisms.MECHANISMS, TwoLaplacesMechanism()))  # noqa: B010 - final
-statistics.STATISTICS = (*statistics.STATISTICS, HighCount())
+statistics.STATISTICS = statistics.STATISTICS.with_member(HighCount())
 column_types.COLUMN_TYPES = (*column_types.COLUMN_TYPES, Percentage)
 
 if __name__ == "__main__":

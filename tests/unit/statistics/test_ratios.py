@@ -15,7 +15,7 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
-from dpcli.statistics.ratio import SUM_WEIGHT
+from dpcli.statistics.quotient import SUM_WEIGHT
 from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.streams import Stream
 

@@ -1,0 +1,46 @@
+"""The registry imports a statistic when it is asked for, and no other one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.counts import Count, Sum
+from dpcli.statistics.registry import Registry
+
+
+def test_members_are_found_by_name_and_in_order() -> None:
+    """A member is one object, however it is found."""
+    registry = Registry({"sum": "counts:Sum"}).with_member(Count())
+
+    assert registry.names == ("sum", "count")
+    assert [type(one) for one in registry] == [Sum, Count]
+    assert registry.named("sum") is registry[0]
+    assert registry.named("mean") is None
+
+
+@pytest.mark.parametrize("place", ["counts:Count", "counts:PersonCounts"])
+def test_a_place_with_something_else_is_an_error(place: str) -> None:
+    """A place must have a statistic of the name for which it is listed."""
+    with pytest.raises(TypeError):
+        Registry({"sum": place}).named("sum")
+
+
+def test_a_name_imports_one_family() -> None:
+    """What is named is imported, and the families of other statistics are not."""
+    code = (
+        "import sys; from dpcli.statistics import STATISTICS; STATISTICS.named('count');"
+        "print(*(name in sys.modules for name in"
+        " ('dpcli.statistics.counts', 'dpcli.statistics.marginals')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_every_listed_name_is_that_of_its_statistic() -> None:
+    """The registry of dpcli can be imported as a whole."""
+    assert [one.name for one in STATISTICS] == list(STATISTICS.names)
