@@ -79,7 +79,7 @@ def fill_sentence(template: str, /, **facts: object) -> str:
 def note(name: str, /, **facts: object) -> str:
     """A sentence of `reference/notes.toml`: `note("bounding.groups", groups=3)`."""
     table, _, key = name.partition(".")
-    return fill_sentence(reference.texts("notes")[table][key], **facts)
+    return fill_sentence(reference.sentences(table)[key], **facts)
 
 
 def escape_controls(text: str) -> str:

@@ -237,7 +237,7 @@ def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
     }
 
     yield f"What {loss_text(loss)} means for one person"
-    for key in reference.texts("notes")["observer"]:
+    for key in reference.sentences("observer"):
         if key not in ONLY or ONLY[key] == bool(loss.delta):
             yield reference.wrap_paragraph(note(f"observer.{key}", **facts), width)
         if key in tables:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli import reference
 from dpcli.cli.plan_losses import print_losses
 from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_gap, write_table
 from dpcli.ledger.account import BalanceForecast
@@ -37,7 +38,6 @@ from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.reference import texts
 from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response
 from dpcli.statistics.person_counts import PersonCounts
@@ -79,7 +79,7 @@ def print_plan(
     if plan.is_local:
         write_gap(sys.stdout)
     else:
-        legend = texts("notes")["legend"]
+        legend = reference.sentences("legend")
         shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
         print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
         captions = [

@@ -93,19 +93,18 @@ def blended_margin(
     # The last steps of the search need the tail at the same whole numbers again.
     far = cache(other.approximate_tail)
 
-    def beyond(t: float) -> float:
-        """An upper bound of P[weight X + other_weight Y > t]."""
-        return sum(
-            chance * (far(ceil((t - first * end) / second)) if end is not None else 1.0)
-            for end, chance in blocks
-        )
+    def is_enough(t: float) -> bool:
+        """Whether a bound on P[weight X + other_weight Y > t] is at most `outside`."""
+        bound = 0.0
+        for end, chance in blocks:
+            bound += chance * (far(ceil((t - first * end) / second)) if end is not None else 1.0)
+            if bound > outside:
+                return False
+        return True
 
     scale = first * float(one.scale) + second * float(other.scale)
     margin = search_least(
-        lambda t: beyond(t) <= outside,
-        0.0,
-        scale,
-        lambda low, high: high - low <= scale / MARGIN_PRECISION,
+        is_enough, 0.0, scale, lambda low, high: high - low <= scale / MARGIN_PRECISION
     )
     return Fraction(margin)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpcli import reference
 from dpcli.columns import Axis, IdColumn, NumericColumn
 from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
@@ -19,7 +20,6 @@ from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.person_counts import counted_part
 from dpcli.queries.query import LinearQuery, Query
-from dpcli.reference import texts
 from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
@@ -153,7 +153,7 @@ def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
 
 def limitations(plan: Plan, *, shuffled: bool = False) -> list[str]:
     """What this release or collection does not protect."""
-    privacy, keys = plan.spec.privacy, [f"limits.{key}" for key in texts("notes")["limits"]]
+    privacy, keys = plan.spec.privacy, [f"limits.{key}" for key in reference.sentences("limits")]
     if plan.is_local:
         keys = ["local.again", *([] if shuffled else ["local.ordered"]), "local.exact", *keys]
     elif isinstance(privacy.unit, PersonUnit):

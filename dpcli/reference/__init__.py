@@ -147,8 +147,21 @@ def template(code: str) -> dict[str, str]:
 
 @cache
 def texts(name: str) -> dict[str, dict[str, str]]:
-    """The texts of one file, such as `risks` or `notes`, by table and key."""
+    """The texts of one file, such as `risks`, by table and key."""
     return _prose(_read(FOLDER / f"{name}.toml"))
+
+
+@cache
+def sentences(table: str) -> dict[str, str]:
+    """The sentences of one table of `notes.toml`; KeyError if there is none.
+
+    The other tables are not parsed, which would take longer than all else that a plan prints.
+    """
+    text = (FOLDER / "notes.toml").read_text("utf-8")
+    _, found, tables = text.partition(f"\n[{table}]\n")
+    if not found:
+        raise KeyError(table)
+    return _prose(_parse(tables.partition("\n[")[0]))
 
 
 def variant_code(code: str, name: str) -> str:
@@ -186,10 +199,14 @@ def time_zones() -> tuple[str, ...]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    return _parse(path.read_text("utf-8"))
+
+
+def _parse(text: str) -> dict[str, Any]:
     # Every command imports this module, and few of them read a text.
     import tomllib  # noqa: PLC0415
 
-    return tomllib.loads(path.read_text("utf-8"))
+    return tomllib.loads(text)
 
 
 def wrap_paragraph(text: str, width: int, first_indent: str = "", indent: str = "") -> str:

@@ -24,6 +24,7 @@ from dpcli.planning.regression_comparison import regression_comparisons
 from dpcli.planning.risks import risks
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import Loss
+from dpcli.reference import sentences as table_of
 from dpcli.reference import texts
 from dpcli.specification.load import parse_spec
 from tests.support.cli import LOCAL
@@ -222,6 +223,13 @@ def test_every_sentence_is_stated_about_a_plan(monkeypatch: pytest.MonkeyPatch) 
     always = {f"limits.{key}" for key in texts("notes")["limits"]}
     unused = {key for key, text in (stated | judged).items() if text not in used}
     assert unused - always == BY_COMMANDS | ELSEWHERE
+
+
+def test_a_table_is_the_same_without_the_others() -> None:
+    """A table of sentences is read alone as in the whole file, and an unknown one is an error."""
+    assert {name: table_of(name) for name in texts("notes")} == texts("notes")
+    with pytest.raises(KeyError):
+        table_of("unknown")
 
 
 @pytest.mark.parametrize(
