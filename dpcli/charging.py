@@ -16,7 +16,6 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from dpcli.choosing_bounds import choose_bounds
 from dpcli.errors import DpcliError, internal_error
 from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
@@ -93,7 +92,7 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
     """Files by their names, or a table in memory; TypeError for anything else."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
         # The engine loads more than a command needs that reads no row.
-        from dpcli.engine.memory import MemoryTable  # noqa: PLC0415
+        from dpcli.engine.memory import MemoryTable
 
         return (MemoryTable(data),)
     if isinstance(data, list | tuple) and data:
@@ -198,7 +197,7 @@ class ChargeRequest:
 
 def _reading_warnings(plan: Plan, data: tuple[Input, ...]) -> list[str]:
     # The engine loads more than a command needs that reads no row.
-    from dpcli.engine.reading_warnings import reading_warnings  # noqa: PLC0415
+    from dpcli.engine.reading_warnings import reading_warnings
 
     return reading_warnings(plan, data)
 
@@ -254,6 +253,9 @@ def _with_bounds(
         require(open_charge)
     if open_charge.stored is not None:
         return request
+    # Few specs leave bounds to noisy counts.
+    from dpcli.choosing_bounds import choose_bounds
+
     plan = choose_bounds(request.plan, request.data, ledger, charge, request.engine)
     for text in chosen_texts(plan):
         notices.add("bounds", text=text, name=request.release_id)

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
-from dpcli.charged_responses import ChargedResponses
 from dpcli.cli.console import notify
 from dpcli.engine.regular_file import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
@@ -30,6 +29,9 @@ from dpcli.report.formats import (
     output_name,
     render_output,
 )
+
+if TYPE_CHECKING:
+    from dpcli.charged_responses import ChargedResponses
 
 
 def output_file(output: Path | None) -> Path | None:
@@ -249,6 +251,8 @@ class Responses(Outputs):
         return self._responses(stored).are_at(self.output)
 
     def _responses(self, stored: StoredRelease) -> ChargedResponses:
+        from dpcli.charged_responses import ChargedResponses
+
         return ChargedResponses(stored, self.ledger, self.shuffle)
 
 

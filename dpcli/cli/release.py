@@ -12,13 +12,11 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.charging import ChargeRequest
-from dpcli.choosing_bounds import require_readable_twice
 from dpcli.cli import options
 from dpcli.cli.accounts import charge_and_publish, existing_ledger, forecast_balance
 from dpcli.cli.console import notify, print_json, write_json
 from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, output_file
-from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
 from dpcli.engine.source import require_files
 from dpcli.ledger.charge import StoredRelease
@@ -29,9 +27,8 @@ from dpcli.planning.notes import reader_warnings
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.releasing import Engine, NoisyRelease, require_data, require_quality, run_release
 from dpcli.report.document import Report, without_numbers
-from dpcli.report.facts import plan_json, release_report
+from dpcli.report.facts import release_report
 from dpcli.report.formats import FACTS, render_outputs
-from dpcli.report.simulation import read_simulation
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 
@@ -70,7 +67,11 @@ def release(
     require_plan_fits(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(output, report, report_format, force, layout, names, metadata=metadata)
-    simulated = read_simulation(simulation, plan) if simulation else None
+    simulated = None
+    if simulation:
+        from dpcli.report.simulation import read_simulation
+
+        simulated = read_simulation(simulation, plan)
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
@@ -148,14 +149,20 @@ def _dry_run(
     if engine == "local":
         require_files(request.files)
     if plan.chooses_bounds:
+        from dpcli.choosing_bounds import require_readable_twice
+
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path
     forecast = forecast_balance(plan, spec, ledger, request.period, request.files)
     forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:
+        from dpcli.report.facts import plan_json
+
         write_json(plan_json(plan, forecast))
     else:
+        from dpcli.cli.plan_text import print_plan
+
         print_plan(plan, forecast)
     sys.stdout.flush()
     notify("dry_run")

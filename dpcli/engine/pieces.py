@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -22,7 +22,6 @@ from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
 from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines
-from dpcli.engine.parquet import Rows, parquet_frame, parquet_rows
 from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
@@ -30,6 +29,9 @@ from dpcli.engine.typed_cells import declared_text, untyped_text
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array
 from dpcli.numeric.exact import fixed_point_text
+
+if TYPE_CHECKING:
+    from dpcli.engine.parquet import Rows
 
 T = TypeVar("T")
 
@@ -71,6 +73,8 @@ class Piece:
         """
         dialect = self.source.dialect
         if dialect is None:
+            from dpcli.engine.parquet import parquet_frame
+
             assert self.rows is not None
             return parquet_frame(self.source, self.columns, self.decimal, self.rows)
         header = self.source.header
@@ -170,6 +174,8 @@ def read_pieces(
     for source in dataset.sources:
         piece = Piece(source, columns, dataset.dialect.decimal, raw=raw)
         if source.dialect is None:
+            from dpcli.engine.parquet import parquet_rows
+
             with parquet_rows(source, columns, SEGMENT) as parts:
                 yield from (replace(piece, rows=rows) for rows in parts)
             continue

@@ -27,9 +27,7 @@ from dpcli.engine.file_content import (
     split_start,
     to_utf8,
 )
-from dpcli.engine.json_lines import json_table
 from dpcli.engine.progress import Progress
-from dpcli.engine.table_text import table_text
 from dpcli.engine.zip_archive import ZipMember
 from dpcli.errors import DataError
 from dpcli.light_dataclasses import dataclass
@@ -126,6 +124,8 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
     if kind == "json":
+        from dpcli.engine.json_lines import json_table
+
         keys = dialect.names or dialect.keys
         text = to_utf8(blocks, dialect.encoding, has_header=not keys)
         names, blocks = json_table(text, keys, name)
@@ -140,6 +140,8 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
         start, blocks = split_start(blocks, SIGNATURE_BYTES)
         if _is_parquet(start, kind, name, dialect):
             return RegularFile(copy_to_temporary(blocks), "parquet", 0, dialect)
+        from dpcli.engine.table_text import table_text
+
         names, blocks = table_text(blocks, dialect, name)
     return RegularFile(copy_to_temporary(blocks), kind, 0, dialect, names)
 

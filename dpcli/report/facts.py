@@ -15,7 +15,6 @@ from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
-from dpcli.planning.compare import compare_compositions, statistic_changes
 from dpcli.planning.guarantee_text import headline, meaning, promise
 from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
@@ -28,8 +27,7 @@ from dpcli.report.entry_facts import layout_facts, quality_facts, response_facts
 from dpcli.report.json_text import Facts, json_text
 from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
-from dpcli.statistics.choice_size import IMPRECISE_SHARE
-from dpcli.statistics.postprocessing import LIMITED_SHARE, UNRELIABLE, Flag
+from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
@@ -264,6 +262,8 @@ def plan_json(
             "condition": notes.shuffle_condition(plan),
         }
     if compared:
+        from dpcli.planning.compare import compare_compositions
+
         facts["compared"] = [asdict(row) for row in compare_compositions(plan)]
     return json_text(facts)
 
@@ -292,5 +292,7 @@ def _outlook(plan: Plan, forecast: BalanceForecast) -> Facts:
 
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
     """The JSON of a change from one plan to another, with the reasons why it is weaker."""
+    from dpcli.planning.compare import statistic_changes
+
     statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]
     return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

@@ -21,14 +21,12 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.numeric_columns import date_range, numeric
+from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 from dpcli.statistics.quantile_counts import candidate_values
 from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, WeightedQuery
 
 SIZE_SHARE = Fraction(1, 10)
 """The share of the loss of a choice that its size gets: with a tenth, errors are a ninth larger."""
-
-IMPRECISE_SHARE = Fraction(1, 4)
-"""A choice is flagged if its error may be more than this share of the rows of its group."""
 
 
 def with_size(choices: Queries, relation: Relation) -> Queries:

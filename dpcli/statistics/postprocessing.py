@@ -188,6 +188,9 @@ and suppresses estimates above (release guidelines of the Canadian Community Hea
 """
 
 
+IMPRECISE_SHARE = Fraction(1, 4)
+"""A choice is flagged if its error may be more than this share of the rows of its group."""
+
 LIMITED_SHARE = Fraction(1, 100)
 """A number is flagged if more than this share of its rows was left out, as charged counts show."""
 

@@ -18,8 +18,8 @@ from dpcli.planning.designs import design_notes
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.choice_size import IMPRECISE_SHARE, SIZE_SHARE
-from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.choice_size import SIZE_SHARE
+from dpcli.statistics.postprocessing import FLAGS, IMPRECISE_SHARE, Flag, flags
 from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.streams import Stream
 
