@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.cli.console import notify, print_line
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
-from dpcli.ledger import sqlite
+from dpcli.ledger import waiting
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.ledger import OpenLedger
     from dpcli.ledger.open_charge import OpenCharge
 
-sqlite.notice = partial(notify, "waiting")
+waiting.notice = partial(notify, "waiting")
 
 QUIET = ("again", "bounds")
 """Notices that `--quiet` leaves out."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dpcli.errors import LedgerError
+from dpcli.ledger import waiting
 
 APPLICATION = 0x64706C67
 """The SQLite application id that marks a ledger of this tool."""
@@ -80,9 +81,6 @@ WAIT_OF_SQLITE = 0.1
 
 WAIT_BEFORE_NOTICE = 2.0
 
-notice: Callable[[], None] = lambda: None  # noqa: E731 - replaced by the command line
-"""Called once per statement when other processes keep the ledger locked for long."""
-
 REASONS = {
     "SQLITE_BUSY": "other processes kept it locked for too long",
     "SQLITE_LOCKED": "other processes kept it locked for too long",
@@ -143,7 +141,7 @@ class Database:
                     raise self._refused(error, code) from None
                 if silent and waited > WAIT_BEFORE_NOTICE:
                     silent = False
-                    notice()
+                    waiting.notice()
 
     def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
         name = getattr(error, "sqlite_errorname", "") or ""
