@@ -24,7 +24,8 @@ from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.notes import limit_warnings, unit_warnings
+from dpcli.planning.limit_notes import limit_warnings
+from dpcli.planning.notes import unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess

@@ -16,14 +16,13 @@ from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_tex
 from dpcli.planning.bounds_text import choice_rules, kept_texts
 from dpcli.planning.designs import design_notes
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
+from dpcli.planning.limit_notes import bounding_notes, limit_warnings
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
-    bounding_notes,
     composition_notes,
     derived_notes,
     filter_notes,
-    limit_warnings,
     population_notes,
     post_processing_notes,
     query_title,

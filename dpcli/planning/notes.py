@@ -19,7 +19,7 @@ from dpcli.planning.published_error import published_error
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.person_counts import counted_part
-from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.query import LinearQuery
 from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
@@ -44,71 +44,12 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
     return f"{weighted.role} of {spec.rows_are}" if is_rows else weighted.role
 
 
-def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
-    """What limits on people leave out, and which values chosen bounds clamp; empty if nothing."""
-    return "; ".join(_left_out(planned, spec))
-
-
-def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
-    queries, unit = [query.weighted.query for query in planned.queries], spec.privacy.unit
-    if isinstance(unit, PersonUnit):
-        totals, grouped = _totals_key(planned), bool(queries[0].axes)
-        key = totals or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
-        yield note(f"left_out.{key}", **_limits(unit, spec))
-        if key != "distinct":
-            yield note("left_out.interval")
-    valued = (column.name for query in queries for column in query.valued_columns)
-    clamped = [name for name in dict.fromkeys(valued) if name in spec.clamped_by_choice]
-    if clamped:
-        yield note("left_out.clamped", columns=", ".join(clamped))
-
-
-def limit_warnings(plan: Plan) -> list[str]:
-    """A warning where limits on the rows of a person make numbers too small, or biased."""
-    unit = plan.spec.privacy.unit
-    if not isinstance(unit, PersonUnit):
-        return []
-    names = [
-        planned.name
-        for planned in plan.statistics
-        if planned.entry.statistic.adds_rows
-        and any(_leaves_out(query.weighted.query, unit) for query in planned.queries)
-    ]
-    if not names:
-        return []
-    key = "counted" if plan.quality is not None else "uncounted"
-    return [note(f"limited.{key}", names=", ".join(names), **_limits(unit, plan.spec))]
-
-
-def _leaves_out(query: Query, unit: PersonUnit) -> bool:
-    """Whether a limit on rows, or on the groups of a person, can leave out something."""
-    limits_groups = bool(query.axes) and unit.max_groups < unit.max_rows
-    return query.row_limit(unit) is not None or limits_groups
-
-
 def unit_warnings(plan: Plan) -> list[str]:
     """A warning if rows are protected by themselves, although a column says whose they are."""
     ids = [column.name for column in plan.spec.columns if isinstance(column, IdColumn)]
     if not ids or plan.is_local or isinstance(plan.spec.privacy.unit, PersonUnit):
         return []
     return [note("bounding.ids_without_unit", column=ids[0])]
-
-
-def bounding_notes(plan: Plan) -> list[str]:
-    """How the contribution of one person is bounded; empty if the privacy unit is a row."""
-    unit = plan.spec.privacy.unit
-    if not isinstance(unit, PersonUnit):
-        return []
-    keys = [_rows_key(unit), *_limited(unit), "each" if unit.singletons_without_id else "no_id"]
-    limits = _limits(unit, plan.spec)
-    notes = [note(f"bounding.{key}", **limits) for key in keys]
-    for planned in plan.statistics:
-        weighted, key = planned.queries[0].weighted, _totals_key(planned)
-        clamp = getattr(counted_part(weighted.query), "user_clamp", None)
-        if key and clamp is not None:
-            low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
-            notes.append(note(f"bounding.{key}", name=planned.name, low=low, high=high, **limits))
-    return notes
 
 
 def filter_notes(plan: Plan) -> list[str]:
@@ -121,34 +62,6 @@ def filter_notes(plan: Plan) -> list[str]:
             condition = " and ".join(joint_texts(where))
             notes.append(note(f"filter.{key}", name=planned.name, condition=condition))
     return notes
-
-
-def _totals_key(planned: PlannedStatistic) -> str:
-    """The template for a statistic that clamps the totals of a person; empty for others."""
-    query = counted_part(planned.queries[0].weighted.query)
-    if not isinstance(query, LinearQuery) or query.user_clamp is None:
-        return ""
-    key = "distinct" if planned.entry.statistic.counts_people else "total"
-    return key if query.cells == 1 else f"{key}_groups"
-
-
-def _rows_key(unit: PersonUnit) -> str:
-    return "one" if unit.max_rows == 1 else "several"
-
-
-def _limited(unit: PersonUnit) -> list[str]:
-    tighter = {"groups": unit.max_groups, "in_group": unit.max_rows_per_group}
-    return [key for key, most in tighter.items() if most < unit.max_rows]
-
-
-def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
-    in_group = unit.max_rows_per_group
-    return {
-        "rows": spec.rows_are,
-        "most": unit.max_rows,
-        "groups": unit.max_groups,
-        "in_group": in_group,
-    }
 
 
 def limitations(plan: Plan, *, shuffled: bool = False) -> list[str]:

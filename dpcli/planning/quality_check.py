@@ -28,6 +28,7 @@ from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, short_down
 from dpcli.numeric.number_text import rounded_text
+from dpcli.planning.limit_notes import uncounted_names
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.estimates import Estimates
@@ -251,6 +252,9 @@ def check_rule(plan: Plan) -> Iterator[str]:
             yield note("quality.noticed", rows=rows, limit=limit, noticed=noticed)
     if most is not None:
         yield note("quality.stops_limited", rows=rows, most=readable_text(most))
+    if names := uncounted_names(plan):
+        stops = "" if most is None else note("quality.nor_stops")
+        yield note("quality.groups", names=names, rows=rows, stops=stops)
 
 
 def _detection_sentence(minimum: RequiredMinimum, rows: str) -> str:

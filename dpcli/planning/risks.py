@@ -15,6 +15,7 @@ from fractions import Fraction
 from dpcli.columns import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
+from dpcli.planning.limit_notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
@@ -120,6 +121,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
         "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,
+        "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
         "spent": loss_text(plan.cost),
         "budget": loss_text(budget),
         "window": window,
@@ -179,7 +181,7 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     chosen, limit = _chosen_keys(plan.spec)
     yield "clipping", OPEN, "clamped" if numeric else "", chosen, limit, "known"
     if isinstance(unit, PersonUnit):
-        yield "limits", WARNED, "limited"
+        yield "limits", *_limits(plan, unit)
     yield "bias", *_bias(plan)
     if local or any(planned.entry.request.by for planned in plan.statistics):
         yield "small groups", OPEN, "local" if local else "groups"
@@ -196,6 +198,23 @@ def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:
     if people is None:
         return OPEN, "unknown"
     return (DECLARED, "small") if delta * people * FAILURE_MARGIN <= 1 else (WARNED, "large")
+
+
+def _limits(plan: Plan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, ...]]:
+    planned = plan.statistics or plan.released_statistics
+    queries = [part.weighted.query for entry in planned for part in entry.queries]
+    limited = "limited" if any(query.row_limit(unit) is not None for query in queries) else ""
+    groups = "groups" if uncounted_names(plan) else ""
+    if not limited and not groups:
+        return MET, "none"
+    return WARNED, limited, "counted" if counts_left_out(plan) else "", groups, "noise"
+
+
+def _advice(plan: Plan) -> str:
+    """The key of what to do about limits: how much they leave out may be counted."""
+    if not counts_left_out(plan):
+        return "advice_uncounted"
+    return "advice_partly" if uncounted_names(plan) else "advice_counted"
 
 
 def _bias(plan: Plan) -> tuple[Verdict, *tuple[str, ...]]:

@@ -53,6 +53,14 @@ class CenteredCountQuery(Query):
         """That of the counts."""
         return self.counts.row_limit(unit)
 
+    def group_limit(self, unit: PersonUnit) -> int | None:
+        """That of the counts."""
+        return self.counts.group_limit(unit)
+
+    def limit_in_group(self, unit: PersonUnit) -> int | None:
+        """That of the counts."""
+        return self.counts.limit_in_group(unit)
+
     @property
     def number_of_cells(self) -> int:
         """The number of groups and items, which are public."""

@@ -132,6 +132,22 @@ class Query:
         """The most rows of a person that are used; None if all are."""
         return unit.max_grouped_rows if self.axes else unit.max_rows
 
+    def group_limit(self, unit: PersonUnit) -> int | None:
+        """The most groups of a person that are used; None if those of all used rows are."""
+        return self._fewer_groups(unit) if unit.max_groups < unit.max_rows else None
+
+    def _fewer_groups(self, unit: PersonUnit) -> int | None:
+        """The limit on the groups of a person, if there are more groups."""
+        if any(axis.is_private for axis in self.axes):
+            return unit.max_groups
+        groups = prod(len(axis) for axis in self.axes)
+        return unit.max_groups if unit.max_groups < groups else None
+
+    def limit_in_group(self, unit: PersonUnit) -> int | None:
+        """The most rows of a person in a group that are used; None if all used rows may be."""
+        is_limited = bool(self.axes) and unit.max_rows_per_group < unit.max_rows
+        return unit.max_rows_per_group if is_limited else None
+
     @cached_property
     def may_skip(self) -> bool:
         """Whether a row can add nothing to any cell."""
@@ -182,6 +198,14 @@ class LinearQuery(Query):
     def row_limit(self, unit: PersonUnit) -> int | None:
         """None for totals of users, which are of all rows in the groups that are used."""
         return super().row_limit(unit) if self.user_clamp is None else None
+
+    def group_limit(self, unit: PersonUnit) -> int | None:
+        """Totals of users are in no more groups than that, however many rows they are of."""
+        return super().group_limit(unit) if self.user_clamp is None else self._fewer_groups(unit)
+
+    def limit_in_group(self, unit: PersonUnit) -> int | None:
+        """None for totals of users, which are of all rows in a group."""
+        return super().limit_in_group(unit) if self.user_clamp is None else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from dpcli.numeric.number_text import plain_decimal
 from dpcli.planning.designs import design_sentences
 from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
-from dpcli.planning.notes import counted_units, left_out_note
+from dpcli.planning.limit_notes import interval_about, left_out_note, uncounted_names
+from dpcli.planning.notes import counted_units
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
 from dpcli.report.captions import caption_facts
@@ -40,6 +41,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
         "statistic": entry.statistic.name,
         "counts": counted_units(planned, spec),
         "left_out": left_out_note(planned, spec) or None,
+        **({"interval_about": about} if (about := interval_about(planned, spec)) else {}),
         "column": request.column.name if request.column else None,
         "columns": [column.name for column in (*request.columns, *request.checked, *margins)],
         **statistic_options(request),
@@ -218,8 +220,9 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]
 
 def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
     """For each limit on rows per person, the least share of rows that it leaves out."""
+    key = "left_out_alone" if uncounted_names(plan) else "left_out"
     for one in result.left_out:
-        what = note("quality.left_out", rows=plan.spec.rows_are, limit=one.limit)
+        what = note(f"quality.{key}", rows=plan.spec.rows_are, limit=one.limit)
         least = note("quality.at_least", share=percent_text(short_down(one.least, 3)))
         allowed = ""
         if one.allowed is not None:

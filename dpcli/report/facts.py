@@ -16,6 +16,7 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
+from dpcli.planning.limit_notes import bounding_notes, limit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
@@ -169,7 +170,7 @@ def _notes(plan: Plan) -> Facts:
         choices = {flag: note(f"flag.{flag}-choice", share=rows) for flag in flagged}
     return {
         **({"derived": derived} if (derived := notes.derived_notes(plan)) else {}),
-        "bounding": notes.bounding_notes(plan),
+        "bounding": bounding_notes(plan),
         "composition": notes.composition_notes(plan),
         "selections": notes.selection_notes(plan),
         "flags": {
@@ -245,7 +246,7 @@ def plan_json(
             "quality": quality_facts(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
-            "limits": [*notes.limitations(plan), *notes.limit_warnings(plan)],
+            "limits": [*notes.limitations(plan), *limit_warnings(plan)],
         }
     facts: Facts = {
         **_version(plan),

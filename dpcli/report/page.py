@@ -55,16 +55,6 @@ class StatisticView:
         self.bars = self._layout["measure"] != "values"
         self._columns = {column["name"]: column for column in report.facts["spec"]["columns"]}
         self._unit: str = self.facts.get("unit", "")
-        protected = report.facts["privacy"]["unit"]
-        self._max_rows = None if protected == "row" else protected["max_rows"]
-
-    @property
-    def _used(self) -> str:
-        """Which rows a number is about, if not all."""
-        counts = self.facts["counts"]
-        if self._max_rows is None or counts == "people":
-            return ""
-        return f", from at most {self._max_rows} of the {counts} of each person,"
 
     @property
     def heading(self) -> str:
@@ -197,7 +187,9 @@ class StatisticView:
         elif not any(table.ranges for table in self.tables):
             yield "The numbers are exact."
         else:
-            number = f"the noise-free number{self._used}"
+            # Reports of earlier versions do not state what intervals are about.
+            about = self.facts.get("interval_about")
+            number = f"the noise-free number{f' of {about}' if about else ''}"
             yield f"The interval contains {number} in {self.percent} of cases."
         if self._sample and self.facts.get("population"):
             facts = {"population": f"{int(self._sample['population']):,}", "percent": self.percent}

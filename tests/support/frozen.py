@@ -19,6 +19,8 @@ FROZEN = Path(__file__).parents[1] / "system" / "frozen"
 SPECS = sorted(path.parent.name for path in FROZEN.glob("*/spec.yaml"))
 WORDS = frozenset({"plan.txt", "report.md", "page.txt", "record.txt"})
 """Outputs whose words may change."""
+PROSE = "(prose)"
+"""What stands for a sentence in JSON."""
 
 
 def without_prose(value: Any) -> Any:
@@ -28,16 +30,22 @@ def without_prose(value: Any) -> Any:
     if isinstance(value, list):
         return [without_prose(item) for item in value]
     if isinstance(value, str) and len(value.split()) > 2:
-        return "(prose)"
+        return PROSE
     return value
 
 
 def known_keys(value: Any, frozen: Any) -> Any:
-    """A JSON value without the keys that later versions have added to what is frozen."""
+    """A JSON value without the keys and sentences that later versions have added.
+
+    Only lists of nothing but sentences may have more of them.
+    """
     if isinstance(value, dict) and isinstance(frozen, dict):
         return {key: known_keys(part, frozen[key]) for key, part in value.items() if key in frozen}
     if isinstance(value, list) and isinstance(frozen, list) and len(value) == len(frozen):
         return [known_keys(part, other) for part, other in zip(value, frozen, strict=True)]
+    is_added = isinstance(value, list) and isinstance(frozen, list) and len(value) > len(frozen)
+    if is_added and frozen and {*map(str, value), *map(str, frozen)} == {PROSE}:
+        return frozen
     return value
 
 

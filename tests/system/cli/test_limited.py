@@ -217,3 +217,33 @@ def test_tables_that_agree_keep_the_flag(dpcli: Command, tmp_path: Path, data: P
     )
 
     assert flags_of(released(dpcli, spec, data))["tables"] == {"limited"}
+
+
+def test_limits_on_groups_promise_no_flag(dpcli: Command, tmp_path: Path) -> None:
+    """Nine tenths of the rows are left out by a limit that no check counts; all texts say so."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "flights.csv"
+    towns = [f"t{town}" for town in range(10)]
+    spec.write_text(
+        SPEC[: SPEC.index("  - {{name: delay")]
+        .format(limit="10, max_groups: 1", quality=QUALITY.replace("0.9", "0.05"), bounds="[0, 9]")
+        .replace("values: [jan, feb]", f"values: [{', '.join(towns)}]"),
+        encoding="utf-8",
+    )
+    lines = [f"N{plane},{town},3" for plane in range(500) for town in towns]
+    data.write_text("\n".join(["plane,month,delay", *lines, ""]), encoding="utf-8")
+    counts = released(dpcli, spec, data, "--report", tmp_path / "r.md")
+    report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    page = (tmp_path / "r.md").read_text("utf-8").replace("\\", "")
+    (stated,) = report["statistics"]
+
+    # The flag is not there, so that nothing may promise it.
+    assert all(line["flag"] == "" and float(line["value"]) < 100 for line in counts)
+    assert stated["left_out"].endswith("no check counts what limits on groups leave out")
+    assert stated["interval_about"] == "what is used"
+    row = "flights left out by a limit of 10; by limits on groups: not counted"
+    assert report["quality"]["table"][-1][0] == row
+    assert any(
+        "`max_limited` stops no release for them" in rule for rule in report["quality"]["rule"]
+    )
+    assert row in page
+    assert "The interval contains the noise-free number of what is used in 95% of cases." in page

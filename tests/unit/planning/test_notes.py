@@ -12,6 +12,7 @@ from dpcli import messages
 from dpcli.planning import notes
 from dpcli.planning.designs import design_notes
 from dpcli.planning.guarantee_text import headline, meaning, promise, protection
+from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import (
@@ -32,6 +33,7 @@ from tests.support.specs import completed
 
 TABLES = (
     "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
+    "limited",
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
     "designs", "regressions", "open",
 )  # fmt: skip
@@ -53,8 +55,20 @@ ELSEWHERE = {
         "hidden",
     )
 } | {
-    "left_out.clamped",
-    *(f"quality.{key}" for key in ("over", "at_least", "at_most", "left_out", "stops_limited")),
+    "left_out.clamped_interval",
+    "left_out.clamped_choice",
+    *(
+        f"quality.{key}"
+        for key in (
+            "over",
+            "at_least",
+            "at_most",
+            "left_out",
+            "left_out_alone",
+            "stops_limited",
+            "nor_stops",
+        )
+    ),
 }
 """Sentences about `marginals`, counts, quantiles in groups and limited numbers, which have tests of
 their own."""
@@ -141,6 +155,7 @@ def plans() -> Iterator[Plan]:
             yield planned(UNIT="row", NEIGHBORS=neighbors, quality=quality)
     yield planned(UNIT=UNITS[-1], EACH=", missing: each", quality=QUALITIES[1])
     yield planned(UNIT=UNITS[-2], quality=QUALITIES[1])
+    yield planned(UNIT=UNITS[2], quality=QUALITIES[1])
     by_row = planned(UNIT="row")
     free = replace(by_row.bound, loss=Loss(Fraction(0)))
     yield replace(by_row, bound=free)
@@ -154,6 +169,9 @@ def plans() -> Iterator[Plan]:
     for changed in ("add-remove, budget: {epsilon: 1}", "change-one, budget: {epsilon: 9}"):
         text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
         yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
+    people = "{name: people, statistic: count_distinct, epsilon: 0.5}\n"
+    text = small.replace("unit: row", f"unit: {UNITS[2]}").replace("NEIGHBORS", "add-remove")
+    yield make_plan(parse_spec(f"{text}  - {people}".replace("EPSILON", "1"), "spec", None))
     ladder = "bounds: {choose: 1-2-5, up_to: 100, epsilon: 0.1}}"
     limit = "{column: who, max_rows: {choose: 1-2-5, up_to: 50, epsilon: 0.1}}"
     chosen = small.replace("bounds: [0, 100]}", ladder, 1).replace("EPSILON", "9")
@@ -161,8 +179,8 @@ def plans() -> Iterator[Plan]:
     total = "  - {name: total, statistic: sum, column: age, epsilon: 0.5}\n"
     chosen = f"{chosen}{total}quality: {QUALITIES[0]}\n".replace("NEIGHBORS", "add-remove")
     yield make_plan(parse_spec(chosen, "spec", None))
-    for people in ("10", "1000000"):
-        declared = f"declarations: {{population: {people}}}\n"
+    for population in ("10", "1000000"):
+        declared = f"declarations: {{population: {population}}}\n"
         yield make_plan(parse_spec(f"{by_row.spec.text}{declared}", "spec", None))
     local = LOCAL.read_text("utf-8")
     yield make_plan(parse_spec(local, "spec", LOCAL.parent))
@@ -179,15 +197,15 @@ def sentences(plan: Plan) -> Iterator[str]:
     """Everything that is stated about a plan."""
     yield from (promise(plan.spec), headline(plan), *meaning(plan))
     for about in (
-        notes.limitations, notes.bounding_notes, notes.binning_notes, notes.composition_notes,
+        notes.limitations, bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
-        notes.exact_notes, notes.unit_warnings, design_notes, check_rule, selection_comparisons,
-        regression_comparisons,
+        notes.exact_notes, notes.unit_warnings, limit_warnings, design_notes, check_rule,
+        selection_comparisons, regression_comparisons,
     ):  # fmt: skip
         yield from about(plan)
     yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
     for entry in plan.all_statistics:
-        yield from (notes.left_out_note(entry, plan.spec), *protection(entry, plan.spec))
+        yield from (left_out_note(entry, plan.spec), *protection(entry, plan.spec))
     for minimum in required_minimums(plan):
         yield missed_sentence(minimum, Fraction(1, 2), plan)
     for window in (None, 30):
