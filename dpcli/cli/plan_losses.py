@@ -9,6 +9,7 @@ from dpcli.cli.text_tables import BUDGET_BAR_LEGEND, budget_bar, can_draw_bars
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
+from dpcli.planning.guarantee_text import headline, presence_headline
 from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 
@@ -32,6 +33,8 @@ def print_losses(plan: Plan, forecast: BalanceForecast) -> None:
         print(f"{measure:8}{_loss_against_budget(plan, forecast, measure, remaining)}")
     if can_draw_bars(sys.stdout) and any(getattr(budget, measure) for measure in summed):
         print(f"        {BUDGET_BAR_LEGEND}")
+    for sentence in filter(None, (headline(plan), presence_headline(plan))):
+        print(f"means   {sentence}")
     if forecast.before is not None:
         print(f"account {_account_text(plan, forecast, forecast.before.remaining)}")
     if forecast.runs is not None:

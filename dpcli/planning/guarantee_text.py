@@ -42,6 +42,14 @@ def headline(plan: Plan) -> str:
     return note("meaning.headline", **_belief_facts(_loss_between_values(plan), plan))
 
 
+def presence_headline(plan: Plan) -> str:
+    """The greatest belief that one unit is in the data; empty if that is public or says nothing."""
+    loss, protected = plan.cost, plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
+    if not protected or (not loss.epsilon and not loss.delta):
+        return ""
+    return note("meaning.present", **_belief_facts(loss, plan))
+
+
 def meaning(plan: Plan) -> Iterator[str]:
     """What a recipient can learn about one unit from all answers of a plan."""
     loss, unit = plan.cost, plan.spec.unit_noun

@@ -15,6 +15,7 @@ from fractions import Fraction
 from dpcli.columns import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
+from dpcli.planning.guarantee_text import headline, presence_headline
 from dpcli.planning.limit_notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
@@ -25,7 +26,7 @@ from dpcli.privacy.interpretation import (
     percent_at_most,
     posterior_range,
 )
-from dpcli.privacy.loss import loss_text
+from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.reference import texts
@@ -114,7 +115,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     # A rho would have to hold without exceptions, and later releases may have private keys.
     loss = loss_between_values(replace(budget, rho=None), privacy.neighbors)
     prior, shown = (0.001, "0.1") if budget.epsilon >= LARGE_EPSILON else (0.1, "10")
-    people, chance = spec.declarations.population or 1, failure_text(loss)
+    people = spec.declarations.population or 1
     return {
         "unit": spec.unit_noun,
         "units": spec.units_noun,
@@ -126,8 +127,12 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "budget": loss_text(budget),
         "window": window,
         "prior": shown,
+        "headline": headline(plan),
+        "present_headline": presence_headline(plan),
         "belief": percent_at_most(posterior_range(loss, prior)[1]),
-        "unless": note("meaning.unless", chance=chance) if chance else "",
+        "unless": _unless(loss),
+        "present": percent_at_most(posterior_range(budget, prior)[1]),
+        "unless_present": _unless(budget),
         "delta": at_most(budget.delta),
         "population": people,
         "exposed": at_most(budget.delta * people),
@@ -148,6 +153,11 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     }
 
 
+def _unless(loss: Loss) -> str:
+    chance = failure_text(loss)
+    return note("meaning.unless", chance=chance) if chance else ""
+
+
 def _chosen_keys(spec: Spec) -> tuple[str, str]:
     """The keys of the sentences on chosen bounds and on a chosen limit; empty without one."""
     are_limits = [one.is_limit for one in spec.choices] + [one.is_limit for one in spec.kept]
@@ -164,10 +174,9 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     # The budget decides, because it bounds what all releases together reveal.
     epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
     size = "" if epsilon <= SMALL_EPSILON else "large" if epsilon < LARGE_EPSILON else "huge"
-    spends = "all_of_window" if window else "all"
-    longer = "longer" if window else ""
     verdict = WARNED if size or window else MET
-    yield "epsilon", verdict, "spends", spends, "belief", longer, size
+    longer = "longer" if window else ""
+    yield "epsilon", verdict, *_meaning(plan, window), longer, size
     yield "delta", *_delta(delta, plan.spec.declarations.population)
     if isinstance(unit, PersonUnit):
         yield "unit", MET, "person"
@@ -190,6 +199,24 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     yield "other releases", OPEN, "any"
     for risk in ("access", "collection"):
         yield risk, OPEN, "local" if local else "central"
+
+
+def _meaning(plan: Plan, window: int | None) -> Iterator[str]:
+    """What this release and what all releases together reveal, about a fact and about presence."""
+    budget = plan.spec.privacy.budget
+    presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
+    yield from ("spends", "means")
+    if presence_headline(plan):
+        yield "means_present"
+    yield "all_of_window" if window else "all"
+    if plan.cost == budget:
+        yield "alone"
+        return
+    yield "belief"
+    if presence:
+        yield "present"
+        if plan.spec.privacy.composition.takes_rho:
+            yield "exceptions"
 
 
 def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:

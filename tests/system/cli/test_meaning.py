@@ -35,7 +35,7 @@ def one_line(text: str) -> str:
     [
         ("sequential", "epsilon: 1", "epsilon: 1, delta: 1e-6"),
         ("sequential", "epsilon: 8.4", "epsilon: 8.4, delta: 1e-6"),
-        ("zcdp", "rho: 0.1", "rho: 0.1"),
+        ("zcdp", "rho: 0.02", "rho: 0.02"),
     ],
 )
 def test_all_texts_state_the_same_meaning(
@@ -82,15 +82,44 @@ def test_all_texts_state_the_same_meaning(
         page = one_line(re.sub("<[^>]+>", "", path.read_text(encoding="utf-8")))
         assert all(line in page for line in lines)
     (risk,) = (one for one in planned["hazards"] if one["hazard"] == "epsilon")
+    (in_report,) = (one for one in stated["hazards"] if one["hazard"] == "epsilon")
+    assert risk["found"] == in_report["found"]
     assert risk["found"] in one_line(dpcli("plan", spec, "--risks").out)
-    assert "fact about a row in the data" in risk["found"]
-    if rule == "sequential":
-        assert f"at most {high}% sure" in risk["found"]
-        assert CHANCE.findall(risk["found"]) == [chance]
-    elif neighbors == "add-remove":
-        # The budget may also pay for private keys, for which rho has exceptions.
-        (rare,) = CHANCE.findall(risk["found"])
-        assert int(rare[5:].replace(",", "")) < int(chance[5:].replace(",", ""))
+    plain = one_line(dpcli("plan", spec).out)
+    for text in (risk["found"], plain):
+        # The release spends the whole budget, so there is one figure for each question.
+        assert planned["privacy"]["headline"] in text
+        assert set(CHANCE.findall(text)) == {chance, *chances[: neighbors == "add-remove"]}
+        if neighbors == "add-remove":
+            sure = f"sure that a certain row is in the data at all can be at most {high_present}%"
+            assert sure in text
+    # Under change-one, noise is rounded up, and a little of rho is left.
+    assert rule == "zcdp" or "This release spends all of that." in risk["found"]
+
+
+def test_this_release_and_all_releases_are_two_statements(dpcli: Command, tmp_path: Path) -> None:
+    """Half of the budget has figures of its own; those of the budget say why they are weaker."""
+    spec = tmp_path / "spec.yaml"
+    words = {"NEIGHBORS": "add-remove", "RULE": "zcdp", "SIZE": "rho: 0.1", "AMOUNT": "rho: 0.05"}
+    text = SPEC
+    for word, value in words.items():
+        text = text.replace(word, value)
+    spec.write_text(text, encoding="utf-8")
+    planned = json.loads(dpcli("plan", spec, "--json").out)
+    (risk,) = (one for one in planned["hazards"] if one["hazard"] == "epsilon")
+    explained = dpcli("explain", "privacy", "--rho", "0.1", "--delta", "1e-6").out
+    release, budget = risk["found"].split(" All releases together spend at most ")
+    present, fact = CHANCE.findall(one_line(explained))
+
+    assert planned["privacy"]["headline"] in release
+    assert "after this release" in release and "after this release" not in budget
+    assert "After all of these, a recipient" in budget
+    weaker, same = CHANCE.findall(budget)
+    assert same == present
+    assert int(weaker[5:].replace(",", "")) < int(fact[5:].replace(",", ""))
+    assert (
+        "Later releases may have private keys, for which the bound in rho has exceptions" in budget
+    )
 
 
 def test_the_pages_of_epsilon_and_delta_say_what_they_bound(dpcli: Command) -> None:

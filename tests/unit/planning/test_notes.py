@@ -150,6 +150,7 @@ def plans() -> Iterator[Plan]:
     for unit in UNITS:
         yield planned(UNIT=unit)
         yield planned(UNIT=unit, NEIGHBORS="change-one", RULE="zcdp", EPSILON="5")
+    yield planned(UNIT="row", RULE="zcdp", EPSILON="5")
     for neighbors in ("add-remove", "change-one"):
         for quality in QUALITIES:
             yield planned(UNIT="row", NEIGHBORS=neighbors, quality=quality)
@@ -166,7 +167,11 @@ def plans() -> Iterator[Plan]:
         .replace("RULE", "sequential")
         .replace("EACH", "")
     )
-    for changed in ("add-remove, budget: {epsilon: 1}", "change-one, budget: {epsilon: 9}"):
+    for changed in (
+        "add-remove, budget: {epsilon: 1}",
+        "add-remove, budget: {epsilon: 0.5}",
+        "change-one, budget: {epsilon: 9}",
+    ):
         text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
         yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
     people = "{name: people, statistic: count_distinct, epsilon: 0.5}\n"
