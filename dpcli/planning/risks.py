@@ -176,7 +176,8 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     size = "" if epsilon <= SMALL_EPSILON else "large" if epsilon < LARGE_EPSILON else "huge"
     verdict = WARNED if size or window else MET
     longer = "longer" if window else ""
-    yield "epsilon", verdict, *_meaning(plan, window), longer, size
+    words = (*_meaning(plan, window), longer, size)
+    yield "epsilon", verdict, *words
     yield "delta", *_delta(delta, plan.spec.declarations.population)
     if isinstance(unit, PersonUnit):
         yield "unit", MET, "person"
