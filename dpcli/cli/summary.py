@@ -147,8 +147,13 @@ def _flags(report: Report) -> list[Flag]:
 
 
 def _notes(report: Report) -> Iterator[str]:
-    """What is left out of the table, and what its marks mean."""
-    yield from report.facts["bounding"][:1]
+    """What numbers are about if rows are left out of them, and what marks mean."""
+    left_out: dict[str, list[str]] = {}
+    for stated in report.facts["statistics"]:
+        if stated["left_out"]:
+            left_out.setdefault(stated["left_out"], []).append(stated["name"])
+    for sentence, names in left_out.items():
+        yield f"{', '.join(names)}: {sentence}"
     yield from report.facts.get("sample", {}).get("notes", [])[1:2]
     for flag in _flags(report):
         yield f"{MARKS[flag]} {report.facts['flags'][flag]}"

@@ -58,13 +58,14 @@ def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
 
 
 def interval_about(planned: PlannedStatistic, spec: Spec) -> str:
-    """What intervals are about, if not about all rows of the file: `what is used`."""
-    queries, about = _queries(planned), []
-    if isinstance(spec.privacy.unit, PersonUnit) and _totals_key(planned) != "distinct":
-        about.append(note("about.used"))
-    if _clamped(queries, spec):
-        about.append(note("about.clamped"))
-    return " and ".join(about)
+    """What intervals are about, if not all rows of the file as they are; empty without them."""
+    queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
+    used = person and _totals_key(planned) != "distinct"
+    clamped = bool(_clamped(queries, spec))
+    if isinstance(queries[0], SelectionQuery) or not (used or clamped):
+        return ""
+    keys = ["used"] * used + ["clamped"] * clamped
+    return note(f"about.{'_and_'.join(keys)}")
 
 
 def _queries(planned: PlannedStatistic) -> list[Query]:

@@ -74,10 +74,16 @@ def _publication(report: Report) -> Json:
 
 def _notes(report: Report, url: str) -> Iterator[Json]:
     facts = report.facts
+    contained = f"the number without noise{_about(report)} in {report.percent} of cases"
     for text in (
         f"Noise protects the numbers: {loss_text(loss_of(facts['privacy']['spent']))} is spent.",
         facts["privacy"]["promise"],
-        f"`lower` and `upper` contain the number without noise in {report.percent} of cases.",
+        f"`lower` and `upper` contain {contained}.",
+        *(
+            f"{stated['name']}: {stated['left_out']}."
+            for stated in facts["statistics"]
+            if stated.get("left_out")
+        ),
         *(
             f"{stated['name']}: {stated['note']}"
             for stated in facts["statistics"]
@@ -86,6 +92,16 @@ def _notes(report: Report, url: str) -> Iterator[Json]:
     ):
         body = {"type": "TextualBody", "value": text, "format": "text/plain"}
         yield {"type": "Annotation", "target": url, "body": body}
+
+
+def _about(report: Report) -> str:
+    """What intervals are about, if not about all rows; the same for all statistics that say so."""
+    named: dict[str, list[str]] = {}
+    for stated in report.facts["statistics"]:
+        if "interval_about" in stated:
+            named.setdefault(stated["interval_about"], []).append(stated["name"])
+    parts = (f"for {', '.join(names)} that of {about}" for about, names in named.items())
+    return f" ({'; '.join(parts)})" if named else ""
 
 
 def _column(header: str, datatype: object, says: str, caption: Json, **more: object) -> Json:
@@ -128,7 +144,7 @@ def long_schema(report: Report, table: Table) -> Json:
     datatype: object = "decimal"
     if table.dated:
         datatype = {"base": "string", "format": NUMBER_OR_DATE}
-    ends = f"of the {report.percent} interval; empty without one"
+    ends = f"of the {report.percent} interval{_about(report)}; empty without one"
     columns = [
         _column(first, "string", f"The statistic. {what}.", {}, required=True),
         *(
@@ -160,8 +176,7 @@ def wide_schema(
         _column(name, "string", "A key of the line.", captions.get(heading, {}))
         for name, heading in zip(header, headings, strict=False)
     ]
-    says_of = [f"The {end} end of its {report.percent} interval." for end in ("lower", "upper")]
-    says_of.append(f"Empty, or its flag. {_marks(report)}.")
+    flags = f"Empty, or its flag. {_marks(report)}."
     for place, name in enumerate(header[count:]):
         number, end = divmod(place, len(ENDS))
         statistic, _, kind = published[number].partition(".")
@@ -169,7 +184,10 @@ def wide_schema(
         says = f"{_what(facts)}{f', {kind}' if kind else ''}."
         caption = {key: facts[key] for key in ("title", "unit") if key in facts}
         if end:
-            says, caption = f"{says} {says_of[end - 1]}", {}
+            about = f" of {facts['interval_about']}" if "interval_about" in facts else ""
+            which = ENDS[end].removeprefix("_")
+            interval = f"The {which} end of its {report.percent} interval{about}."
+            says, caption = f"{says} {flags if which == 'flag' else interval}", {}
         numeric = "decimal" if name in table.numbers else "string"
         datatype: object = "date" if name in table.dates else numeric
         if ENDS[end] == "_flag":

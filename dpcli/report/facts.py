@@ -16,7 +16,7 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
-from dpcli.planning.limit_notes import bounding_notes, limit_warnings
+from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
@@ -165,6 +165,7 @@ def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
     limited = exact_or_up(LIMITED_SHARE * 100)
     choices: dict[Flag, str] = {}
+    keys = {flag: flag.value for flag in Flag} | {Flag.LIMITED: _limited_key(plan)}
     if any(planned.entry.statistic.chooses for planned in plan.statistics):
         flagged, rows = (Flag.UNRELIABLE, Flag.NO_INFORMATION), exact_or_up(IMPRECISE_SHARE)
         choices = {flag: note(f"flag.{flag}-choice", share=rows) for flag in flagged}
@@ -176,7 +177,9 @@ def _notes(plan: Plan) -> Facts:
         "flags": {
             "unreliable_above": UNRELIABLE,
             **{
-                flag.value: note(f"flag.{flag}", percent=percent, share=share, limited=limited)
+                flag.value: note(
+                    f"flag.{keys[flag]}", percent=percent, share=share, limited=limited
+                )
                 + choices.get(flag, "")
                 for flag in Flag
                 if flag
@@ -187,6 +190,13 @@ def _notes(plan: Plan) -> Facts:
         "unprotected": list(notes.exact_notes(plan)),
         "limits": notes.limitations(plan),
     }
+
+
+def _limited_key(plan: Plan) -> str:
+    """The meaning of the flag `limited`: of the two reasons for it, those that the spec allows."""
+    if not plan.spec.clamped_by_choice:
+        return "limited_by_rows"
+    return "limited" if counts_left_out(plan) else "limited_by_bounds"
 
 
 def _sample(plan: Plan) -> Facts:

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -237,7 +238,7 @@ def test_limits_on_groups_promise_no_flag(dpcli: Command, tmp_path: Path) -> Non
     (stated,) = report["statistics"]
 
     # The flag is not there, so that nothing may promise it.
-    assert all(line["flag"] == "" and float(line["value"]) < 100 for line in counts)
+    assert all(line["flag"] != "limited" and float(line["value"]) < 100 for line in counts)
     assert stated["left_out"].endswith("no check counts what limits on groups leave out")
     assert stated["interval_about"] == "what is used"
     row = "flights left out by a limit of 10; by limits on groups: not counted"
@@ -247,3 +248,52 @@ def test_limits_on_groups_promise_no_flag(dpcli: Command, tmp_path: Path) -> Non
     )
     assert row in page
     assert "The interval contains the noise-free number of what is used in 95% of cases." in page
+
+
+def test_no_text_states_a_bare_confidence_of_numbers_that_limits_cut(
+    dpcli: Command, tmp_path: Path, data: Path
+) -> None:
+    """Metadata, columns, summary and page say what intervals are about."""
+    spec, out = write(tmp_path, "", bounds=CHOSEN), tmp_path / "u.csv"
+    more = (
+        "  - {name: late, statistic: sum, column: delay, bound: sum, unit_bounds: [0, 900],"
+        " epsilon: 1}\n  - {name: usual, statistic: mode, column: month, epsilon: 1}\n"
+    )
+    spec.write_text(spec.read_text("utf-8").replace("epsilon: 15", "epsilon: 40") + more, "utf-8")
+    done = dpcli("release", spec, data, "-o", out, "--metadata", tmp_path / "u.json",
+                 "--report", tmp_path / "u.md")  # fmt: skip
+    assert done.status == 0, done.err
+    wide = dpcli("release", spec, data, "-o", tmp_path / "w.csv", "--layout", "wide", "-q",
+                 "--metadata", tmp_path / "w.json")  # fmt: skip
+    assert wide.status == 0, wide.err
+    summary = " ".join(done.err.split())
+    metadata = json.loads((tmp_path / "u.json").read_text("utf-8"))
+    said = [stated["body"]["value"] for stated in metadata["notes"]]
+    page = (tmp_path / "u.md").read_text("utf-8").replace("\\", "")
+
+    about = (
+        "(for flights, index that of what is used; "
+        "for delay, late that of the clamped values of what is used)"
+    )
+    for text in (said[2], metadata["tableSchema"]["columns"][4]["dc:description"]):
+        assert about in text
+    kept = "the interval is about what is used"
+    used = "at most 10 flights per person are used; more are left out at random;"
+    assert f"flights: {used} {kept}." in said
+    assert f"flights, index: {used} {kept}" in summary
+    for column in columns_of(json.loads((tmp_path / "w.json").read_text("utf-8"))):
+        says, title = column["dc:description"], column["titles"][0]
+        if "end of its 95% interval" in says:
+            assert ("95% interval of " in says) == (not title.startswith(("planes", "usual")))
+    # Totals are of all rows, and choices have no interval.
+    assert "from at most" not in page
+    assert "All flights of a person are used, up to a total that is declared" in page
+    assert f"usual: {used} the choice is about what is used" in summary
+    assert "the choice is about what is used" in page
+    assert "+ limited: values were clamped to bounds that noisy counts chose" in summary
+
+
+def columns_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+    """The described columns of all tables."""
+    tables = metadata.get("tables", [metadata])
+    return [column for table in tables for column in table["tableSchema"]["columns"]]
