@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from dpcli.columns import IdColumn, file_columns
 from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.engine.source import Input, open_file
 from dpcli.engine.zip_archive import ZipMember
@@ -18,10 +19,28 @@ from dpcli.planning.plan import Plan
 
 def reading_warnings(plan: Plan, data: Iterable[Input]) -> list[str]:
     """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
-    if plan.is_local or plan.quality is not None:
+    if plan.is_local or not _may_lack(plan):
         return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
     return [note("reading.json")] if is_json else []
+
+
+def _may_lack(plan: Plan) -> bool:
+    """Whether no record may have a key that the plan reads, and no count of cells shows that.
+
+    The number of rows does not show it. Ids are counted with the rows. Where a blank cell is an
+    answer, or blank cells are counted, the published numbers show it.
+    """
+    quality, entries = plan.spec.quality, plan.spec.entries
+    if quality is None or not quality.min_readable:
+        return True
+    shown = {column.name for entry in entries for column in entry.request.checked}
+    used = (column for query in plan.engine_queries for column in query.columns)
+    return any(
+        column.name not in {*shown, *quality.min_readable}
+        for column in file_columns(used)
+        if not isinstance(column, IdColumn)
+    )
 
 
 def _is_json(name: str) -> bool:

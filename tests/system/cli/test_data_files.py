@@ -326,11 +326,20 @@ def test_the_first_object_of_json_lines_changes_no_status(
     assert dpcli(command, spec, data).status == 0
 
 
+MINIMUMS = {
+    "min_rows: 1": True,
+    "min_readable: {age: 0.1}": True,
+    "min_readable: {sex: 0.1}": False,
+    "min_readable: 0.1": False,
+}
+"""Minimums of a quality check, and whether a key may lack in all records unnoticed."""
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "b.ndjson.gz", "c.zip"])
 def test_a_release_warns_of_keys_that_json_lines_may_lack(
     name: str, tmp_path: Path, dpcli: Command
 ) -> None:
-    """Whatever the file holds, unless a quality check would notice; CSV has no such warning."""
+    """Whatever the file holds, unless readable cells are counted; CSV has no such warning."""
     spec, data, report = tmp_path / "spec.yaml", tmp_path / name, tmp_path / "r.md"
     words = "a key that a record lacks is a missing cell"
     for text in ('{"age": 1}\n', "", '{"age": 1, "sex": "f"}\n'):
@@ -344,10 +353,12 @@ def test_a_release_warns_of_keys_that_json_lines_may_lack(
         assert outcome.status == 0
         assert words in " ".join(outcome.err.split())
         assert words in " ".join(report.read_text("utf-8").split())
-        checked = f"{JSON_SPEC}quality: {{epsilon: 1, min_rows: 1}}\n"
-        spec.write_text(checked.replace("dataset: d", "dataset: e"), encoding="utf-8")
-        outcome = dpcli("release", spec, data, "--report", report, "--force")
-        assert words not in " ".join((outcome.err + report.read_text("utf-8")).split())
+        for account, (minimum, unnoticed) in enumerate(MINIMUMS.items()):
+            checked = f"{JSON_SPEC}quality: {{epsilon: 1, {minimum}}}\n"
+            spec.write_text(checked.replace("dataset: d", f"dataset: e{account}"), encoding="utf-8")
+            outcome = dpcli("release", spec, data, "--report", report, "--force")
+            said = " ".join((outcome.err + report.read_text("utf-8")).split())
+            assert (words in said) == unnoticed
     spec.write_text(JSON_SPEC, encoding="utf-8")
     (tmp_path / "a.csv").write_text("age,sex\n", encoding="utf-8")
     assert words not in dpcli("release", spec, tmp_path / "a.csv").err
