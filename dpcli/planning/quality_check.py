@@ -168,7 +168,7 @@ def quality_result(plan: Plan, answers: Sequence[NoisyAnswer]) -> QualityResult:
             "quality.over",
             limit=one.limit,
             rows=plan.spec.rows_are,
-            share=percent_text(short_down(stopping[one.limit], 3)),
+            share=percent_text(short_down(one.least, 3)),
             most=percent_text(one.allowed),
         )
         for one in left_out

@@ -134,6 +134,18 @@ class StatisticView:
         return any((numbers.frame[part] != "").any() for numbers in self._numbers)
 
     @property
+    def _any_outside(self) -> bool:
+        """Whether a shown value lies outside of its interval."""
+        ends = (
+            (cell.lower, cell.value, cell.upper)
+            for cell in self._numbers[0].cells(MAX_LINES)
+            if cell.lower and cell.value
+        )
+        return any(
+            not low <= value <= high for low, value, high in (map(number_of, end) for end in ends)
+        )
+
+    @property
     def _axis(self) -> Axis | None:
         axis = self._layout["axis"]
         if axis is None:
@@ -191,6 +203,8 @@ class StatisticView:
             about = self.facts.get("interval_about")
             number = f"the noise-free number{f' of {about}' if about else ''}"
             yield f"The interval contains {number} in {self.percent} of cases."
+            if self.facts.get("intervals_cut"):
+                yield note("published.cut_outside" if self._any_outside else "published.cut")
         if self._sample and self.facts.get("population"):
             facts = {"population": f"{int(self._sample['population']):,}", "percent": self.percent}
             yield note("sample.interval", name=self.facts["name"], **facts)

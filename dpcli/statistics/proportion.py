@@ -54,7 +54,10 @@ class Proportion(Ratio):
         per=Per | None,
         weight=WeightColumnName | None,
     )
-    derivation = "noisy number of rows inside divided by that of all rows (at least 1)"
+    derivation = (
+        "noisy number of rows inside divided by that of all rows (at least 1), clamped to a share "
+        "from none to all"
+    )
 
     def parts(self, request: Request) -> tuple[Part, Part]:
         """The rows inside, and all rows."""

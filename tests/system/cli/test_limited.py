@@ -140,13 +140,18 @@ def test_a_release_stops_where_limits_leave_out_too_much(
 ) -> None:
     """`max_limited` ends with exit status 8, and the check alone is charged."""
     spec = write(tmp_path, QUALITY.replace("0.9", "0.05"))
-    done = dpcli("release", spec, data, "-o", tmp_path / "out.csv")
+    reports = ("--report", tmp_path / "r.json")
+    done = dpcli("release", spec, data, "-o", tmp_path / "out.csv", *reports)
+    quality = json.loads((tmp_path / "r.json").read_text("utf-8"))["quality"]
     history = json.loads(
         dpcli("ledger", "history", "--json", "--ledger", tmp_path / "dpcli-ledger.sqlite").out
     )
 
     assert done.status == 8
-    assert "leaves out at least" in done.err
+    # One share with one confidence.
+    share = quality["table"][-1][1]
+    assert f"leaves out {share} of the flights" in quality["missed"][0]
+    assert f"leaves out {share}" in " ".join(done.err.split())
     assert "`max_limited` is 5%" in " ".join(done.err.split())
     assert not (tmp_path / "out.csv").exists()
     assert float(history[-1]["epsilon"]) == 6

@@ -49,14 +49,18 @@ def plan(dpcli: Command, tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def release(dpcli: Command, tmp_path: Path, plan: Callable[..., Path]) -> Release:
-    """Release one entry about 4,000 people with one row each, and values from -50 to -20."""
+    """Release one entry about 4,000 people with one row each, and values from -50 to -20.
+
+    The report is `r.md`.
+    """
     random = Random(1)
     lines = [f"p{n},{random.randint(-50, -20)},{random.choice('ab')}" for n in range(4_000)]
     data = tmp_path / "data.csv"
     data.write_text("\n".join(["who,x,g", *lines, ""]), encoding="utf-8")
 
     def run(entry: str, **given: str) -> list[Line]:
-        done = dpcli("release", plan(entry, **given), data, "-q")
+        report = ("--report", tmp_path / "r.md", "--force")
+        done = dpcli("release", plan(entry, **given), data, "-q", *report)
         assert done.status == 0, done.err
         return list(csv.DictReader(io.StringIO(done.out)))
 
@@ -142,3 +146,44 @@ def test_plans_warn_of_limits_on_groups_of_people(
     assert "warning: asked: of a person in more than 1 group," in dpcli("plan", spec).out
     (said,) = (text for text in facts["limits"] if text.startswith("asked: "))
     assert "beyond a limit" not in said and "no check counts them" in said
+
+
+@pytest.fixture
+def page(release: Release, tmp_path: Path) -> Callable[..., tuple[list[Line], str]]:
+    """The lines of a release, and the text of its report."""
+
+    def run(entry: str) -> tuple[list[Line], str]:
+        lines = release(entry)
+        return lines, (tmp_path / "r.md").read_text("utf-8").replace("\\", "")
+
+    return run
+
+
+def test_reports_say_that_intervals_were_cut(page: Callable[..., tuple[list[Line], str]]) -> None:
+    """A group without rows has no negative end; its value may be negative, and the page says so."""
+    lines, said = page("statistic: count, by: [g], epsilon: 0.01")
+    cut = any(line["lower"] == "0" for line in lines)
+    outside = any(float(line["value"]) < float(line["lower"]) for line in lines)
+
+    assert ("Intervals end where the spec makes no further numbers possible." in said) == cut
+    assert ("A value outside of its interval is shown as noise made it." in said) == outside
+    _, said = page("statistic: count, epsilon: 9")
+    assert "Intervals end where" not in said
+
+
+def test_reports_say_that_a_share_is_clamped(page: Callable[..., tuple[list[Line], str]]) -> None:
+    """More noisy rows inside than in all are a share of one."""
+    _, said = page("statistic: proportion, column: g, values: [a], epsilon: 1")
+
+    assert "clamped to a share from none to all" in said
+
+
+def test_reports_say_how_an_objective_was_perturbed(
+    page: Callable[..., tuple[list[Line], str]],
+) -> None:
+    """Supporting answers do not hide what was done to the answer itself."""
+    entry = "statistic: logistic_regression, column: g, values: a, on: [x], epsilon: 5"
+    _, said = page(entry)
+
+    assert "queries were answered, each with independent noise." in said
+    assert "one random slope was added to the objective" in said
