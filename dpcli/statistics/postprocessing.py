@@ -54,12 +54,13 @@ class PostProcessingStep(ABC):
 class Clamp(PostProcessingStep):
     """Clamps numbers and their intervals to a range that the exact numbers cannot leave.
 
-    `post: [{clamp: [0, 100]}]`. Numbers near the ends become biased inwards.
+    `post: [{clamp: [0, 100]}]`. Numbers near the ends become biased inwards. If exact numbers can
+    lie beyond, the interval contains them clamped in the same way, and may be a single number.
     """
 
     name = "clamp"
     parameters = 2
-    description = "clamped to [{}, {}]"
+    description = "clamped to [{}, {}], as are the ends of the interval"
     low: Fraction | None
     high: Fraction | None
 
