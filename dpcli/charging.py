@@ -33,6 +33,7 @@ from dpcli.ledger.options import (
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.planning.bounds_text import chosen_texts
+from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 from dpcli.public_ledger import FileName, Ledger, opened_ledger
@@ -228,7 +229,7 @@ def charge(
             require(open_charge)
             notices.warn(sharing_warnings(ledger.sharing(plan.spec.dataset, wanted.files)))
             if open_charge.stored is None:
-                notices.warn(_reading_warnings(plan, request.data))
+                notices.warn([*quality_warnings(plan), *_reading_warnings(plan, request.data)])
             stored = make(plan, open_charge)
         publish(stored)
     if wanted.created < latest:

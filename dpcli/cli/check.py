@@ -24,7 +24,7 @@ from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.notes import limit_warnings, unit_warnings
+from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import noise_excess
@@ -95,10 +95,8 @@ def check(
 
 def _quality_notes(plan: Plan) -> list[str]:
     """Why a release would not detect a file that cannot be read as declared."""
-    if plan.is_local:
-        return []
     if plan.quality is None:
-        return [note("quality.absent")]
+        return quality_warnings(plan)
     factor = noise_excess(plan)
     epsilon = plan.quality.entry.budget_request.epsilon
     if factor and epsilon is not None:

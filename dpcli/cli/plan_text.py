@@ -26,6 +26,7 @@ from dpcli.planning.notes import (
     limit_warnings,
     population_notes,
     post_processing_notes,
+    quality_warnings,
     query_title,
     reader_warnings,
     selection_notes,
@@ -115,9 +116,9 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         yield from notes_of(plan)
     yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
-    warnings = (*unit_warnings(plan), *limit_warnings(plan))
+    warnings = (*unit_warnings(plan), *limit_warnings(plan), *quality_warnings(plan))
     yield from (f"warning: {text}" for text in warnings)
-    yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
+    yield from check_rule(plan)
     if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost
         if not check.within(forecast.after.remaining):

@@ -13,12 +13,13 @@ from dpcli.engine.source import Input, open_file
 from dpcli.engine.zip_archive import ZipMember
 from dpcli.errors import DataError
 from dpcli.messages import note
+from dpcli.planning.notes import lacks_check
 from dpcli.planning.plan import Plan
 
 
 def reading_warnings(plan: Plan, data: Iterable[Input]) -> list[str]:
     """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
-    if plan.is_local or plan.quality is not None:
+    if not lacks_check(plan):
         return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
     return [note("reading.json")] if is_json else []

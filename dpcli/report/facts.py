@@ -56,6 +56,7 @@ def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Re
     contents: Facts = {
         **bounds_facts(plan),
         "quality": quality_facts(plan, release.quality),
+        **_unchecked(plan),
         "statistics": [
             statistic_facts(published.planned, plan.spec)
             | {"layout": layout_facts(published, *tables[published.planned.name])}
@@ -188,6 +189,11 @@ def _notes(plan: Plan) -> Facts:
     }
 
 
+def _unchecked(plan: Plan) -> Facts:
+    """That no check was asked for, unless the spec states that none is meant."""
+    return {"unchecked": note("quality.unchecked")} if notes.lacks_check(plan) else {}
+
+
 def _sample(plan: Plan) -> Facts:
     """The declared sample, and what is estimated from it; empty without one."""
     design = plan.spec.sample
@@ -243,6 +249,7 @@ def plan_json(
         contents = {
             **bounds_facts(plan),
             "quality": quality_facts(plan),
+            **_unchecked(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
             "limits": [*notes.limitations(plan), *notes.limit_warnings(plan)],

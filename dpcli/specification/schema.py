@@ -93,6 +93,8 @@ def spec_schema() -> dict[str, object]:
     for section in ("csv", "privacy", "quality", "sample"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
         fields[section] = {key: field[key] for key in (*PAGE_KEYS, "$ref")}
+    check = fields["quality"]
+    check["oneOf"] = [{"const": "none"}, {"$ref": check.pop("$ref")}]
     fields["columns"] |= {
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},

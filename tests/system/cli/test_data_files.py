@@ -330,7 +330,7 @@ def test_the_first_object_of_json_lines_changes_no_status(
 def test_a_release_warns_of_keys_that_json_lines_may_lack(
     name: str, tmp_path: Path, dpcli: Command
 ) -> None:
-    """Whatever the file holds, unless a quality check would notice; CSV has no such warning."""
+    """Whatever the file holds, unless a check would notice or none is meant; not for CSV."""
     spec, data, report = tmp_path / "spec.yaml", tmp_path / name, tmp_path / "r.md"
     words = "a key that a record lacks is a missing cell"
     for text in ('{"age": 1}\n', "", '{"age": 1, "sex": "f"}\n'):
@@ -344,10 +344,11 @@ def test_a_release_warns_of_keys_that_json_lines_may_lack(
         assert outcome.status == 0
         assert words in " ".join(outcome.err.split())
         assert words in " ".join(report.read_text("utf-8").split())
-        checked = f"{JSON_SPEC}quality: {{epsilon: 1, min_rows: 1}}\n"
-        spec.write_text(checked.replace("dataset: d", "dataset: e"), encoding="utf-8")
-        outcome = dpcli("release", spec, data, "--report", report, "--force")
-        assert words not in " ".join((outcome.err + report.read_text("utf-8")).split())
+        for check in ("{epsilon: 1, min_rows: 1}", "none"):
+            checked = f"{JSON_SPEC}quality: {check}\n".replace("dataset: d", "dataset: e")
+            spec.write_text(checked, encoding="utf-8")
+            outcome = dpcli("release", spec, data, "--report", report, "--force")
+            assert words not in " ".join((outcome.err + report.read_text("utf-8")).split())
     spec.write_text(JSON_SPEC, encoding="utf-8")
     (tmp_path / "a.csv").write_text("age,sex\n", encoding="utf-8")
     assert words not in dpcli("release", spec, tmp_path / "a.csv").err

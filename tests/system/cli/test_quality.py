@@ -193,10 +193,50 @@ def test_a_plan_without_a_check_warns(dpcli: Command, tmp_path: Path) -> None:
     """`plan` states the rule of the check, or that there is none."""
     spec, _ = readable(tmp_path)
     assert "`min_rows: 2000` stops a file with fewer than" in dpcli("plan", spec).out
-    text = spec.read_text(encoding="utf-8")
-    kept = [line for line in text.splitlines() if not line.startswith("quality")]
-    spec.write_text("\n".join(kept), encoding="utf-8")
+    without_check(spec)
     assert "warning: this spec has no `quality:`" in dpcli("plan", spec).out
+
+
+@pytest.mark.parametrize("rows", [0, ROWS])
+def test_a_release_without_a_check_warns(rows: int, dpcli: Command, tmp_path: Path) -> None:
+    """Whatever the file holds: on standard error, in JSON and in every report, also with -q."""
+    spec, data = readable(tmp_path, rows)
+    without_check(spec)
+    reports = [tmp_path / f"r.{ending}" for ending in ("html", "md", "json")]
+    named = [word for report in reports for word in ("--report", report)]
+    outcome = dpcli("release", spec, data, "-q", "--json", "-o", tmp_path / "t.csv", *named)
+
+    assert outcome.status == 0
+    assert "warning: this spec has no `quality:`" in outcome.err
+    assert any("has no `quality:`" in text for text in json.loads(outcome.out)["warnings"])
+    for report in reports:
+        assert "Nothing checked that the data file was complete" in report.read_text("utf-8")
+
+
+def test_a_spec_can_state_that_no_check_is_meant(dpcli: Command, tmp_path: Path) -> None:
+    """With `quality: none`, no command and no report warns; other words are refused."""
+    spec, data = readable(tmp_path)
+    text = without_check(spec)
+    spec.write_text(f"{text}\nquality: none\n", encoding="utf-8")
+    report = tmp_path / "r.md"
+    commands = [("check", data), ("plan",), ("plan", "--json"), ("release", data, "--dry-run")]
+    commands += [("release", data, "-o", tmp_path / "t.csv", "--report", report)]
+    for command, *more in commands:
+        outcome = dpcli(command, spec, *more)
+        assert outcome.status == 0
+        assert "no `quality:`" not in outcome.out + outcome.err
+        assert "Nothing checked" not in outcome.out
+    assert "Nothing checked" not in report.read_text("utf-8")
+    spec.write_text(f"{text}\nquality: off\n", encoding="utf-8")
+    assert "is `off`, expected a mapping, or `none`" in dpcli("check", spec).err
+
+
+def without_check(spec: Path) -> str:
+    """Take the quality check out of a spec, and return its text."""
+    lines = spec.read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("quality"))
+    spec.write_text(text, encoding="utf-8")
+    return text
 
 
 def test_a_public_number_of_rows_is_checked_exactly(dpcli: Command, tmp_path: Path) -> None:
