@@ -27,7 +27,7 @@ from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import noise_excess
+from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
 from dpcli.report.facts import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 
@@ -97,11 +97,11 @@ def _quality_notes(plan: Plan) -> list[str]:
     """Why a release would not detect a file that cannot be read as declared."""
     if plan.quality is None:
         return quality_warnings(plan)
-    factor = noise_excess(plan)
+    factor, kept = noise_excess(plan), kept_rows_warnings(plan)
     epsilon = plan.quality.entry.budget_request.epsilon
     if factor and epsilon is not None:
-        return [note("quality.blind_epsilon", epsilon=rounded_text(epsilon * factor, 2))]
-    return [note("quality.blind")] * (factor is not None)
+        return [note("quality.blind_epsilon", epsilon=rounded_text(epsilon * factor, 2)), *kept]
+    return [*[note("quality.blind")] * (factor is not None), *kept]
 
 
 def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
@@ -124,7 +124,7 @@ def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
             return check_cells(
                 dataset,
                 spec.columns,
-                quality.min_rows if quality else None,
+                (quality.min_rows, quality.min_people) if quality else (None, None),
                 progress or Progress(),
                 quality.min_readable if quality else {},
                 None if plan.is_local else spec.privacy.unit,

@@ -32,7 +32,7 @@ from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 
-QUALITY = ("passed", "missed", "rows", "readable")
+QUALITY = ("passed", "missed", "rows", "people", "readable")
 """The keys of the quality check in `--json`: noisy numbers and their verdict."""
 
 
@@ -113,7 +113,7 @@ def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[st
         "cost": report["privacy"]["spent"],
         "remaining": report["privacy"]["remaining"],
         "ledger": report["ledger"],
-        "quality": quality and {name: quality[name] for name in QUALITY},
+        "quality": quality and {name: quality[name] for name in QUALITY if name in quality},
         "stopped": list(stored.stopped),
         "warnings": warned,
     }

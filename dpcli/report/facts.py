@@ -17,6 +17,7 @@ from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
 from dpcli.planning.plan import Plan
+from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
@@ -252,7 +253,11 @@ def plan_json(
             **_unchecked(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
-            "limits": [*notes.limitations(plan), *notes.limit_warnings(plan)],
+            "limits": [
+                *notes.limitations(plan),
+                *notes.limit_warnings(plan),
+                *kept_rows_warnings(plan),
+            ],
         }
     facts: Facts = {
         **_version(plan),

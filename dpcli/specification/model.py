@@ -137,8 +137,8 @@ class Declarations:
 class QualityCheck:
     """The check before all statistics: an entry that counts, and the minimums.
 
-    `min_rows` is the required number of rows. `min_readable` is the required share of readable
-    cells, by name of column, and
+    `min_rows` is the required number of rows that the limits on a person keep, and `min_people`
+    that of people. `min_readable` is the required share of readable cells, by name of column, and
     `max_limited` the share of rows that limits on the rows of a person may leave out.
     """
 
@@ -146,6 +146,7 @@ class QualityCheck:
     min_rows: int | None
     min_readable: Mapping[str, Fraction]
     max_limited: Fraction | None = None
+    min_people: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

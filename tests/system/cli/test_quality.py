@@ -264,6 +264,72 @@ def test_a_plan_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: 
     assert "give `quality` a larger epsilon" in plan
 
 
+PEOPLE = """\
+dpcli: 1
+dataset: shop
+privacy: {unit: {column: id, max_rows: 2}, neighbors: add-remove, budget: {epsilon: 9}}
+quality: {epsilon: 1, MINIMUM}
+columns:
+  id: {type: id}
+  age: {type: integer, bounds: [0, 110]}
+statistics:
+  - {name: n, statistic: count, epsilon: 1}
+"""
+
+
+def of_people(folder: Path, minimum: str, people: int) -> tuple[Path, Path]:
+    """A spec with this minimum, and a file of people with ten rows each."""
+    spec, data = folder / "spec.yaml", folder / "data.csv"
+    spec.write_text(PEOPLE.replace("MINIMUM", minimum), encoding="utf-8")
+    rows = [f"{person},{person % 90}" for person in range(people) for _ in range(10)]
+    data.write_text("\n".join(["id,age", *rows]) + "\n", encoding="utf-8")
+    return spec, data
+
+
+def test_a_minimum_of_rows_is_about_the_rows_kept(dpcli: Command, tmp_path: Path) -> None:
+    """A complete file can miss it: `plan` and `check` warn before, and the message says why."""
+    spec, data = of_people(tmp_path, "min_rows: 4000", 500)
+    words = "`min_rows: 4,000` is compared with the rows that a limit of 2 per person keeps"
+    assert f"warning: {words}" in dpcli("plan", spec).out
+    assert any(words in text for text in json.loads(dpcli("plan", spec, "--json").out)["limits"])
+    assert f"warning: {words}" in dpcli("check", spec).err
+    outcome = dpcli("release", spec, data, "-q")
+
+    assert outcome.status == 8
+    assert "the number of rows that the limits on people keep is about" in outcome.err
+    of_people(tmp_path, "min_rows: 800, min_people: 400", 500)
+    assert words.partition(":")[2] not in dpcli("plan", spec).out
+
+
+@pytest.mark.parametrize(("people", "status"), [(500, 0), (100, 8), (0, 8)])
+def test_a_minimum_of_people_ignores_how_many_rows_they_have(
+    people: int, status: int, dpcli: Command, tmp_path: Path
+) -> None:
+    """A complete file passes and one of too few people stops; the report has the noisy number."""
+    spec, data = of_people(tmp_path, "min_people: 480", people)
+    words = ["-o", tmp_path / "t.csv", "--json", "-q"]
+    outcome = dpcli("release", spec, data, *words)
+    report = json.loads((tmp_path / "t.report.json").read_text(encoding="utf-8"))["quality"]
+
+    assert outcome.status == status
+    assert ("the number of people is about" in outcome.err) is (status == 8)
+    assert abs(report["people"]["value"] - people) < 100
+    assert report["min_people"] == 480
+    assert json.loads(outcome.out)["quality"]["people"] == report["people"]
+    assert ["people", "480"] in [[row[0], row[4]] for row in report["table"]]
+    assert "stops a file with fewer than" in dpcli("plan", spec).out
+
+
+@pytest.mark.parametrize(("people", "found"), [(480, "at least"), (479, "fewer than")])
+def test_check_cells_compares_people_with_their_minimum(
+    people: int, found: str, tmp_path: Path
+) -> None:
+    """As the check of a release does, without noise and for the operator alone."""
+    spec, data = of_people(tmp_path, "min_people: 480", people)
+
+    assert f"people: {found} `min_people`" in on_terminal("check", spec, data, "--cells").out
+
+
 ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
 
 
