@@ -141,6 +141,7 @@ def release(
     release_id: str | None = None,
     period: str | datetime.date | None = None,
     engine: Literal["local", "spark"] = "local",
+    check_again: bool = False,
 ) -> Release:
     """Read the data, add noise to every answer, charge for it, and store what may be published.
 
@@ -148,7 +149,9 @@ def release(
     the command line uses: that of the environment, or the one next to the spec, which is made if
     it is absent. A `release_id` that was charged before returns the stored release, and nothing
     is read. The `period` is the day that the data are about, for an account with a window; with
-    the engine `spark`, Apache Spark reads the files.
+    the engine `spark`, Apache Spark reads the files. With `check_again`, a `release_id` whose
+    quality check failed is checked again in a new entry, which is charged in full; the failed one
+    stays.
 
     Raises BudgetError, DataError, LedgerError or UsageError, and QualityError if the quality check
     fails, which alone is charged then; TypeError for arguments of other types.
@@ -168,7 +171,10 @@ def release(
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
         raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
-    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period, engine)
+    require_type("check_again", check_again, "True or False", bool)
+    request = ChargeRequest.of(
+        plan, inputs_of(data), ledger, release_id, period, engine, check_again=check_again
+    )
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 

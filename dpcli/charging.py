@@ -16,9 +16,10 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from dpcli.errors import DpcliError, internal_error
+from dpcli.errors import DpcliError, LedgerError, UsageError, internal_error
 from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
+from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import (
@@ -131,7 +132,9 @@ class Notices:
 class ChargeRequest:
     """What is to be charged for: a plan, its data, what reads them, and the account that pays.
 
-    The ledger is a file or an open one; without either it is the one next to the spec.
+    The ledger is a file or an open one; without either it is the one next to the spec. With
+    `check_again`, a release whose quality check failed is checked again, and charged again; an
+    attempt that did not fail is published. `after_check` then names the failed one.
     """
 
     plan: Plan
@@ -140,6 +143,8 @@ class ChargeRequest:
     ledger: Path | Ledger | None
     period: str | None
     engine: Engine = "local"
+    check_again: bool = False
+    after_check: str = ""
 
     @classmethod
     def of(
@@ -150,6 +155,8 @@ class ChargeRequest:
         release_id: str | None,
         period: str | datetime.date | None,
         engine: Engine = "local",
+        *,
+        check_again: bool = False,
     ) -> ChargeRequest:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
@@ -161,8 +168,10 @@ class ChargeRequest:
         if not isinstance(ledger, Ledger):
             named = os.environ.get(NAMED) or None if ledger is None else ledger
             ledger = None if named is None else Path(file_name("ledger", named))
+        if check_again and release_id is None:
+            raise UsageError.about("bad-option.check-again-alone")
         name = checked_id(release_id) or new_release_id()
-        return cls(plan, data, name, ledger, checked_day(day), engine)
+        return cls(plan, data, name, ledger, checked_day(day), engine, check_again)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -181,7 +190,25 @@ class ChargeRequest:
         """What it will be charged for, now."""
         may_open = not must_exist(self.plan.spec)
         files = resolved(self.files)
-        return charge_for(self.plan, self.release_id, self.period, files=files, may_open=may_open)
+        return charge_for(
+            self.plan, self.release_id, self.period, files=files, may_open=may_open,
+            after_check=self.after_check,
+        )  # fmt: skip
+
+    def attempt(self, ledger: OpenLedger) -> ChargeRequest:
+        """The request by the name of its entry, which differs for a check that is made again."""
+        if not self.check_again:
+            return self
+        name, failed = ledger.next_attempt(self.release_id, self.period)
+        return replace(self, release_id=name, after_check=failed)
+
+    def require_attempt(self) -> None:
+        """Raise LedgerError if it is to be checked again, and there is no ledger.
+
+        It is called before a ledger is created.
+        """
+        if self.check_again and not isinstance(self.ledger, Ledger) and is_absent(self.path):
+            raise LedgerError.about("nothing-to-check-again", name=self.release_id, path=self.path)
 
     @contextmanager
     def opened(self, notices: Notices) -> Iterator[OpenLedger]:
@@ -219,8 +246,9 @@ def charge(
     """
     plan = request.plan
     require_plan_fits(plan)
+    request.require_attempt()
     with request.opened(notices) as ledger:
-        latest = ledger.latest()
+        latest, request = ledger.latest(), request.attempt(ledger)
         if plan.chooses_bounds:
             request = _with_bounds(request, ledger, notices, require)
             plan = request.plan
@@ -236,7 +264,9 @@ def charge(
         notices.warn([note("notice.clock", latest=latest)])
     if stored.receipt is None:
         what = "responses" if plan.is_local else "release"
-        notices.add("again", what=what, name=request.release_id)
+        notices.add("again", what=what, name=stored.release_id)
+    elif request.after_check:
+        notices.add("checked_again", name=stored.release_id, failed=request.after_check)
     elif stored.receipt.first:
         notices.add("first", dataset=plan.spec.dataset, ledger=stored.receipt.ledger)
     return stored

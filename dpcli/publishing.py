@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,12 +25,13 @@ def require_writable(
     *,
     force: bool,
     twice: bool = False,
-    expected: Mapping[Path, bytes] | None = None,
+    expected: Mapping[Path, Collection[bytes]] | None = None,
 ) -> None:
     """Raise UsageError, before anything is spent, for outputs that cannot be meant.
 
     An output must not be an input or a database. It must not exist, unless with `force` or if it
-    holds the `expected` bytes. Its folder must exist, and no two outputs may be the same file.
+    holds some of the `expected` bytes. Its folder must exist, and no two outputs may be the same
+    file.
     """
     codes = [("output-twice", Path())] if twice else []
     protected = {path.resolve() for path in inputs if not _is_unusable(path)}
@@ -44,14 +45,14 @@ def require_writable(
             codes.append(("output-is-input", target))
         elif resolved in seen:
             codes.append(("output-twice.named", target))
-        elif code := _mistake(target, force=force, expected=(expected or {}).get(target)):
+        elif code := _mistake(target, force=force, expected=(expected or {}).get(target, ())):
             codes.append((code, target))
         seen.add(resolved)
     if codes:
         raise UsageError(make_problem(code, output=target) for code, target in codes)
 
 
-def _mistake(target: Path, *, force: bool, expected: bytes | None) -> str | None:
+def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str | None:
     """The error code of a target that cannot be written or must not be replaced; else None."""
     if target.is_dir():
         return "output-folder.itself"
@@ -63,7 +64,7 @@ def _mistake(target: Path, *, force: bool, expected: bytes | None) -> str | None
         with target.open("rb") as file:
             if file.read(len(DATABASE)) == DATABASE:
                 return "output-is-input.database"
-        if expected is not None and target.read_bytes() == expected:
+        if expected and target.read_bytes() in expected:
             return None
     return None if force else "output-exists"
 

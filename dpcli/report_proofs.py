@@ -26,6 +26,7 @@ from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX, charged_events
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import ENTRY_ID
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.light_dataclasses import dataclass
@@ -43,7 +44,7 @@ BOM = "\ufeff"
 
 DECIMAL = re.compile(r"[0-9]{1,7}(\.[0-9]{1,200})?(e-[0-9]{1,2})?")
 HASH = re.compile(r"[0-9a-f]{64}")
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
+ID = re.compile(ENTRY_ID)
 INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 """The forms of numbers, digests, names and times in a report."""
 

@@ -188,6 +188,7 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
             "epsilon": plain_text(total.epsilon),
             "delta": plain_text(total.delta),
             "stopped": content.get("stopped", False),
+            "after_check": content.get("after_check"),
             "spec_digest": content["digest"],
             "head": entry.head,
             "recovered": entry.recovered is not None,

@@ -44,6 +44,7 @@ def release(
     report_format: options.Format = None,
     metadata: options.Metadata = None,
     release_id: options.ReleaseId = None,
+    check_again: Annotated[bool, typer.Option("--check-again")] = False,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     layout: options.Layout = "long",
@@ -61,6 +62,7 @@ def release(
             "bad-option.two-outputs": as_json and not output_file(output) and not dry_run,
             "bad-option.dry-partials": partials and dry_run,
             "bad-option.spark-partials": partials and engine == "spark",
+            "bad-option.check-again-alone": check_again and release_id is None,
         }
     )
     plan = make_plan(read_central_spec(spec, LedgerBounds(ledger, spec)))
@@ -75,7 +77,7 @@ def release(
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
-    request = ChargeRequest(plan, tuple(data), name, ledger, period, reader)
+    request = ChargeRequest(plan, tuple(data), name, ledger, period, reader, check_again)
     if dry_run:
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
@@ -133,11 +135,17 @@ def _dry_run(
     Reads the headers of the data files. Charges nothing, and creates no ledger.
     """
     plan, protected, stored = request.plan, list(inputs), None
+    failed: list[StoredRelease] = []
+    request.require_attempt()
     if not is_absent(request.path):
         with existing_ledger(request.path) as book:
             protected += book.files()
+            failed = book.failed_checks(request.release_id) if request.check_again else []
+            request = request.attempt(book)
             stored = book.stored(request.release_id, request.charge)
-    tables.require_valid(protected, stored)
+    if stored is not None and stored.later:
+        require_quality(stored, request.path)
+    tables.require_valid(protected, stored, failed)
     if stored is not None:
         name = stored.release_id
         notify("would_again", name=name)

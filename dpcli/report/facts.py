@@ -99,6 +99,7 @@ def _report(source: NoisyRelease | RandomizedCollection, contents: Facts) -> Fac
             "entry": receipt.entry,
             "head": receipt.head,
             "first_release": receipt.first,
+            **({"after_check": receipt.after_check} if receipt.after_check else {}),
             **_window(receipt),
         },
     }
@@ -253,9 +254,11 @@ def plan_json(
             **_unchecked(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
-            "limits": [
-                *notes.limitations(plan),
+            "limits": [*notes.limitations(plan), *notes.limit_warnings(plan)],
+            "warnings": [
+                *notes.unit_warnings(plan),
                 *notes.limit_warnings(plan),
+                *notes.quality_warnings(plan),
                 *kept_rows_warnings(plan),
             ],
         }
