@@ -145,13 +145,13 @@ def release(
 ) -> Release:
     """Read the data, add noise to every answer, charge for it, and store what may be published.
 
-    The data are files, read as one, or a table in memory. Without a `ledger` it is the one that
-    the command line uses: that of the environment, or the one next to the spec, which is made if
-    it is absent. A `release_id` that was charged before returns the stored release, and nothing
-    is read. The `period` is the day that the data are about, for an account with a window; with
-    the engine `spark`, Apache Spark reads the files. With `check_again`, a `release_id` whose
-    quality check failed is checked again in a new entry, which is charged in full; the failed one
-    stays.
+    The data are files, read as one, or a table in memory. Without a `ledger` it is the one that the
+    command line uses: that of the environment, or the one next to the spec, which is made if it is
+    absent. A `release_id` that was charged before returns the stored release, and nothing is read;
+    a table in memory needs one. The `period` is the day that the data are about, for an account
+    with a window; with the engine `spark`, Apache Spark reads the files. With `check_again`, a
+    `release_id` whose quality check failed is checked again in a new entry, which is charged in
+    full; the failed one stays.
 
     Raises BudgetError, DataError, LedgerError or UsageError, and QualityError if the quality check
     fails, which alone is charged then; TypeError for arguments of other types.

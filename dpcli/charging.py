@@ -160,7 +160,8 @@ class ChargeRequest:
     ) -> ChargeRequest:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
-        A ledger that is not given is that of the environment, as for commands.
+        A ledger that is not given is that of the environment, as for commands. A table in memory
+        needs a `release_id`.
         """
         require_type("release_id", release_id, "text", str, type(None))
         require_type("period", period, "a day", str, datetime.date, type(None))
@@ -170,6 +171,9 @@ class ChargeRequest:
             ledger = None if named is None else Path(file_name("ledger", named))
         if check_again and release_id is None:
             raise UsageError.about("bad-option.check-again-alone")
+        # A cell of a notebook that runs twice would pay twice, and nothing would say that.
+        if release_id is None and not all(isinstance(one, str) for one in data):
+            raise UsageError.about("release-id-required")
         name = checked_id(release_id) or new_release_id()
         return cls(plan, data, name, ledger, checked_day(day), engine, check_again)
 
