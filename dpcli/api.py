@@ -142,6 +142,7 @@ def release(
     period: str | datetime.date | None = None,
     engine: Literal["local", "spark"] = "local",
     check_again: bool = False,
+    any_period: bool = False,
 ) -> Release:
     """Read the data, add noise to every answer, charge for it, and store what may be published.
 
@@ -171,9 +172,11 @@ def release(
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
         raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
-    require_type("check_again", check_again, "True or False", bool)
+    confirmed = {"check_again": check_again, "any_period": any_period}
+    for name, value in confirmed.items():
+        require_type(name, value, "True or False", bool)
     request = ChargeRequest.of(
-        plan, inputs_of(data), ledger, release_id, period, engine, check_again=check_again
+        plan, inputs_of(data), ledger, release_id, period, engine, **confirmed
     )
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
@@ -200,6 +203,7 @@ def randomize(
     ledger: FileName | Ledger | None = None,
     release_id: str | None = None,
     period: str | datetime.date | None = None,
+    any_period: bool = False,
 ) -> Collection:
     """Randomize each record by itself, charge for it, and write the file of `responses`.
 
@@ -215,7 +219,10 @@ def randomize(
     # It needs polars, which the other names do without until rows are read.
     from dpcli.local.randomize import randomize_records
 
-    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period)
+    require_type("any_period", any_period, "True or False", bool)
+    request = ChargeRequest.of(
+        plan, inputs_of(data), ledger, release_id, period, any_period=any_period
+    )
     target = Path(file_name("responses", responses))
     protected = [*plan.spec.files, *map(Path, request.files)]
     require_writable([target], protected, force=True)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from dpcli.errors import DpcliError, LedgerError, UsageError, internal_error
 from dpcli.ledger.account import sharing_warnings
-from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
+from dpcli.ledger.balance import period_number
+from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved, today
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
@@ -134,7 +135,8 @@ class ChargeRequest:
 
     The ledger is a file or an open one; without either it is the one next to the spec. With
     `check_again`, a release whose quality check failed is checked again, and charged again; an
-    attempt that did not fail is published. `after_check` then names the failed one.
+    attempt that did not fail is published. `after_check` then names the failed one. With
+    `any_period`, the period may be a day that is probably a mistake.
     """
 
     plan: Plan
@@ -144,6 +146,7 @@ class ChargeRequest:
     period: str | None
     engine: Engine = "local"
     check_again: bool = False
+    any_period: bool = False
     after_check: str = ""
 
     @classmethod
@@ -157,6 +160,7 @@ class ChargeRequest:
         engine: Engine = "local",
         *,
         check_again: bool = False,
+        any_period: bool = False,
     ) -> ChargeRequest:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
@@ -175,7 +179,7 @@ class ChargeRequest:
         if release_id is None and not all(isinstance(one, str) for one in data):
             raise UsageError.about("release-id-required")
         name = checked_id(release_id) or new_release_id()
-        return cls(plan, data, name, ledger, checked_day(day), engine, check_again)
+        return cls(plan, data, name, ledger, checked_day(day), engine, check_again, any_period)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -205,6 +209,12 @@ class ChargeRequest:
             return self
         name, failed = ledger.next_attempt(self.release_id, self.period)
         return replace(self, release_id=name, after_check=failed)
+
+    def require_likely_period(self, ledger: OpenLedger) -> None:
+        """Raise LedgerError if its day is probably a mistake, unless that was confirmed."""
+        if not self.any_period and self.period is not None:
+            account = ledger.account(self.plan.spec.dataset)
+            account.require_likely_period(period_number(self.period), today())
 
     def require_attempt(self) -> None:
         """Raise LedgerError if it is to be checked again, and there is no ledger.
@@ -253,6 +263,7 @@ def charge(
     request.require_attempt()
     with request.opened(notices) as ledger:
         latest, request = ledger.latest(), request.attempt(ledger)
+        require = _with_likely_period(request, require)
         if plan.chooses_bounds:
             request = _with_bounds(request, ledger, notices, require)
             plan = request.plan
@@ -274,6 +285,19 @@ def charge(
     elif stored.receipt.first:
         notices.add("first", dataset=plan.spec.dataset, ledger=stored.receipt.ledger)
     return stored
+
+
+def _with_likely_period(
+    request: ChargeRequest, require: Callable[[OpenCharge], None]
+) -> Callable[[OpenCharge], None]:
+    """What is required, and a likely period unless the release is stored."""
+
+    def require_both(open_charge: OpenCharge) -> None:
+        require(open_charge)
+        if open_charge.stored is None:
+            request.require_likely_period(open_charge.ledger)
+
+    return require_both
 
 
 def _with_bounds(

@@ -58,6 +58,8 @@ def forecast_balance(
     period: str | None,
     data: Sequence[str] = (),
     times: int | None = None,
+    *,
+    any_period: bool = False,
 ) -> BalanceForecast:
     """What a release would meet, and that many of them; a refusal is part of the answer.
 
@@ -83,11 +85,14 @@ def forecast_balance(
             require_no_history(path)
             forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
         else:
-            from dpcli.ledger.charge import resolved
+            from dpcli.ledger.charge import resolved, today
 
             with existing_ledger(path) as ledger:
-                forecast = ledger.account(dataset).forecast(*request, may_open=may_open)
+                account = ledger.account(dataset)
+                forecast = account.forecast(*request, may_open=may_open)
                 forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))
+                if not any_period:
+                    account.require_likely_period(cost.period, today())
     except DpcliError as failure:
         forecast = BalanceForecast(path, path.exists(), refused=failure)
     warn(sharing_warnings(forecast.shared))

@@ -12,7 +12,7 @@ import typer
 
 from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
-from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
+from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
@@ -41,6 +41,7 @@ def check(
     cells: Annotated[bool, typer.Option("--cells")] = False,
     ledger: LedgerFile = None,
     period: Period = None,
+    any_period: AnyPeriod = False,
     as_json: AsJson = False,
 ) -> None:
     """Report every problem of a spec at once; with data, of the headers too."""
@@ -59,7 +60,7 @@ def check(
         members = plan.spec.responses if plan.is_local else plan.statistics
         what = "response" if plan.is_local else "statistic"
         facts |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
-        account = forecast_balance(plan, spec, ledger, period, files)
+        account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)
         refused = account.refused
         try:
             # Check the data even if the account refuses: report all problems at once.

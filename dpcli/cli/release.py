@@ -47,6 +47,7 @@ def release(
     check_again: Annotated[bool, typer.Option("--check-again")] = False,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
+    any_period: options.AnyPeriod = False,
     layout: options.Layout = "long",
     simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
     engine: Annotated[Literal["local", "spark"], typer.Option("--engine")] = "local",
@@ -77,7 +78,9 @@ def release(
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
-    request = ChargeRequest(plan, tuple(data), name, ledger, period, reader, check_again)
+    request = ChargeRequest(
+        plan, tuple(data), name, ledger, period, reader, check_again, any_period
+    )
     if dry_run:
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
@@ -161,7 +164,9 @@ def _dry_run(
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path
-    forecast = forecast_balance(plan, spec, ledger, request.period, request.files)
+    forecast = forecast_balance(
+        plan, spec, ledger, request.period, request.files, any_period=request.any_period
+    )
     forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:

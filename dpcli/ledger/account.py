@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
-from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance, period_text
 from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note, quoted_list
@@ -22,6 +22,10 @@ MAX_RUNS = 1_000_000
 
 PLD_PRECISION = 100
 """With `pld` the number of runs may be 1% too low: each trial takes seconds."""
+
+
+TIME_ZONES = 1
+"""Days by which the day of a place may be ahead of the day in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,27 @@ class Account:
                 window=terms.window or 0,
             )
         return before, after
+
+    def require_likely_period(self, period: int | None, today: int) -> None:
+        """Raise LedgerError for a day that is probably a mistake, in an account with a window.
+
+        A day in the future is one, and a day that is more than a window before the last one. A day
+        is allowed for time zones, in which `today` has begun already. A charge for another day than
+        that of the data would not add to the window in which they count.
+        """
+        window = None if self.terms is None else self.terms.window
+        if self.terms is None or not window or period is None:
+            return
+        latest = today + TIME_ZONES
+        facts: dict[str, object] = {"dataset": self.terms.dataset, "period": period_text(period)}
+        if period > latest:
+            raise LedgerError.about("period-unlikely", today=period_text(today), **facts)
+        # A day in the future that was confirmed must not make all others unlikely.
+        known = (cost.period for cost in self.costs if cost.period is not None)
+        last = max((day for day in known if day <= latest), default=period)
+        if period < last - window:
+            last_text = period_text(last)
+            raise LedgerError.about("period-unlikely.past", window=window, last=last_text, **facts)
 
     def forecast(
         self, spec_terms: AccountTerms, cost: RecordedCost, times: int | None, *, may_open: bool

@@ -10,7 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from dpcli.ledger.balance import Balance, RecordedCost, from_events_json, recorded_cost
+from dpcli.ledger.balance import (
+    Balance,
+    RecordedCost,
+    from_events_json,
+    period_number,
+    recorded_cost,
+)
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload, terms_from_spec
 from dpcli.light_dataclasses import dataclass
@@ -97,6 +103,11 @@ class Charge:
 def now() -> str:
     """The date and time of a release in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def today() -> int:
+    """The ordinal of the day in UTC."""
+    return period_number(now()[:10])
 
 
 def charge_for(
