@@ -202,6 +202,45 @@ def test_the_nightly_job_never_runs_out(nightly: NightlyJob, dpcli: Command) -> 
     assert account["releases"] == NIGHTS
 
 
+BAD, LATE = 12, 20
+"""Nights whose file is cut off: one is repaired the next day, the other after eight days."""
+
+
+def test_a_failed_night_is_repaired_and_charged(nightly: NightlyJob) -> None:
+    """Thirty nights, two with a file that is cut off: each is repaired as the README types it."""
+    whole = Path("visits.csv").read_bytes()
+    cut = b"".join(whole.splitlines(keepends=True)[:1])
+    for night in range(30):
+        day = FIRST + datetime.timedelta(days=night)
+        fails = night in (BAD, LATE)
+        Path("visits.csv").write_bytes(cut if fails else whole)
+        done = nightly.run(day)
+        assert done.status == (8 if fails else 0), f"{day}: {done.err}"
+        assert Path(f"nightly-{day}.csv").exists() is not fails
+        if fails:
+            # A retry of the job after the repair reads nothing, and says so.
+            Path("visits.csv").write_bytes(whole)
+            again = nightly.run(day)
+            assert again.status == 8
+            assert "no file was read" in again.err and "`--check-again`" in again.err
+        if night == BAD:
+            for _ in range(2):
+                repaired = nightly.run(day, nightly.repair)
+                assert repaired.status == 0, repaired.err
+                assert Path(f"nightly-{day}.csv").exists()
+    late = FIRST + datetime.timedelta(days=LATE)
+    refused = nightly.run(late, nightly.repair, later=10)
+    assert refused.status == 6 and "`--any-period`" in refused.err
+    confirmed = nightly.run(late, nightly.repair.rstrip() + " --any-period", later=10)
+    assert confirmed.status == 0, confirmed.err
+
+    charged = [(entry["release_id"], entry["epsilon"]) for entry in nightly.history()]
+    nights = [str(FIRST + datetime.timedelta(days=night)) for night in range(30)]
+    expected = [(day, "0.15" if at in (BAD, LATE) else "1") for at, day in enumerate(nights)]
+    expected.insert(BAD + 1, (f"{nights[BAD]}+2", "1"))
+    assert charged == [*expected, (f"{nights[LATE]}+2", "1")]
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.name not in GENERATED], ids=lambda page: page.name
 )
