@@ -154,6 +154,7 @@ def recover(
                     }
                     for release in recovered.releases
                 ],
+                "forked": [release.release_id for release in recovered.forked],
                 "opened": list(recovered.opened),
                 "unproven": recovered.lost,
                 "closed": list(recovered.closed),
@@ -171,6 +172,8 @@ def _recovery_lines(path: Path, recovered: Recovered, reports: int) -> Iterator[
         yield note("ledger.complete", path=path, reports=reports)
         return
     yield note("ledger.recovered", path=path, count=len(recovered.releases))
+    if recovered.forked:
+        yield note("ledger.forked", count=len(recovered.forked))
     yield from (note("ledger.account_opened", name=name) for name in recovered.opened)
     inexact = (release.release_id for release in recovered.releases if not release.exact)
     yield from (note("ledger.inexact", name=name) for name in inexact)
