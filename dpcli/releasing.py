@@ -130,8 +130,9 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
     facts |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
     code = "quality-failed"
     if stored.receipt is None:
-        code += ".stored" if not stored.later else ".passed" if stored.passed else ".later"
-        facts["created"] = stored.created
+        facts["created"], code = stored.created, "quality-failed.stored"
+        if stored.later:
+            code = "quality-failed.passed" if stored.passed else "quality-failed.later"
     problems = [make_problem("quality-failed.also", reason=reason) for reason in others]
     raise QualityError([*problems, make_problem(code, reason=last, **facts)])
 

@@ -164,7 +164,9 @@ def test_release_reports_as_json(dpcli: Command, spec: Path, data: Path) -> None
     assert found["outputs"] == [str(out), str(out.with_name("o.report.json"))]
     assert found["cost"]["epsilon"] == 6
     assert found["remaining"]["epsilon"] == 4
-    assert found["quality"] is None and found["warnings"] == []
+    assert found["quality"] is None
+    (warning,) = found["warnings"]
+    assert "no `quality:`" in warning and repeated["warnings"] == []
 
 
 def test_release_as_json_names_its_table(dpcli: Command, spec: Path, data: Path) -> None:
