@@ -12,12 +12,12 @@ from dataclasses import replace
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from dpcli.cli.accounts import existing_ledger
-from dpcli.cli.console import print_json
+from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
@@ -31,8 +31,10 @@ from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
 from dpcli.numeric.exact import plain_text, readable_down, readable_up, with_exponent
+from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
+from dpcli.report.json_text import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
 COUNTED = {
@@ -77,7 +79,7 @@ def show(
             )
         accounts = [_account(ledger, account, day, plan) for account in terms.values()]
     if as_json:
-        print_json(accounts)
+        write_json(json_text([_with_numbers(account) for account in accounts]))
         return
     windows = any(account["window"] for account in accounts)
     deltas = any(account["delta"] != "0" for account in accounts)
@@ -136,6 +138,21 @@ def _account(
     }
 
 
+def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
+    """An account or a release for JSON, with numbers as reports have them.
+
+    They are exact if that is short. Else losses are rounded up, and what remains is rounded down.
+    What is not known is null.
+    """
+    numbers: dict[str, Fact] = {}
+    for name in (*COUNTED, "epsilon", "delta"):
+        if name in facts:
+            text = str(facts[name] or "?")
+            digits = plain_decimal_down if name.startswith("remaining") else plain_decimal
+            numbers[name] = None if text == "?" else JsonNumber(digits(Fraction(text)))
+    return cast("dict[str, Fact]", facts) | numbers
+
+
 def _release_count(entries: Sequence[LedgerEntry]) -> int:
     """The number of releases; one that chose bounds or limits first has two entries."""
     return len({(entry.release_id or "").removesuffix(SUFFIX) for entry in entries})
@@ -165,7 +182,7 @@ def history(
         ]
     releases.sort(key=lambda release: int(str(release["entry"])))
     if as_json:
-        print_json(releases)
+        write_json(json_text([_with_numbers(release) for release in releases]))
         return
     for release in releases:
         release[""] = "stopped by its quality check" if release["stopped"] else None

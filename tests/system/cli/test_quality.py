@@ -25,7 +25,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import QualityResult
 from dpcli.releasing import check_quality
 from dpcli.specification.load import parse_central_spec
-from tests.support.cli import ROOT, Command, Outcome, remove_ledger
+from tests.support.cli import ROOT, Command, Outcome, digits, remove_ledger
 
 ROWS = 3_000
 
@@ -105,7 +105,7 @@ def readable(folder: Path, rows: int = ROWS) -> tuple[Path, Path]:
 def history(dpcli: Command, folder: Path) -> list[dict[str, object]]:
     """What the ledger of a folder was charged for."""
     outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    entries = json.loads(outcome.out)
+    entries = digits(outcome.out)
     assert isinstance(entries, list)
     return entries
 

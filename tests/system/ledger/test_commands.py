@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import sqlite3
 import stat
 import subprocess
 import sys
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpcli.ledger.ledger import OpenLedger
-from tests.support.cli import Command, data, dpcli, remove_ledger, spec
+from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
+from tests.support.cli import Command, data, digits, dpcli, remove_ledger, spec
 
 __all__ = ["data", "dpcli", "spec"]
 
@@ -107,12 +110,32 @@ def test_balances_and_history_for_people_and_scripts(
     (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
     (entry,) = json.loads(dpcli("ledger", "history", "--json").out)
 
-    assert (account["spent_epsilon"], account["remaining_epsilon"]) == ("6", "4")
+    assert (account["spent_epsilon"], account["remaining_epsilon"]) == (6, 4)
     assert account["more_runs"] == 0
-    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", "6", 6)
+    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", 6, 6)
     assert "town" in dpcli("ledger", "show").out
     assert "night" in dpcli("ledger", "history").out
     assert dpcli("ledger", "history", "village", "--json").status == 6
+
+
+def test_balances_in_json_are_numbers_as_in_a_release(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Digit by digit; what no decimal writes is rounded, to the side that states more spent."""
+    budget = "budget: {epsilon: 7.1, delta: 1e-5}"
+    spec.write_text(re.sub("budget: {.*}", budget, spec.read_text("utf-8")), encoding="utf-8")
+    done = digits(dpcli("release", spec, data, "-q", "-o", "t.csv", "--json").out)
+    (account,) = digits(dpcli("ledger", "show", "--json").out)
+    for amount, measures in (("spent", done["cost"]), ("remaining", done["remaining"])):
+        for measure in ("epsilon", "delta"):
+            found, expected = account[f"{amount}_{measure}"], measures[measure]
+            assert Fraction(found) == Fraction(expected)
+    assert account["remaining_epsilon"] == "1.1"
+    assert account["spent_rho"] is None
+    (plain,) = json.loads(dpcli("ledger", "show", "--json").out)
+    assert plain["remaining_epsilon"] > 1 and plain["spent_delta"] > 0
+    assert plain_decimal(Fraction(1, 3)) == "0.333333333334"
+    assert plain_decimal_down(Fraction(2, 3)) == "0.666666666666"
 
 
 def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -> None:
@@ -141,7 +164,7 @@ def test_a_window_renews_the_budget_and_the_report_explains_it(
     assert dpcli("release", spec, data, "-q", "--period", "someday").status == 2
     days = {"2026-03-01": 0, "2026-03-07": 5, "2026-03-08": 0, "2026-02-24": 5, "2026-02-22": 0}
     for day, status in days.items():
-        words = ["release", spec, data, "-o", f"{day}.csv", "--period", day]
+        words = ["release", spec, data, "-o", f"{day}.csv", "--period", day, "--any-period"]
         assert dpcli(*words).status == status
     report = json.loads((folder / "2026-03-08.report.json").read_text("utf-8"))
     window = report["ledger"]["window"]

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from dpcli.cli.commands import COMMANDS
-from tests.support.cli import ROOT, Command, Outcome
+from tests.support.cli import ROOT, Command, Outcome, digits
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/spark.md"})]
@@ -149,7 +149,7 @@ class NightlyJob:
 
     def history(self) -> list[dict[str, Any]]:
         """What the account was charged for."""
-        found: list[dict[str, Any]] = json.loads(
+        found: list[dict[str, Any]] = digits(
             self.dpcli("ledger", "history", "town-nightly", "--json").out
         )
         return found

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpcli import __version__
-from tests.support.cli import Command, dpcli
+from tests.support.cli import Command, digits, dpcli
 
 __all__ = ["dpcli"]
 
@@ -63,7 +63,7 @@ def release(dpcli: Command, folder: Path) -> Release:
 
 def balances(dpcli: Command) -> dict[str, Any]:
     """What every account has spent."""
-    balances = json.loads(dpcli("ledger", "show", "--json").out)
+    balances = digits(dpcli("ledger", "show", "--json").out)
     return {account["dataset"]: account for account in balances}
 
 
