@@ -8,11 +8,11 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -22,7 +22,7 @@ from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import RepeatedRuns
-from dpcli.ledger.balance import balance, period_number, recorded_cost
+from dpcli.ledger.balance import Balance, balance, period_number, recorded_cost
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.kept_bounds import LedgerBounds
@@ -34,6 +34,7 @@ from dpcli.numeric.exact import plain_text, readable_down, readable_up, with_exp
 from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
+from dpcli.privacy.loss import Loss, remaining_text
 from dpcli.report.json_text import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
@@ -92,6 +93,9 @@ def show(
         "more_runs": plan is not None,
     }  # fmt: skip
     _write("accounts", accounts, [name for name, is_shown in shown.items() if is_shown])
+    for account in accounts:
+        for line in _frees_lines(account):
+            print(line)
     if plan is not None:
         wanted = terms_from_spec(plan.spec)
         if not terms:
@@ -107,8 +111,9 @@ def _account(
 ) -> JsonObject:
     """The terms of an account, what it has spent, and how many more runs of a plan it allows."""
     account, more = ledger.account(terms.dataset), None
+    frees: list[tuple[str, Balance]] = []
     try:
-        losses = account.balance(terms, day)
+        losses, frees = account.balance(terms, day), account.frees(terms)
         sizes = {
             key: getattr(getattr(losses, amount), measure)
             for key, (amount, measure) in COUNTED.items()
@@ -134,8 +139,16 @@ def _account(
         "releases": _release_count(ledger.releases(terms.dataset)),
         **texts,
         "more_runs": more,
+        "frees": [{"from": start, "remaining": left.remaining} for start, left in frees],
         "closed": account.closed,
     }
+
+
+def _frees_lines(account: JsonObject) -> Iterator[str]:
+    """From which days on more of the budget of a window is left."""
+    for free in cast("list[dict[str, Any]]", account["frees"]):
+        left, facts = remaining_text(free["remaining"]), {"day": free["from"]}
+        yield note("ledger.frees", dataset=account["dataset"], left=left, **facts)
 
 
 def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
@@ -150,7 +163,21 @@ def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
             text = str(facts[name] or "?")
             digits = plain_decimal_down if name.startswith("remaining") else plain_decimal
             numbers[name] = None if text == "?" else JsonNumber(digits(Fraction(text)))
+    if "frees" in facts:
+        numbers["frees"] = [
+            {"from": free["from"], "remaining": _loss_down(free["remaining"])}
+            for free in cast("list[dict[str, Any]]", facts["frees"])
+        ]
     return cast("dict[str, Fact]", facts) | numbers
+
+
+def _loss_down(loss: Loss) -> dict[str, Fact]:
+    """What remains, rounded down."""
+    measures = {field.name: getattr(loss, field.name) for field in fields(loss)}
+    return {
+        name: None if size is None else JsonNumber(plain_decimal_down(size))
+        for name, size in measures.items()
+    }
 
 
 def _release_count(entries: Sequence[LedgerEntry]) -> int:

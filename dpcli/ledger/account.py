@@ -63,16 +63,58 @@ class Account:
         if self.closed:
             raise BudgetError.about("account-closed", dataset=terms.dataset, path=self.ledger)
         if not after.within:
-            code = "account-exhausted" if before.remaining.epsilon else "account-exhausted.empty"
+            code, facts = "account-exhausted", dict[str, object]()
+            if terms.window:
+                code, facts = self._window_refusal(terms, cost)
+            elif not before.remaining.epsilon:
+                code = "account-exhausted.empty"
             raise BudgetError.about(
-                "account-exhausted.window" if terms.window else code,
+                code,
                 asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
                 dataset=terms.dataset,
                 left=remaining_text(before.remaining),
                 budget=loss_text(terms.budget),
                 window=terms.window or 0,
+                **facts,
             )
         return before, after
+
+    def _window_refusal(
+        self, terms: AccountTerms, cost: RecordedCost
+    ) -> tuple[str, dict[str, object]]:
+        """The code for a charge that does not fit in its windows, and from which day on it does."""
+        period, last = cost.period or 0, max(self._days, default=0)
+        # From the last charged day on, each later day shares a window with fewer charges, and the
+        # losses of its windows change only on days on which a charge leaves them.
+        first = max(period + 1, last)
+        leaving = {day + (terms.window or 1) for day in self._days}
+        days = sorted({first, *(day for day in leaving if day > first)})
+
+        def fits(day: int) -> bool:
+            return balance(terms, [*self.costs, replace(cost, period=day)], day).within
+
+        if not fits(days[-1]):
+            return "account-exhausted.window", {}
+        _, place = bisect(lambda place: fits(days[place]), -1, len(days) - 1)
+        free, day = self.balance(terms, days[place]).remaining, period_text(days[place])
+        return "account-exhausted.later", {"day": day, "free": remaining_text(free)}
+
+    @property
+    def _days(self) -> set[int]:
+        """The days that were charged, in an account with a window."""
+        return {cost.period for cost in self.costs if cost.period is not None}
+
+    def frees(self, terms: AccountTerms) -> list[tuple[str, Balance]]:
+        """From which days on more is left, if nothing else is charged, and how much.
+
+        The first such day after the last charged one, and the day from which on all is left. Empty
+        for an account without a window or charges, and for a closed one.
+        """
+        if not terms.window or not self._days or self.closed:
+            return []
+        last = max(self._days)
+        ends = sorted(day + terms.window for day in self._days if day + terms.window > last)
+        return [(period_text(day), self.balance(terms, day)) for day in sorted({ends[0], ends[-1]})]
 
     def require_likely_period(self, period: int | None, today: int) -> None:
         """Raise LedgerError for a day that is probably a mistake, in an account with a window.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import re
@@ -214,6 +215,64 @@ def test_the_account_of_a_spec_is_shown_alone(
     assert "`town` has no account yet" in none.out and "village" not in none.out
     (account,) = json.loads(dpcli("ledger", "show", "--spec", spec, "--json").out)
     assert account["dataset"] == "town"
+
+
+def windowed(folder: Path, epsilon: str) -> Path:
+    """A spec of one count, for an account of epsilon 1 in any three days."""
+    path = folder / "nights.yaml"
+    path.write_text(
+        "dpcli: 1\ndataset: nights\nquality: none\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        f"columns: {{}}\nstatistics: [{{name: n, statistic: count, epsilon: {epsilon}}}]\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("charged", "asked", "day", "free"),
+    [
+        # Two thirds are free when the first day leaves the windows, and all when the last does.
+        ({"2026-03-01": "0.6", "2026-03-03": "0.4"}, ("2026-03-03", "0.1"), "2026-03-04", "0.6"),
+        ({"2026-03-01": "0.6", "2026-03-03": "0.4"}, ("2026-03-03", "0.9"), "2026-03-06", "1"),
+        ({"2026-03-01": "0.6", "2026-03-03": "0.4"}, ("2026-03-02", "0.1"), "2026-03-04", "0.6"),
+        ({"2026-03-03": "0.95"}, ("2026-03-01", "0.1"), "2026-03-06", "1"),
+    ],
+)
+def test_a_full_window_says_when_it_frees_itself(
+    charged: dict[str, str], asked: tuple[str, str], day: str, free: str,
+    dpcli: Command, folder: Path, data: Path,
+) -> None:  # fmt: skip
+    """The first day of data for which the release fits, and how much is left there."""
+    dpcli("ledger", "open", "nights", "--epsilon", "1", "--window", "3")
+    words = ("release", folder / "nights.yaml", data, "-q", "--any-period", "--period")
+    for other, epsilon in charged.items():
+        windowed(folder, epsilon)
+        assert dpcli(*words, other).status == 0
+    windowed(folder, asked[1])
+    refused, plan = dpcli(*words, asked[0]), dpcli("plan", words[1], *words[4:], asked[0])
+
+    assert refused.status == plan.status == 5
+    assert f"for data of {day} and later days, epsilon {free} is left" in refused.err
+    assert f"for data of {day} and later days, epsilon {free} is left" in plan.err
+    before = datetime.date.fromisoformat(day) - datetime.timedelta(days=1)
+    assert dpcli(*words, str(before)).status == 5
+    assert dpcli(*words, day).status == 0
+
+
+def test_show_says_when_a_window_frees_itself(dpcli: Command, folder: Path, data: Path) -> None:
+    """The next day on which more is left, and the one on which all is; none without charges."""
+    dpcli("ledger", "open", "nights", "--epsilon", "1", "--window", "3")
+    assert json.loads(dpcli("ledger", "show", "--json").out)[0]["frees"] == []
+    for day, epsilon in (("2026-03-01", "0.6"), ("2026-03-03", "0.3")):
+        dpcli("release", windowed(folder, epsilon), data, "-q", "--period", day)
+    shown = dpcli("ledger", "show").out
+    (account,) = digits(dpcli("ledger", "show", "--json").out)
+
+    assert "nights: for data of 2026-03-04 and later days, epsilon 0.7 is left" in shown
+    assert "nights: for data of 2026-03-06 and later days, epsilon 1 is left" in shown
+    found = [(one["from"], one["remaining"]["epsilon"]) for one in account["frees"]]
+    assert found == [("2026-03-04", "0.7"), ("2026-03-06", "1")]
 
 
 def test_verify_compares_with_published_reports(
