@@ -264,14 +264,16 @@ def charge(
     with request.opened(notices) as ledger:
         latest, request = ledger.latest(), request.attempt(ledger)
         require = _with_likely_period(request, require)
+        # Known before the entry of a choice records the files as well.
+        shared = ledger.new_sharing(plan.spec.dataset, request.charge.files)
         if plan.chooses_bounds:
             request = _with_bounds(request, ledger, notices, require)
             plan = request.plan
         wanted = request.charge
         with OpenCharge(ledger, wanted) as open_charge:
             require(open_charge)
-            notices.warn(sharing_warnings(ledger.sharing(plan.spec.dataset, wanted.files)))
             if open_charge.stored is None:
+                notices.warn(sharing_warnings(shared))
                 notices.warn([*quality_warnings(plan), *_reading_warnings(plan, request.data)])
             stored = make(plan, open_charge)
         publish(stored)

@@ -128,6 +128,25 @@ class OpenLedger(Store):
         own = others.pop(dataset, set()).union(files)
         return {name: others[name] & own for name in sorted(others) if others[name] & own}
 
+    def new_sharing(self, dataset: str, files: Sequence[str]) -> dict[str, set[str]]:
+        """Other accounts that were charged for one of `files`, with these files; each once.
+
+        Left out is what this account was charged for after the other one had been: that release
+        has shown the warning.
+        """
+        first: dict[tuple[str, str], int] = {}
+        latest: dict[str, int] = {}
+        for number, name, charged in self.charged_files():
+            for file in charged.intersection(files):
+                first.setdefault((name, file), number)
+                if name == dataset:
+                    latest[file] = number
+        found: dict[str, set[str]] = {}
+        for (name, file), number in first.items():
+            if name != dataset and latest.get(file, 0) < number:
+                found.setdefault(name, set()).add(file)
+        return dict(sorted(found.items()))
+
     def stored(self, release_id: str, same: Charge | None = None) -> StoredRelease | None:
         """The release with this id, or None.
 

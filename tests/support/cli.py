@@ -29,6 +29,7 @@ privacy:
   unit: row
   neighbors: NEIGHBORS
   budget: {epsilon: 10, delta: 1e-5}
+quality: none
 columns:
   age:    {type: integer, bounds: [0, 100]}
   income: {type: number, bounds: [-1000, 5000], step: 0.5}
