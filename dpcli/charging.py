@@ -273,6 +273,7 @@ def charge(
         with OpenCharge(ledger, wanted) as open_charge:
             require(open_charge)
             if open_charge.stored is None:
+                notices.warn(ledger.access_warnings())
                 notices.warn(sharing_warnings(shared))
                 notices.warn([*quality_warnings(plan), *_reading_warnings(plan, request.data)])
             stored = make(plan, open_charge)

@@ -88,6 +88,7 @@ def forecast_balance(
             from dpcli.ledger.charge import resolved, today
 
             with existing_ledger(path) as ledger:
+                warn(ledger.access_warnings())
                 account = ledger.account(dataset)
                 forecast = account.forecast(*request, may_open=may_open)
                 forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))

@@ -29,6 +29,7 @@ from dpcli.ledger.chain import (
 )
 from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
 from dpcli.ledger.filesystem import (
+    access_warnings,
     is_absent,
     require_file_name,
     require_no_history,
@@ -101,6 +102,10 @@ class OpenLedger(Store):
         """The recorded time of the last entry; empty if there is none."""
         last = self.last_entry()
         return str(last.content()["created"]) if last else ""
+
+    def access_warnings(self) -> list[str]:
+        """A warning if every user of the machine may write it, its anchor or their folders."""
+        return access_warnings(self.path, self.anchor)
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
         """The balance of an account; with a window, around `period`."""

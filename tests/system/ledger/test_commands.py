@@ -403,3 +403,23 @@ def test_many_reports_are_verified_at_once(
     assert (verified.status, refused.status) == (0, 6)
     assert "2 published reports agree" in verified.out
     assert "`b.json`" in refused.err
+
+
+@pytest.mark.parametrize("name", ["dpcli-ledger.sqlite", "dpcli-ledger.sqlite.anchor", "."])
+def test_a_ledger_that_all_may_write_gives_a_warning(
+    name: str, dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """The command that it names ends that; groups may share it, and sticky folders are safe."""
+    place = folder / name
+    assert "every user" not in dpcli("release", spec, data, "-q").err
+    mode = stat.S_IMODE(place.stat().st_mode)
+    for shared in (mode | 0o020, *([mode | 0o1002] if name == "." else [])):
+        place.chmod(shared)
+        assert "every user" not in dpcli("release", spec, data, "-q", "--release-id", "r").err
+    place.chmod(mode | 0o002)
+    for words in (("plan", spec), ("check", spec), ("release", spec, data, "-q")):
+        done = dpcli(*words)
+        assert "warning: every user of this machine may write the ledger" in done.err
+    (command,) = re.findall("run `(chmod [^`]+)`", done.err)
+    subprocess.run(["sh", "-c", command], check=True)
+    assert "every user" not in dpcli("plan", spec).err
