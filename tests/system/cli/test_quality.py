@@ -221,6 +221,21 @@ def test_a_repaired_file_is_checked_again(dpcli: Command, tmp_path: Path) -> Non
     assert exported.read_bytes() == content
 
 
+def test_a_corrected_spec_is_checked_again(dpcli: Command, tmp_path: Path) -> None:
+    """The id stays; that of a release that passed is still refused to another spec."""
+    spec, data = write(tmp_path, "percent")
+    words = ["release", spec, data, "--release-id", "r", "-q", "-o", tmp_path / "t.csv"]
+    assert dpcli(*words).status == 8
+    text = spec.read_text(encoding="utf-8")
+    corrected = text.replace("step: 1}", 'step: 1, affixes: ["%"]}')
+    spec.write_text(corrected, encoding="utf-8")
+    assert "error[release-id-taken]" in dpcli(*words).err
+    assert dpcli(*words, "--check-again").status == 0
+    assert entries(dpcli, tmp_path) == [("r", "0.1", True, None), ("r+2", "2.1", False, "r")]
+    spec.write_text(text, encoding="utf-8")
+    assert "error[release-id-taken]" in dpcli(*words, "--check-again").err
+
+
 def test_a_check_again_is_never_free(dpcli: Command, tmp_path: Path) -> None:
     """The budget refuses a check that does not fit, before it reads, however often it is tried."""
     spec, data = write(tmp_path, "percent")
