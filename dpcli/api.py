@@ -141,14 +141,18 @@ def release(
     release_id: str | None = None,
     period: str | datetime.date | None = None,
     engine: Literal["local", "spark"] = "local",
+    check_again: bool = False,
+    any_period: bool = False,
 ) -> Release:
     """Read the data, add noise to every answer, charge for it, and store what may be published.
 
-    The data are files, read as one, or a table in memory. Without a `ledger` it is the one that
-    the command line uses: that of the environment, or the one next to the spec, which is made if
-    it is absent. A `release_id` that was charged before returns the stored release, and nothing
-    is read. The `period` is the day that the data are about, for an account with a window; with
-    the engine `spark`, Apache Spark reads the files.
+    The data are files, read as one, or a table in memory. Without a `ledger` it is the one that the
+    command line uses: that of the environment, or the one next to the spec, which is made if it is
+    absent. A `release_id` that was charged before returns the stored release, and nothing is read;
+    a table in memory needs one. The `period` is the day that the data are about, for an account
+    with a window; with the engine `spark`, Apache Spark reads the files. With `check_again`, a
+    `release_id` whose quality check failed is checked again in a new entry, which is charged in
+    full; the failed one stays.
 
     Raises BudgetError, DataError, LedgerError or UsageError, and QualityError if the quality check
     fails, which alone is charged then; TypeError for arguments of other types.
@@ -168,7 +172,12 @@ def release(
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
         raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
-    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period, engine)
+    confirmed = {"check_again": check_again, "any_period": any_period}
+    for name, value in confirmed.items():
+        require_type(name, value, "True or False", bool)
+    request = ChargeRequest.of(
+        plan, inputs_of(data), ledger, release_id, period, engine, **confirmed
+    )
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 
@@ -194,6 +203,7 @@ def randomize(
     ledger: FileName | Ledger | None = None,
     release_id: str | None = None,
     period: str | datetime.date | None = None,
+    any_period: bool = False,
 ) -> Collection:
     """Randomize each record by itself, charge for it, and write the file of `responses`.
 
@@ -209,7 +219,10 @@ def randomize(
     # It needs polars, which the other names do without until rows are read.
     from dpcli.local.randomize import randomize_records
 
-    request = ChargeRequest.of(plan, inputs_of(data), ledger, release_id, period)
+    require_type("any_period", any_period, "True or False", bool)
+    request = ChargeRequest.of(
+        plan, inputs_of(data), ledger, release_id, period, any_period=any_period
+    )
     target = Path(file_name("responses", responses))
     protected = [*plan.spec.files, *map(Path, request.files)]
     require_writable([target], protected, force=True)

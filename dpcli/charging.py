@@ -16,9 +16,11 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from dpcli.errors import DpcliError, internal_error
+from dpcli.errors import DpcliError, LedgerError, UsageError, internal_error
 from dpcli.ledger.account import sharing_warnings
-from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
+from dpcli.ledger.balance import period_number
+from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved, today
+from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import (
@@ -33,6 +35,7 @@ from dpcli.ledger.options import (
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.planning.bounds_text import chosen_texts
+from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 from dpcli.public_ledger import FileName, Ledger, opened_ledger
@@ -130,7 +133,10 @@ class Notices:
 class ChargeRequest:
     """What is to be charged for: a plan, its data, what reads them, and the account that pays.
 
-    The ledger is a file or an open one; without either it is the one next to the spec.
+    The ledger is a file or an open one; without either it is the one next to the spec. With
+    `check_again`, a release whose quality check failed is checked again, and charged again; an
+    attempt that did not fail is published. `after_check` then names the failed one. With
+    `any_period`, the period may be a day that is probably a mistake.
     """
 
     plan: Plan
@@ -139,6 +145,9 @@ class ChargeRequest:
     ledger: Path | Ledger | None
     period: str | None
     engine: Engine = "local"
+    check_again: bool = False
+    any_period: bool = False
+    after_check: str = ""
 
     @classmethod
     def of(
@@ -149,10 +158,14 @@ class ChargeRequest:
         release_id: str | None,
         period: str | datetime.date | None,
         engine: Engine = "local",
+        *,
+        check_again: bool = False,
+        any_period: bool = False,
     ) -> ChargeRequest:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
-        A ledger that is not given is that of the environment, as for commands.
+        A ledger that is not given is that of the environment, as for commands. A table in memory
+        needs a `release_id`.
         """
         require_type("release_id", release_id, "text", str, type(None))
         require_type("period", period, "a day", str, datetime.date, type(None))
@@ -160,8 +173,13 @@ class ChargeRequest:
         if not isinstance(ledger, Ledger):
             named = os.environ.get(NAMED) or None if ledger is None else ledger
             ledger = None if named is None else Path(file_name("ledger", named))
+        if check_again and release_id is None:
+            raise UsageError.about("bad-option.check-again-alone")
+        # A cell of a notebook that runs twice would pay twice, and nothing would say that.
+        if release_id is None and not all(isinstance(one, str) for one in data):
+            raise UsageError.about("release-id-required")
         name = checked_id(release_id) or new_release_id()
-        return cls(plan, data, name, ledger, checked_day(day), engine)
+        return cls(plan, data, name, ledger, checked_day(day), engine, check_again, any_period)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -180,7 +198,31 @@ class ChargeRequest:
         """What it will be charged for, now."""
         may_open = not must_exist(self.plan.spec)
         files = resolved(self.files)
-        return charge_for(self.plan, self.release_id, self.period, files=files, may_open=may_open)
+        return charge_for(
+            self.plan, self.release_id, self.period, files=files, may_open=may_open,
+            after_check=self.after_check,
+        )  # fmt: skip
+
+    def attempt(self, ledger: OpenLedger) -> ChargeRequest:
+        """The request by the name of its entry, which differs for a check that is made again."""
+        if not self.check_again:
+            return self
+        name, failed = ledger.next_attempt(self.release_id, self.period)
+        return replace(self, release_id=name, after_check=failed)
+
+    def require_likely_period(self, ledger: OpenLedger) -> None:
+        """Raise LedgerError if its day is probably a mistake, unless that was confirmed."""
+        if not self.any_period and self.period is not None:
+            account = ledger.account(self.plan.spec.dataset)
+            account.require_likely_period(period_number(self.period), today())
+
+    def require_attempt(self) -> None:
+        """Raise LedgerError if it is to be checked again, and there is no ledger.
+
+        It is called before a ledger is created.
+        """
+        if self.check_again and not isinstance(self.ledger, Ledger) and is_absent(self.path):
+            raise LedgerError.about("nothing-to-check-again", name=self.release_id, path=self.path)
 
     @contextmanager
     def opened(self, notices: Notices) -> Iterator[OpenLedger]:
@@ -218,27 +260,47 @@ def charge(
     """
     plan = request.plan
     require_plan_fits(plan)
+    request.require_attempt()
     with request.opened(notices) as ledger:
-        latest = ledger.latest()
+        latest, request = ledger.latest(), request.attempt(ledger)
+        require = _with_likely_period(request, require)
+        # Known before the entry of a choice records the files as well.
+        shared = ledger.new_sharing(plan.spec.dataset, request.charge.files)
         if plan.chooses_bounds:
             request = _with_bounds(request, ledger, notices, require)
             plan = request.plan
         wanted = request.charge
         with OpenCharge(ledger, wanted) as open_charge:
             require(open_charge)
-            notices.warn(sharing_warnings(ledger.sharing(plan.spec.dataset, wanted.files)))
             if open_charge.stored is None:
-                notices.warn(_reading_warnings(plan, request.data))
+                notices.warn(ledger.access_warnings())
+                notices.warn(sharing_warnings(shared))
+                notices.warn([*quality_warnings(plan), *_reading_warnings(plan, request.data)])
             stored = make(plan, open_charge)
         publish(stored)
     if wanted.created < latest:
         notices.warn([note("notice.clock", latest=latest)])
     if stored.receipt is None:
         what = "responses" if plan.is_local else "release"
-        notices.add("again", what=what, name=request.release_id)
+        notices.add("again", what=what, name=stored.release_id)
+    elif request.after_check:
+        notices.add("checked_again", name=stored.release_id, failed=request.after_check)
     elif stored.receipt.first:
         notices.add("first", dataset=plan.spec.dataset, ledger=stored.receipt.ledger)
     return stored
+
+
+def _with_likely_period(
+    request: ChargeRequest, require: Callable[[OpenCharge], None]
+) -> Callable[[OpenCharge], None]:
+    """What is required, and a likely period unless the release is stored."""
+
+    def require_both(open_charge: OpenCharge) -> None:
+        require(open_charge)
+        if open_charge.stored is None:
+            request.require_likely_period(open_charge.ledger)
+
+    return require_both
 
 
 def _with_bounds(

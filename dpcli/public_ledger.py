@@ -23,7 +23,8 @@ class ChargedRelease:
     """A release as its ledger records it.
 
     `created` is its date and time in UTC, `period` the day that its data are about, if the account
-    has a window. One that was `stopped` by its quality check is charged for that alone.
+    has a window. One that was `stopped` by its quality check is charged for that alone. The name of
+    a later check is the id with a number, as in `ID+2`.
     """
 
     release_id: str

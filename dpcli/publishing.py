@@ -6,17 +6,28 @@ import contextlib
 import errno
 import io
 import os
+import re
 import secrets
 import shutil
+import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from dpcli.errors import OutputError, UsageError, make_problem
 
+try:
+    import fcntl
+except ImportError:
+    # Where files cannot be locked, no one knows which are left, and none is removed.
+    fcntl = None  # type: ignore[assignment]
+
 DATABASE = b"SQLite format 3\0"
 """The first bytes of SQLite files, which no output may replace."""
+
+RANDOM_BYTES = 4
+"""Random bytes in the name of a temporary file."""
 
 
 def require_writable(
@@ -25,12 +36,13 @@ def require_writable(
     *,
     force: bool,
     twice: bool = False,
-    expected: Mapping[Path, bytes] | None = None,
+    expected: Mapping[Path, Collection[bytes]] | None = None,
 ) -> None:
     """Raise UsageError, before anything is spent, for outputs that cannot be meant.
 
     An output must not be an input or a database. It must not exist, unless with `force` or if it
-    holds the `expected` bytes. Its folder must exist, and no two outputs may be the same file.
+    holds some of the `expected` bytes. Its folder must exist, and no two outputs may be the same
+    file.
     """
     codes = [("output-twice", Path())] if twice else []
     protected = {path.resolve() for path in inputs if not _is_unusable(path)}
@@ -44,14 +56,14 @@ def require_writable(
             codes.append(("output-is-input", target))
         elif resolved in seen:
             codes.append(("output-twice.named", target))
-        elif code := _mistake(target, force=force, expected=(expected or {}).get(target)):
+        elif code := _mistake(target, force=force, expected=(expected or {}).get(target, ())):
             codes.append((code, target))
         seen.add(resolved)
     if codes:
         raise UsageError(make_problem(code, output=target) for code, target in codes)
 
 
-def _mistake(target: Path, *, force: bool, expected: bytes | None) -> str | None:
+def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str | None:
     """The error code of a target that cannot be written or must not be replaced; else None."""
     if target.is_dir():
         return "output-folder.itself"
@@ -63,7 +75,7 @@ def _mistake(target: Path, *, force: bool, expected: bytes | None) -> str | None
         with target.open("rb") as file:
             if file.read(len(DATABASE)) == DATABASE:
                 return "output-is-input.database"
-        if expected is not None and target.read_bytes() == expected:
+        if expected and target.read_bytes() in expected:
             return None
     return None if force else "output-exists"
 
@@ -100,19 +112,65 @@ def publish(files: Mapping[Path, bytes]) -> None:
 def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
     """A synced temporary file next to the final one; it is deleted unless it is renamed.
 
-    Its permissions are those of `mode` that the umask of the user allows.
+    Its permissions are those of `mode` that the umask of the user allows. It stays locked, so that
+    no other process takes it for one that a process left when it was killed. Those are removed.
     """
-    temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        with open(os.open(temporary, flags, mode), "wb") as file:
+    _remove_left_files(final)
+    with contextlib.ExitStack() as opened:
+        temporary, descriptor = _new_file(final, mode)
+        file = opened.enter_context(open(descriptor, "wb"))
+        try:
             shutil.copyfileobj(source, file)
             file.flush()
             os.fsync(file.fileno())
-        yield temporary
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+            yield temporary
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _new_file(final: Path, mode: int) -> tuple[Path, int]:
+    """A new temporary file, with a descriptor that locks it where the file system can."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        temporary = final.with_name(f"{_start_of(final)}{secrets.token_hex(RANDOM_BYTES)}.tmp")
+        descriptor = os.open(temporary, flags, mode)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process may have removed it before the lock: it looked like one that was left.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(temporary.stat(), os.fstat(descriptor)):
+                return temporary, descriptor
+        os.close(descriptor)
+
+
+def _start_of(final: Path) -> str:
+    """What the names of the temporary files of an output begin with."""
+    return f".{final.name[:200]}."
+
+
+def _remove_left_files(final: Path) -> None:
+    """Remove temporary files of this output that killed processes of this user have left.
+
+    Only regular files with a name of ours are removed, and none that a process has locked.
+    """
+    pattern = re.compile(rf"{re.escape(_start_of(final))}[0-9a-f]{{{2 * RANDOM_BYTES}}}\.tmp")
+    with contextlib.suppress(OSError):
+        for path in final.parent.iterdir():
+            if pattern.fullmatch(path.name):
+                _remove_unless_locked(path)
+
+
+def _remove_unless_locked(left: Path) -> None:
+    if fcntl is None:
+        return
+    flags = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
+    with contextlib.suppress(OSError), open(os.open(left, flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
 
 
 def _is_unusable(path: Path) -> bool:

@@ -119,12 +119,22 @@ def run_release(
 
 
 def require_quality(stored: StoredRelease, ledger: Path) -> None:
-    """Raise QualityError, with every reason, if the check stopped a release in a ledger."""
-    if stored.stopped:
-        *others, last = stored.stopped
-        problems = [make_problem("quality-failed.also", reason=reason) for reason in others]
-        facts = {"release_id": stored.release_id, "ledger": ledger}
-        raise QualityError([*problems, make_problem("quality-failed", reason=last, **facts)])
+    """Raise QualityError, with every reason, if the check stopped a release in a ledger.
+
+    A stored result says when it was made, and that no file was read for it.
+    """
+    if not stored.stopped:
+        return
+    *others, last = stored.stopped
+    facts: dict[str, object] = {"release_id": stored.release_id, "ledger": ledger}
+    facts |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
+    code = "quality-failed"
+    if stored.receipt is None:
+        facts["created"], code = stored.created, "quality-failed.stored"
+        if stored.later:
+            code = "quality-failed.passed" if stored.passed else "quality-failed.later"
+    problems = [make_problem("quality-failed.also", reason=reason) for reason in others]
+    raise QualityError([*problems, make_problem(code, reason=last, **facts)])
 
 
 def check_quality(

@@ -26,6 +26,7 @@ from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX, charged_events
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import ENTRY_ID
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.light_dataclasses import dataclass
@@ -43,7 +44,7 @@ BOM = "\ufeff"
 
 DECIMAL = re.compile(r"[0-9]{1,7}(\.[0-9]{1,200})?(e-[0-9]{1,2})?")
 HASH = re.compile(r"[0-9a-f]{64}")
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
+ID = re.compile(ENTRY_ID)
 INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 """The forms of numbers, digests, names and times in a report."""
 
@@ -120,7 +121,9 @@ def report_faults(ledger: OpenLedger, paths: Sequence[Path]) -> Iterator[str]:
     """
     entries = {entry.number: entry for entry in ledger.entries()}
     for report in [_read(path) for path in paths]:
-        path, number, entry = report.path, report.entry, entries.get(report.entry)
+        path, number = report.path, report.entry
+        named = (one for one in entries.values() if one.is_named(report.head, report.release_id))
+        entry = next(named, entries.get(number))
         if entry is None:
             yield f"`{path}` was published from entry {number}, which the ledger does not have"
         elif not entry.is_named(report.head, report.release_id):

@@ -58,6 +58,8 @@ def forecast_balance(
     period: str | None,
     data: Sequence[str] = (),
     times: int | None = None,
+    *,
+    any_period: bool = False,
 ) -> BalanceForecast:
     """What a release would meet, and that many of them; a refusal is part of the answer.
 
@@ -83,11 +85,15 @@ def forecast_balance(
             require_no_history(path)
             forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
         else:
-            from dpcli.ledger.charge import resolved
+            from dpcli.ledger.charge import resolved, today
 
             with existing_ledger(path) as ledger:
-                forecast = ledger.account(dataset).forecast(*request, may_open=may_open)
+                warn(ledger.access_warnings())
+                account = ledger.account(dataset)
+                forecast = account.forecast(*request, may_open=may_open)
                 forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))
+                if not any_period:
+                    account.require_likely_period(cost.period, today())
     except DpcliError as failure:
         forecast = BalanceForecast(path, path.exists(), refused=failure)
     warn(sharing_warnings(forecast.shared))
@@ -121,12 +127,19 @@ def charge_and_publish(
     from dpcli.charging import Notices, charge
     from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain_stdin, require_files
+    from dpcli.releasing import require_quality
 
     files = request.files if is_local else ()
     again = f"run the command again with --release-id {request.release_id}"
 
     def require(open_charge: OpenCharge) -> None:
-        outputs.require_valid([*inputs, *open_charge.ledger.files()], open_charge.stored)
+        if open_charge.stored is not None and open_charge.stored.later:
+            # The outputs of a later check may be in the files of this one.
+            require_quality(open_charge.stored, request.path)
+        # What failed checks have published may be replaced by what a later one publishes.
+        book = open_charge.ledger
+        failed = book.failed_checks(request.release_id) if request.check_again else ()
+        outputs.require_valid([*inputs, *book.files()], open_charge.stored, failed)
         if open_charge.stored is None:
             require_files(files)
 
@@ -135,7 +148,9 @@ def charge_and_publish(
             return make(plan, request.data, open_charge, render, progress=progress)
 
     def publish(stored: StoredRelease) -> None:
-        outputs.publish(stored, again)
+        # A check that is made again would be charged again.
+        export = f"run `dpcli ledger export {stored.release_id}`"
+        outputs.publish(stored, export if request.check_again else again)
 
     notices = Notices(lambda name, text: None if quiet and name in QUIET else print_line(text))
     # Only a ledger knows which outputs may be there already, and which data are not needed.
@@ -146,7 +161,7 @@ def charge_and_publish(
     try:
         stored = charge(request, make_with_progress, notices, require=require, publish=publish)
     except (KeyboardInterrupt, StoppedBySignal):
-        notify("interrupted", again=again)
+        notify("interrupted_check" if request.check_again else "interrupted", again=again)
         raise
     if stored.receipt is None:
         drain_stdin(request.files)

@@ -67,6 +67,10 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
         _print_lines([note("check.repeated", amount=checked.repeated)])
     what = "kept" if isinstance(spec.privacy.unit, PersonUnit) else "rows"
     quality = f"check.few_{what}" if checked.enough_rows is False else f"check.enough_{what}"
+    if checked.enough_people is not None:
+        print(note("check.enough_people" if checked.enough_people else "check.few_people"))
+        if checked.enough_rows is None:
+            return
     print(note("check.undeclared_rows" if checked.enough_rows is None else quality))
 
 

@@ -12,7 +12,7 @@ import typer
 
 from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
-from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
+from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
@@ -25,10 +25,10 @@ from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.limit_notes import limit_warnings
-from dpcli.planning.notes import unit_warnings
+from dpcli.planning.notes import quality_warnings, unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import noise_excess
+from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
 from dpcli.report.facts import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 
@@ -42,6 +42,7 @@ def check(
     cells: Annotated[bool, typer.Option("--cells")] = False,
     ledger: LedgerFile = None,
     period: Period = None,
+    any_period: AnyPeriod = False,
     as_json: AsJson = False,
 ) -> None:
     """Report every problem of a spec at once; with data, of the headers too."""
@@ -60,7 +61,7 @@ def check(
         members = plan.spec.responses if plan.is_local else plan.statistics
         what = "response" if plan.is_local else "statistic"
         facts |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
-        account = forecast_balance(plan, spec, ledger, period, files)
+        account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)
         refused = account.refused
         try:
             # Check the data even if the account refuses: report all problems at once.
@@ -96,15 +97,13 @@ def check(
 
 def _quality_notes(plan: Plan) -> list[str]:
     """Why a release would not detect a file that cannot be read as declared."""
-    if plan.is_local:
-        return []
     if plan.quality is None:
-        return [note("quality.absent")]
-    factor = noise_excess(plan)
+        return quality_warnings(plan)
+    factor, kept = noise_excess(plan), kept_rows_warnings(plan)
     epsilon = plan.quality.entry.budget_request.epsilon
     if factor and epsilon is not None:
-        return [note("quality.blind_epsilon", epsilon=rounded_text(epsilon * factor, 2))]
-    return [note("quality.blind")] * (factor is not None)
+        return [note("quality.blind_epsilon", epsilon=rounded_text(epsilon * factor, 2)), *kept]
+    return [*[note("quality.blind")] * (factor is not None), *kept]
 
 
 def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
@@ -127,7 +126,7 @@ def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
             return check_cells(
                 dataset,
                 spec.columns,
-                quality.min_rows if quality else None,
+                (quality.min_rows, quality.min_people) if quality else (None, None),
                 progress or Progress(),
                 quality.min_readable if quality else {},
                 None if plan.is_local else spec.privacy.unit,

@@ -18,7 +18,7 @@ from dpcli.errors import LedgerError, UsageError, make_problem
 from dpcli.ledger.charge import now
 from dpcli.ledger.filesystem import removed_if_empty, require_file_name, translated_os_errors
 from dpcli.ledger.ledger import create_ledger
-from dpcli.ledger.options import DEFAULT, checked_id
+from dpcli.ledger.options import DEFAULT, checked_entry_id
 from dpcli.ledger.restoration import Recovered
 from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.ledger.terms import AccountTerms
@@ -76,7 +76,7 @@ def open_account(
 
 
 def export(
-    release_id: Annotated[str, typer.Argument(metavar="ID", callback=checked_id)],
+    release_id: Annotated[str, typer.Argument(metavar="ID", callback=checked_entry_id)],
     output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
@@ -154,6 +154,7 @@ def recover(
                     }
                     for release in recovered.releases
                 ],
+                "forked": [release.release_id for release in recovered.forked],
                 "opened": list(recovered.opened),
                 "unproven": recovered.lost,
                 "closed": list(recovered.closed),
@@ -171,6 +172,8 @@ def _recovery_lines(path: Path, recovered: Recovered, reports: int) -> Iterator[
         yield note("ledger.complete", path=path, reports=reports)
         return
     yield note("ledger.recovered", path=path, count=len(recovered.releases))
+    if recovered.forked:
+        yield note("ledger.forked", count=len(recovered.forked))
     yield from (note("ledger.account_opened", name=name) for name in recovered.opened)
     inexact = (release.release_id for release in recovered.releases if not release.exact)
     yield from (note("ledger.inexact", name=name) for name in inexact)

@@ -8,21 +8,21 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
 from dpcli.cli.accounts import existing_ledger
-from dpcli.cli.console import print_json
+from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import RepeatedRuns
-from dpcli.ledger.balance import balance, period_number, recorded_cost
+from dpcli.ledger.balance import Balance, balance, period_number, recorded_cost
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.kept_bounds import LedgerBounds
@@ -31,8 +31,11 @@ from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
 from dpcli.numeric.exact import plain_text, readable_down, readable_up, with_exponent
+from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
+from dpcli.privacy.loss import Loss, remaining_text
+from dpcli.report.json_text import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
 COUNTED = {
@@ -77,7 +80,7 @@ def show(
             )
         accounts = [_account(ledger, account, day, plan) for account in terms.values()]
     if as_json:
-        print_json(accounts)
+        write_json(json_text([_with_numbers(account) for account in accounts]))
         return
     windows = any(account["window"] for account in accounts)
     deltas = any(account["delta"] != "0" for account in accounts)
@@ -90,6 +93,9 @@ def show(
         "more_runs": plan is not None,
     }  # fmt: skip
     _write("accounts", accounts, [name for name, is_shown in shown.items() if is_shown])
+    for account in accounts:
+        for line in _frees_lines(account):
+            print(line)
     if plan is not None:
         wanted = terms_from_spec(plan.spec)
         if not terms:
@@ -105,8 +111,9 @@ def _account(
 ) -> JsonObject:
     """The terms of an account, what it has spent, and how many more runs of a plan it allows."""
     account, more = ledger.account(terms.dataset), None
+    frees: list[tuple[str, Balance]] = []
     try:
-        losses = account.balance(terms, day)
+        losses, frees = account.balance(terms, day), account.frees(terms)
         sizes = {
             key: getattr(getattr(losses, amount), measure)
             for key, (amount, measure) in COUNTED.items()
@@ -132,7 +139,44 @@ def _account(
         "releases": _release_count(ledger.releases(terms.dataset)),
         **texts,
         "more_runs": more,
+        "frees": [{"from": start, "remaining": left.remaining} for start, left in frees],
         "closed": account.closed,
+    }
+
+
+def _frees_lines(account: JsonObject) -> Iterator[str]:
+    """From which days on more of the budget of a window is left."""
+    for free in cast("list[dict[str, Any]]", account["frees"]):
+        left, facts = remaining_text(free["remaining"]), {"day": free["from"]}
+        yield note("ledger.frees", dataset=account["dataset"], left=left, **facts)
+
+
+def _with_numbers(facts: JsonObject) -> dict[str, Fact]:
+    """An account or a release for JSON, with numbers as reports have them.
+
+    They are exact if that is short. Else losses are rounded up, and what remains is rounded down.
+    What is not known is null.
+    """
+    numbers: dict[str, Fact] = {}
+    for name in (*COUNTED, "epsilon", "delta"):
+        if name in facts:
+            text = str(facts[name] or "?")
+            digits = plain_decimal_down if name.startswith("remaining") else plain_decimal
+            numbers[name] = None if text == "?" else JsonNumber(digits(Fraction(text)))
+    if "frees" in facts:
+        numbers["frees"] = [
+            {"from": free["from"], "remaining": _loss_down(free["remaining"])}
+            for free in cast("list[dict[str, Any]]", facts["frees"])
+        ]
+    return cast("dict[str, Fact]", facts) | numbers
+
+
+def _loss_down(loss: Loss) -> dict[str, Fact]:
+    """What remains, rounded down."""
+    measures = {field.name: getattr(loss, field.name) for field in fields(loss)}
+    return {
+        name: None if size is None else JsonNumber(plain_decimal_down(size))
+        for name, size in measures.items()
     }
 
 
@@ -165,7 +209,7 @@ def history(
         ]
     releases.sort(key=lambda release: int(str(release["entry"])))
     if as_json:
-        print_json(releases)
+        write_json(json_text([_with_numbers(release) for release in releases]))
         return
     for release in releases:
         release[""] = "stopped by its quality check" if release["stopped"] else None
@@ -188,6 +232,7 @@ def _releases(ledger: OpenLedger, terms: AccountTerms) -> Iterator[JsonObject]:
             "epsilon": plain_text(total.epsilon),
             "delta": plain_text(total.delta),
             "stopped": content.get("stopped", False),
+            "after_check": content.get("after_check"),
             "spec_digest": content["digest"],
             "head": entry.head,
             "recovered": entry.recovered is not None,

@@ -41,6 +41,7 @@ def randomize(
     release_id: options.ReleaseId = None,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
+    any_period: options.AnyPeriod = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -49,7 +50,7 @@ def randomize(
     require_plan_fits(plan)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
-    request = ChargeRequest(plan, tuple(data), name, ledger, period)
+    request = ChargeRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
     responses = Responses(output, report, report_format, force, shuffle, request.path)
     make = partial(randomize_records, shuffle=shuffle)
 

@@ -40,6 +40,7 @@ LedgerFile = Annotated[
     Path | None, typer.Option("--ledger", metavar="PATH", envvar=NAMED, show_envvar=False)
 ]
 Period = Annotated[str | None, typer.Option("--period", metavar="YYYY-MM-DD", callback=checked_day)]
+AnyPeriod = Annotated[bool, typer.Option("--any-period")]
 Force = Annotated[bool, typer.Option("--force")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q")]
 AsJson = Annotated[bool, typer.Option("--json")]

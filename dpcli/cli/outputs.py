@@ -118,14 +118,22 @@ class Outputs:
         return False
 
     def require_valid(
-        self, inputs: Sequence[Path], stored: StoredRelease | None = None, *, exist_ok: bool = False
+        self,
+        inputs: Sequence[Path],
+        stored: StoredRelease | None = None,
+        failed: Sequence[StoredRelease] = (),
+        *,
+        exist_ok: bool = False,
     ) -> None:
         """Raise UsageError or LedgerError for files that must not be written.
 
-        It is called before anything is spent. Files with the bytes of the `stored` release may
-        exist; with `exist_ok`, all files may.
+        It is called before anything is spent. Files with the bytes of the `stored` release, or of
+        a `failed` check that is made again, may exist; with `exist_ok`, all files may.
         """
-        expected = self.contents(stored) if stored else {}
+        expected: dict[Path, set[bytes]] = {}
+        for one in (*([stored] if stored else ()), *failed):
+            for path, content in self.contents(one).items():
+                expected.setdefault(path, set()).add(content)
         is_published = stored is not None and self.is_published(stored)
         targets = [*({} if is_published else self.tables), *self.described, *self.reports]
         twice = len(self.report or ()) > len(self.reports)
@@ -234,12 +242,17 @@ class Responses(Outputs):
         return {} if self.output is None else {self.output: ""}
 
     def require_valid(
-        self, inputs: Sequence[Path], stored: StoredRelease | None = None, *, exist_ok: bool = False
+        self,
+        inputs: Sequence[Path],
+        stored: StoredRelease | None = None,
+        failed: Sequence[StoredRelease] = (),
+        *,
+        exist_ok: bool = False,
     ) -> None:
         """The same; LedgerError if charged responses are missing, or in another order."""
         if stored is not None:
             self._responses(stored).require(self.output)
-        super().require_valid(inputs, stored, exist_ok=exist_ok)
+        super().require_valid(inputs, stored, failed, exist_ok=exist_ok)
 
     def _publish(self, stored: StoredRelease) -> None:
         """Publish the responses first, because there is only one copy, then the reports."""

@@ -11,7 +11,7 @@ import typer
 
 from dpcli.cli.accounts import forecast_balance
 from dpcli.cli.console import print_styled, write_json
-from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
+from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, make_problem
@@ -54,6 +54,7 @@ def plan(
     delta: Annotated[str | None, typer.Option(metavar="D")] = None,
     ledger: LedgerFile = None,
     period: Period = None,
+    any_period: AnyPeriod = False,
     times: Annotated[int | None, typer.Option(min=1, max=MAX_TIMES, metavar="N")] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data."""
@@ -82,7 +83,7 @@ def plan(
         require_plan_fits(current)
         return
     shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
-    forecast = forecast_balance(current, spec, ledger, period, times=times)
+    forecast = forecast_balance(current, spec, ledger, period, times=times, any_period=any_period)
     records = records or shuffle
     if as_json:
         from dpcli.report.facts import plan_json

@@ -25,6 +25,7 @@ from dpcli.planning.notes import (
     filter_notes,
     population_notes,
     post_processing_notes,
+    quality_warnings,
     query_title,
     reader_warnings,
     selection_notes,
@@ -32,7 +33,7 @@ from dpcli.planning.notes import (
     unit_warnings,
 )
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
-from dpcli.planning.quality_check import check_rule
+from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.queries.bernstein import BernsteinQuery
@@ -114,9 +115,14 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
         yield from notes_of(plan)
     yield from _expected_errors(plan, rows)
     yield from reader_warnings(plan)
-    warnings = (*unit_warnings(plan), *limit_warnings(plan))
+    warnings = (
+        *unit_warnings(plan),
+        *limit_warnings(plan),
+        *quality_warnings(plan),
+        *kept_rows_warnings(plan),
+    )
     yield from (f"warning: {text}" for text in warnings)
-    yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
+    yield from check_rule(plan)
     if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost
         if not check.within(forecast.after.remaining):

@@ -32,7 +32,7 @@ from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 
-QUALITY = ("passed", "missed", "rows", "readable")
+QUALITY = ("passed", "missed", "rows", "people", "readable")
 """The keys of the quality check in `--json`: noisy numbers and their verdict."""
 
 
@@ -44,8 +44,10 @@ def release(
     report_format: options.Format = None,
     metadata: options.Metadata = None,
     release_id: options.ReleaseId = None,
+    check_again: Annotated[bool, typer.Option("--check-again")] = False,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
+    any_period: options.AnyPeriod = False,
     layout: options.Layout = "long",
     simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
     engine: Annotated[Literal["local", "spark"], typer.Option("--engine")] = "local",
@@ -61,6 +63,7 @@ def release(
             "bad-option.two-outputs": as_json and not output_file(output) and not dry_run,
             "bad-option.dry-partials": partials and dry_run,
             "bad-option.spark-partials": partials and engine == "spark",
+            "bad-option.check-again-alone": check_again and release_id is None,
         }
     )
     plan = make_plan(read_central_spec(spec, LedgerBounds(ledger, spec)))
@@ -75,7 +78,9 @@ def release(
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
-    request = ChargeRequest(plan, tuple(data), name, ledger, period, reader)
+    request = ChargeRequest(
+        plan, tuple(data), name, ledger, period, reader, check_again, any_period
+    )
     if dry_run:
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
@@ -113,7 +118,7 @@ def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[st
         "cost": report["privacy"]["spent"],
         "remaining": report["privacy"]["remaining"],
         "ledger": report["ledger"],
-        "quality": quality and {name: quality[name] for name in QUALITY},
+        "quality": quality and {name: quality[name] for name in QUALITY if name in quality},
         "stopped": list(stored.stopped),
         "warnings": warned,
     }
@@ -133,11 +138,17 @@ def _dry_run(
     Reads the headers of the data files. Charges nothing, and creates no ledger.
     """
     plan, protected, stored = request.plan, list(inputs), None
+    failed: list[StoredRelease] = []
+    request.require_attempt()
     if not is_absent(request.path):
         with existing_ledger(request.path) as book:
             protected += book.files()
+            failed = book.failed_checks(request.release_id) if request.check_again else []
+            request = request.attempt(book)
             stored = book.stored(request.release_id, request.charge)
-    tables.require_valid(protected, stored)
+    if stored is not None and stored.later:
+        require_quality(stored, request.path)
+    tables.require_valid(protected, stored, failed)
     if stored is not None:
         name = stored.release_id
         notify("would_again", name=name)
@@ -153,7 +164,9 @@ def _dry_run(
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path
-    forecast = forecast_balance(plan, spec, ledger, request.period, request.files)
+    forecast = forecast_balance(
+        plan, spec, ledger, request.period, request.files, any_period=request.any_period
+    )
     forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:

@@ -63,9 +63,10 @@ class ColumnCells:
 
 @dataclass(frozen=True, slots=True)
 class CellsCheck:
-    """What `dpcli check --cells` shows; `enough_rows` is None without a declared minimum.
+    """What `dpcli check --cells` shows.
 
-    `enough_rows` is about the rows that the limits on people keep, if there are limits.
+    `enough_rows` and `enough_people` are None without a declared minimum. The first is about the
+    rows that the limits on people keep, if there are limits.
     `faults` are what is wrong with whole records or with the encoding. Fewer cells of the columns
     `below` are readable than is required. `repeated` are the rows beyond `max_rows` of their id,
     and `is_unique` if each id has one row.
@@ -78,17 +79,21 @@ class CellsCheck:
     below: tuple[str, ...] = ()
     repeated: Amount = "none"
     is_unique: bool = False
+    enough_people: bool | None = None
 
 
 def check_cells(
     dataset: Dataset,
     columns: Sequence[Column],
-    min_rows: int | None,
+    minimums: tuple[int | None, int | None],
     progress: Progress,
     min_readable: Mapping[str, Fraction] | None = None,
     unit: Unit | None = None,
 ) -> CellsCheck:
-    """Read all files once. Raises DataError `data-unreadable`, without a reason, if that fails."""
+    """Read all files once; `minimums` are those of kept rows and of people.
+
+    Raises DataError `data-unreadable`, without a reason, if that fails.
+    """
     shares = min_readable or {}
     # Derived columns read no other cells than declared ones.
     declared = (column for column in columns if column.derivation is None)
@@ -141,11 +146,17 @@ def check_cells(
         if isinstance(unit, PersonUnit) and user is not None:
             kept = int(users.clip(upper_bound=unit.max_rows).sum())
             # Rows without an id are a user each, or left out.
-            kept += (rows - int(users.sum())) * unit.singletons_without_id
+            alone = (rows - int(users.sum())) * unit.singletons_without_id
+            found = kept + alone, len(users) + alone
         else:
-            kept = rows
-    enough_rows = None if min_rows is None else kept >= min_rows
-    checked = CellsCheck(cells, rows > 0, enough_rows, faults if rows else (), below)
+            found = rows, rows
+    enough_rows, enough_people = (
+        None if least is None else count >= least
+        for count, least in zip(found, minimums, strict=True)
+    )
+    checked = CellsCheck(
+        cells, rows > 0, enough_rows, faults if rows else (), below, enough_people=enough_people
+    )
     if not isinstance(unit, PersonUnit) or users.is_empty():
         return checked
     repeated = int((users - users.clip(upper_bound=unit.max_rows)).sum())

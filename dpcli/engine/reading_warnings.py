@@ -19,7 +19,7 @@ from dpcli.planning.plan import Plan
 
 def reading_warnings(plan: Plan, data: Iterable[Input]) -> list[str]:
     """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
-    if plan.is_local or not _may_lack(plan):
+    if plan.is_local or plan.spec.declines_check or not _may_lack(plan):
         return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
     return [note("reading.json")] if is_json else []

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
-from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance, period_text
 from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note, quoted_list
@@ -22,6 +22,10 @@ MAX_RUNS = 1_000_000
 
 PLD_PRECISION = 100
 """With `pld` the number of runs may be 1% too low: each trial takes seconds."""
+
+
+TIME_ZONES = 1
+"""Days by which the day of a place may be ahead of the day in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +63,79 @@ class Account:
         if self.closed:
             raise BudgetError.about("account-closed", dataset=terms.dataset, path=self.ledger)
         if not after.within:
-            code = "account-exhausted" if before.remaining.epsilon else "account-exhausted.empty"
+            code, facts = "account-exhausted", dict[str, object]()
+            if terms.window:
+                code, facts = self._window_refusal(terms, cost)
+            elif not before.remaining.epsilon:
+                code = "account-exhausted.empty"
             raise BudgetError.about(
-                "account-exhausted.window" if terms.window else code,
+                code,
                 asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
                 dataset=terms.dataset,
                 left=remaining_text(before.remaining),
                 budget=loss_text(terms.budget),
                 window=terms.window or 0,
+                **facts,
             )
         return before, after
+
+    def _window_refusal(
+        self, terms: AccountTerms, cost: RecordedCost
+    ) -> tuple[str, dict[str, object]]:
+        """The code for a charge that does not fit in its windows, and from which day on it does."""
+        period, last = cost.period or 0, max(self._days, default=0)
+        # From the last charged day on, each later day shares a window with fewer charges, and the
+        # losses of its windows change only on days on which a charge leaves them.
+        first = max(period + 1, last)
+        leaving = {day + (terms.window or 1) for day in self._days}
+        days = sorted({first, *(day for day in leaving if day > first)})
+
+        def fits(day: int) -> bool:
+            return balance(terms, [*self.costs, replace(cost, period=day)], day).within
+
+        if not fits(days[-1]):
+            return "account-exhausted.window", {}
+        _, place = bisect(lambda place: fits(days[place]), -1, len(days) - 1)
+        free, day = self.balance(terms, days[place]).remaining, period_text(days[place])
+        return "account-exhausted.later", {"day": day, "free": remaining_text(free)}
+
+    @property
+    def _days(self) -> set[int]:
+        """The days that were charged, in an account with a window."""
+        return {cost.period for cost in self.costs if cost.period is not None}
+
+    def frees(self, terms: AccountTerms) -> list[tuple[str, Balance]]:
+        """From which days on more is left, if nothing else is charged, and how much.
+
+        The first such day after the last charged one, and the day from which on all is left. Empty
+        for an account without a window or charges, and for a closed one.
+        """
+        if not terms.window or not self._days or self.closed:
+            return []
+        last = max(self._days)
+        ends = sorted(day + terms.window for day in self._days if day + terms.window > last)
+        return [(period_text(day), self.balance(terms, day)) for day in sorted({ends[0], ends[-1]})]
+
+    def require_likely_period(self, period: int | None, today: int) -> None:
+        """Raise LedgerError for a day that is probably a mistake, in an account with a window.
+
+        A day in the future is one, and a day that is more than a window before the last one. A day
+        is allowed for time zones, in which `today` has begun already. A charge for another day than
+        that of the data would not add to the window in which they count.
+        """
+        window = None if self.terms is None else self.terms.window
+        if self.terms is None or not window or period is None:
+            return
+        latest = today + TIME_ZONES
+        facts: dict[str, object] = {"dataset": self.terms.dataset, "period": period_text(period)}
+        if period > latest:
+            raise LedgerError.about("period-unlikely", today=period_text(today), **facts)
+        # A day in the future that was confirmed must not make all others unlikely.
+        known = (cost.period for cost in self.costs if cost.period is not None)
+        last = max((day for day in known if day <= latest), default=period)
+        if period < last - window:
+            last_text = period_text(last)
+            raise LedgerError.about("period-unlikely.past", window=window, last=last_text, **facts)
 
     def forecast(
         self, spec_terms: AccountTerms, cost: RecordedCost, times: int | None, *, may_open: bool

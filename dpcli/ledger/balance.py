@@ -266,3 +266,8 @@ def period_number(text: str) -> int:
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         raise ValueError("a period is a date, YYYY-MM-DD")
     return datetime.date.fromisoformat(text).toordinal()
+
+
+def period_text(number: int) -> str:
+    """The day with this ordinal, as a period names it."""
+    return datetime.date.fromordinal(number).isoformat()

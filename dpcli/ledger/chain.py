@@ -60,8 +60,11 @@ class LedgerEntry:
     def is_named(self, head: str, release_id: str) -> bool:
         """Whether a report with this head and release id belongs to this entry."""
         recovered = self.recovered
-        reported = self.head if recovered is None else recovered.get("head")
-        return (reported, self.release_id) == (head, release_id)
+        if recovered is None:
+            return (self.head, self.release_id) == (head, release_id)
+        # A release of another history may have another name here.
+        named = recovered.get("head"), recovered.get("release_id", self.release_id)
+        return named == (head, release_id)
 
     def expected_head(self) -> str:
         """The hash of everything but the published bytes."""

@@ -10,7 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from dpcli.ledger.balance import Balance, RecordedCost, from_events_json, recorded_cost
+from dpcli.ledger.balance import (
+    Balance,
+    RecordedCost,
+    from_events_json,
+    period_number,
+    recorded_cost,
+)
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload, terms_from_spec
 from dpcli.light_dataclasses import dataclass
@@ -26,6 +32,16 @@ STDIN = "-"
 SUFFIX = "+bounds"
 """What the name of the entry of a choice adds to the release id, which cannot have a plus."""
 
+
+def later_check(release_id: str, number: int) -> str:
+    """The name of the entry of a later check of a release: `ID+2` is the second one.
+
+    >>> later_check("2027-01-05", 2)
+    '2027-01-05+2'
+    """
+    return f"{release_id}+{number}"
+
+
 STOPPED = "stopped.json"
 """The output of a release that its quality check stopped: a JSON list of reasons."""
 
@@ -40,7 +56,8 @@ class Charge:
 
     `files` are the absolute paths of its data files; the ledger keeps them, and no report has
     them. Unless the charge `may_open` the account, the account must exist. A release is `stopped`
-    if its quality check failed: its events are then those of the check alone.
+    if its quality check failed: its events are then those of the check alone. It may be made
+    `after_check`, the name of a release whose check failed: that one is charged as well.
 
     Privacy: the budget must cover the `reserved` events, if there are any, not those of this entry
     alone. A refusal does not depend on the result of the quality check then, and bounds are only
@@ -57,6 +74,7 @@ class Charge:
     may_open: bool = True
     stopped: bool = False
     reserved: tuple[MechanismEvent, ...] = ()
+    after_check: str = ""
 
     @property
     def cost(self) -> RecordedCost:
@@ -78,12 +96,18 @@ class Charge:
         """What its entry records in addition to the events."""
         files: Payload = {"files": list(self.files)} if self.files else {}
         stopped: Payload = {"stopped": True} if self.stopped else {}
-        return {"digest": self.digest, "created": self.created, **files, **stopped}
+        after: Payload = {"after_check": self.after_check} if self.after_check else {}
+        return {"digest": self.digest, "created": self.created, **files, **stopped, **after}
 
 
 def now() -> str:
     """The date and time of a release in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def today() -> int:
+    """The ordinal of the day in UTC."""
+    return period_number(now()[:10])
 
 
 def charge_for(
@@ -93,6 +117,7 @@ def charge_for(
     *,
     files: tuple[str, ...] = (),
     may_open: bool = True,
+    after_check: str = "",
 ) -> Charge:
     """The charge for a release of a plan that is made now.
 
@@ -100,7 +125,10 @@ def charge_for(
     """
     require_disjoint(plan.all_statistics, plan.spec.privacy.unit)
     terms, events = terms_from_spec(plan.spec), charged_events(plan)
-    return Charge(terms, release_id, plan.spec.digest, now(), period, events, files, may_open)
+    return Charge(
+        terms, release_id, plan.spec.digest, now(), period, events, files, may_open,
+        after_check=after_check,
+    )  # fmt: skip
 
 
 def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
@@ -157,7 +185,8 @@ def resolved(names: Iterable[str]) -> tuple[str, ...]:
 class Receipt:
     """The entry of a release, what was spent `before` it, and the `balance` after it.
 
-    `first` says whether it is the first release of its account in this ledger.
+    `first` says whether it is the first release of its account in this ledger. If it was made
+    `after_check`, that names the release whose quality check failed.
     """
 
     ledger: str
@@ -168,6 +197,7 @@ class Receipt:
     before: Loss
     balance: Balance
     first: bool
+    after_check: str = ""
 
 
 Render = Callable[[Receipt], Mapping[str, bytes]]
@@ -178,12 +208,17 @@ Render = Callable[[Receipt], Mapping[str, bytes]]
 class StoredRelease:
     """A release that was charged: the exact bytes of its outputs, by name.
 
-    It has a `receipt` if it was charged just now, and none if it was charged earlier.
+    It has a `receipt` if it was charged just now. If it was charged earlier, it has the time when
+    it was `created`, and `later` names the last of the later checks under its id, if there are any;
+    `passed` says whether that one was not stopped.
     """
 
     release_id: str
     outputs: Mapping[str, bytes]
     receipt: Receipt | None = None
+    created: str = ""
+    later: str = ""
+    passed: bool = False
 
     @property
     def stopped(self) -> tuple[str, ...]:

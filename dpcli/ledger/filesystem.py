@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchorError, default_anchor, read_anchor
+from dpcli.messages import note
 
 NETWORK = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs",
@@ -78,6 +81,26 @@ def require_place(path: Path, *, network: bool = False) -> None:
         require_local(path)
     if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
         raise unusable_error(path, PermissionError(errno.EACCES, ""))
+
+
+def access_warnings(path: Path, anchor: Path) -> list[str]:
+    """A warning if every user of the machine may write a ledger, its anchor or their folders.
+
+    In a folder that all may write, others can put another file in the place of one, unless the
+    folder has the sticky bit.
+    """
+    found = []
+    for file in (path.resolve(), anchor.resolve()):
+        for place in (file, file.parent):
+            with suppress(OSError):
+                mode = place.stat().st_mode
+                is_safe = stat.S_ISDIR(mode) and mode & stat.S_ISVTX
+                if mode & stat.S_IWOTH and not is_safe:
+                    found.append(shlex.quote(str(place)))
+    if not found:
+        return []
+    command = " ".join(["chmod o-w", *dict.fromkeys(found)])
+    return [note("notice.open_to_all", path=path, command=command)]
 
 
 def require_no_history(path: Path, anchor: Path | None = None) -> None:

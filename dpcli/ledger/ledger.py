@@ -27,8 +27,9 @@ from dpcli.ledger.chain import (
     seal_of,
     to_events_json,
 )
-from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease
+from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
 from dpcli.ledger.filesystem import (
+    access_warnings,
     is_absent,
     require_file_name,
     require_no_history,
@@ -102,6 +103,10 @@ class OpenLedger(Store):
         last = self.last_entry()
         return str(last.content()["created"]) if last else ""
 
+    def access_warnings(self) -> list[str]:
+        """A warning if every user of the machine may write it, its anchor or their folders."""
+        return access_warnings(self.path, self.anchor)
+
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
         """The balance of an account; with a window, around `period`."""
         return self.account(terms.dataset).balance(terms, period)
@@ -128,6 +133,25 @@ class OpenLedger(Store):
         own = others.pop(dataset, set()).union(files)
         return {name: others[name] & own for name in sorted(others) if others[name] & own}
 
+    def new_sharing(self, dataset: str, files: Sequence[str]) -> dict[str, set[str]]:
+        """Other accounts that were charged for one of `files`, with these files; each once.
+
+        Left out is what this account was charged for after the other one had been: that release
+        has shown the warning.
+        """
+        first: dict[tuple[str, str], int] = {}
+        latest: dict[str, int] = {}
+        for number, name, charged in self.charged_files():
+            for file in charged.intersection(files):
+                first.setdefault((name, file), number)
+                if name == dataset:
+                    latest[file] = number
+        found: dict[str, set[str]] = {}
+        for (name, file), number in first.items():
+            if name != dataset and latest.get(file, 0) < number:
+                found.setdefault(name, set()).add(file)
+        return dict(sorted(found.items()))
+
     def stored(self, release_id: str, same: Charge | None = None) -> StoredRelease | None:
         """The release with this id, or None.
 
@@ -148,7 +172,44 @@ class OpenLedger(Store):
             code = "release-recovered" if recovered else "release-void"
             raise LedgerError.about(code, name=release_id)
         outputs = {name: zlib.decompress(content) for name, content in packed.items()}
-        return StoredRelease(release_id, outputs)
+        created, last = str(entry.content()["created"]), entry
+        if _is_stopped(entry):
+            last = self.attempts(release_id.partition("+")[0])[-1]
+        later = (last.release_id or "") if last != entry else ""
+        return StoredRelease(
+            release_id, outputs, created=created, later=later, passed=not _is_stopped(last)
+        )
+
+    def attempts(self, release_id: str) -> list[LedgerEntry]:
+        """The entry of a release, and those of later checks under its id, in order."""
+        found: list[LedgerEntry] = []
+        name = release_id
+        while entries := self.entries("release_id = ?", name):
+            found += entries
+            name = later_check(release_id, len(found) + 1)
+        return found
+
+    def failed_checks(self, release_id: str) -> list[StoredRelease]:
+        """What the attempts at a release have stored that their quality checks stopped."""
+        names = [
+            entry.release_id or "" for entry in self.attempts(release_id) if _is_stopped(entry)
+        ]
+        return [stored for stored in map(self.stored, names) if stored is not None]
+
+    def next_attempt(self, release_id: str, period: str | None) -> tuple[str, str]:
+        """The name of the entry that checks a release again, and that of the failed one.
+
+        If the last attempt was not stopped, that is its name, and no failed one. Raises LedgerError
+        if there is no attempt, or if it was for another period.
+        """
+        attempts = self.attempts(release_id)
+        if not attempts:
+            raise LedgerError.about("nothing-to-check-again", name=release_id, path=self.path)
+        last = attempts[-1]
+        if not _is_stopped(last):
+            return last.release_id or "", ""
+        _require_period(last, period, release_id)
+        return later_check(release_id, len(attempts) + 1), last.release_id or ""
 
     def recorded_events(self, release_id: str) -> str:
         """The events that a release was charged for, as its entry holds them."""
@@ -239,6 +300,7 @@ class OpenLedger(Store):
         receipt = Receipt(
             self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
             before.spent, after, first=self.is_first(charge.release_id, dataset),
+            after_check=charge.after_check,
         )  # fmt: skip
         outputs = dict(render(receipt))
         self.append(entry, outputs)
@@ -264,6 +326,15 @@ class OpenLedger(Store):
 def _require_same(entry: LedgerEntry, charge: Charge) -> None:
     if entry.content()["digest"] != charge.digest:
         raise LedgerError.about("release-id-taken", name=charge.release_id)
-    if entry.period != charge.period:
+    _require_period(entry, charge.period, charge.release_id)
+
+
+def _require_period(entry: LedgerEntry, period: str | None, release_id: str) -> None:
+    if entry.period != period:
         code = "release-id-taken.period" if entry.period else "release-id-taken.no-period"
-        raise LedgerError.about(code, name=charge.release_id, period=entry.period or "")
+        raise LedgerError.about(code, name=release_id, period=entry.period or "")
+
+
+def _is_stopped(entry: LedgerEntry) -> bool:
+    """Whether the quality check of a release stopped it."""
+    return entry.content().get("stopped") is True

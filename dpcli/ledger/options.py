@@ -63,10 +63,24 @@ def checked_day(period: str | None) -> str | None:
     return period
 
 
+ID = "[A-Za-z0-9][A-Za-z0-9._:-]{0,99}"
+"""The form of a release id."""
+
+ENTRY_ID = rf"{ID}(\+[0-9]{{1,6}})?"
+"""The form of a name in the ledger: a later check adds its number."""
+
+
 def checked_id(release_id: str | None) -> str | None:
     """A release id as it was written; UsageError unless it is a plain word."""
-    if release_id is None or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", release_id):
+    if release_id is None or re.fullmatch(ID, release_id):
         return release_id
+    raise UsageError.about("bad-release-id")
+
+
+def checked_entry_id(name: str) -> str:
+    """The name of a stored release, also of a later check; UsageError for other texts."""
+    if re.fullmatch(ENTRY_ID, name):
+        return name
     raise UsageError.about("bad-release-id")
 
 

@@ -3,14 +3,20 @@
 No recorded entry changes, and no release gets cheaper. Entries are appended in place of the missing
 ones, each with the number that its report names. If a missing entry has no report, every account is
 closed.
+
+If releases were made with a restored copy before it was recovered, there are two histories: reports
+name entries that the ledger has for other releases, or two reports name the same entry. People are
+in both, so both are charged: the releases that the ledger lacks are appended with new numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 
 from dpcli.errors import LedgerError, Problem, make_problem
@@ -37,6 +43,9 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+
+FORKED = "+fork"
+"""What the name of a release of another history gets if the ledger has its id."""
 
 NEARLY = Fraction(999_999, 1_000_000)
 """The part of the loss in a report that must be recorded: `pld` floats differ by machine."""
@@ -75,11 +84,13 @@ class Proof:
 class Recovered:
     """The releases that were charged again, and the accounts that were opened and closed.
 
-    `lost` is the number of missing entries without a report. Without `anchored`, no anchor showed
+    Those in `forked` are of another history than the rest of the ledger. `lost` is the number of
+    missing entries without a report. Without `anchored`, no anchor showed
     how many entries the ledger had. `created` says whether there was no ledger before.
     """
 
     releases: tuple[Proof, ...] = ()
+    forked: tuple[Proof, ...] = ()
     opened: tuple[str, ...] = ()
     lost: int = 0
     closed: tuple[str, ...] = ()
@@ -159,79 +170,156 @@ def _append_missing(
     unproven: int,
 ) -> Recovered:
     entries, accounts = {entry.number: entry for entry in ledger.entries()}, ledger.accounts()
-    new = _new_proofs(proofs, entries, accounts)
+    lacking = _lacking(proofs, list(entries.values()), accounts)
+    new, forked, start = _histories(lacking, entries, recorded)
     firsts: dict[str, Proof] = {}
     for proof in new.values():
         if proof.terms.dataset not in accounts:
             firsts.setdefault(proof.terms.dataset, proof)
     last = max(entries, default=0)
     end = max([last, *recorded, *new])
-    lost = end - last - len(new) - len(firsts)
+    lost_of_fork = _lost_of_fork(forked, start, recorded, entries)
+    lost = end - last - len(new) - len(firsts) + lost_of_fork
     if lost > unproven:
         code = "releases-unproven" if lost != 1 else "releases-unproven.one"
         raise LedgerError.about(code, lost=lost, path=ledger.path)
     openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in new])
     for number in range(last + 1, end + 1):
         origin: Payload = {"replaces": recorded.get(number)}
-        payload: Payload = {"created": created, "recovered": origin}
         if number in new:
-            proof = new[number]
-            if not lost:
-                _require_history(ledger, proof)
-            origin |= {"entry": number, "head": proof.head}
-            origin |= {"report": proof.report, "exact": proof.exact}
-            payload |= {"digest": proof.digest, "created": proof.created}
-            dataset, release_id = proof.terms.dataset, proof.release_id
-            entry = ledger.next_entry(
-                RELEASE, dataset, payload, proof.events, release_id, proof.period
-            )
+            _require_history(ledger, new[number], is_forked=bool(forked), is_whole=not lost)
+            _append_release(ledger, new[number], origin)
         elif number in openings:
-            terms = openings[number].terms
-            payload |= {**terms.payload(), "created": openings[number].created}
-            entry = ledger.next_entry(OPEN, terms.dataset, payload)
+            _append_opening(ledger, openings[number], origin)
         else:
-            entry = ledger.next_entry(LOST, "", payload)
-        ledger.append(entry)
+            _append_lost(ledger, created, origin)
+    opened = [*firsts, *_append_forked(ledger, forked, is_whole=not lost)]
+    for _ in range(lost_of_fork):
+        _append_lost(ledger, created, {})
     closed = tuple(ledger.accounts()) if lost > 0 else ()
     for dataset in closed:
         ledger.append(ledger.next_entry(CLOSE, dataset, {"created": created}))
-    return Recovered(tuple(new.values()), tuple(firsts), max(lost, 0), closed)
+    return Recovered((*new.values(), *forked), forked, tuple(opened), max(lost, 0), closed)
 
 
-def _new_proofs(
-    proofs: Sequence[Proof],
-    entries: Mapping[int, LedgerEntry],
-    accounts: Mapping[str, AccountTerms],
-) -> dict[int, Proof]:
-    """The proofs of releases that the ledger lacks, by entry, in the order of entries.
+def _append_forked(ledger: OpenLedger, forked: Sequence[Proof], *, is_whole: bool) -> Iterator[str]:
+    """Charge for the releases of another history; the accounts that this opens."""
+    for proof in forked:
+        if proof.terms.dataset not in ledger.accounts():
+            _append_opening(ledger, proof, {})
+            yield proof.terms.dataset
+        _require_history(ledger, proof, is_forked=True, is_whole=is_whole)
+        _append_release(ledger, proof, {})
+
+
+def _append_lost(ledger: OpenLedger, created: str, origin: Payload) -> None:
+    """Record an entry that no report proves."""
+    payload: Payload = {"created": created, "recovered": origin}
+    ledger.append(ledger.next_entry(LOST, "", payload))
+
+
+def _append_release(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
+    """Charge for a release by its report; `origin` is what else its entry records of the lost one.
+
+    If another history has a release of the same id, the entry gets another name.
+    """
+    origin |= {"entry": proof.entry, "head": proof.head}
+    origin |= {"report": proof.report, "exact": proof.exact}
+    taken, name = set(ledger.release_ids()), proof.release_id
+    if name in taken:
+        numbers = (str(number) if number > 1 else "" for number in count(1))
+        name = next(each for number in numbers if (each := name + FORKED + number) not in taken)
+        origin |= {"release_id": proof.release_id}
+    payload: Payload = {"recovered": origin, "digest": proof.digest, "created": proof.created}
+    dataset = proof.terms.dataset
+    ledger.append(ledger.next_entry(RELEASE, dataset, payload, proof.events, name, proof.period))
+
+
+def _append_opening(ledger: OpenLedger, proof: Proof, origin: Payload) -> None:
+    """Open the account of a release that is charged by its report."""
+    payload = {**proof.terms.payload(), "created": proof.created, "recovered": origin}
+    ledger.append(ledger.next_entry(OPEN, proof.terms.dataset, payload))
+
+
+def _lacking(
+    proofs: Sequence[Proof], entries: Sequence[LedgerEntry], accounts: Mapping[str, AccountTerms]
+) -> list[Proof]:
+    """The proofs of releases that the ledger lacks, in the order of entries; each once.
 
     Raises LedgerError with every report that contradicts the ledger or another report.
     """
-    ids, terms = {entry.release_id for entry in entries.values()}, dict(accounts)
-    new: dict[int, Proof] = {}
-    problems = []
-    for proof in sorted(proofs, key=lambda proof: proof.entry):
-        entry, other, why = entries.get(proof.entry), new.get(proof.entry), ""
-        if entry is not None:
-            recovered = entry.recovered or {}
-            if not entry.is_named(proof.head, proof.release_id):
-                why = f"entry {proof.entry} of the ledger is another release"
-            elif recovered.get("report", proof.report) != proof.report:
-                why = f"entry {proof.entry} was recovered from another text of this report"
-        elif other is not None:
-            if other.report != proof.report:
-                why = f"`{other.path}` names the same entry"
-        elif proof.release_id in ids:
-            why = f"the ledger has the release `{proof.release_id}` in another entry"
-        else:
-            ids.add(proof.release_id)
-            new[proof.entry] = proof
+    terms, problems = dict(accounts), []
+    lacking: dict[str, Proof] = {}
+    for proof in sorted(proofs, key=lambda proof: (proof.entry, proof.created)):
+        named = [entry for entry in entries if entry.is_named(proof.head, proof.release_id)]
+        known = [(entry.recovered or {}).get("report", proof.report) for entry in named]
+        other, why = lacking.get(proof.head), ""
+        if named and proof.report not in known:
+            number = named[0].number
+            why = f"entry {number} was recovered from another text of this report"
+        elif other is not None and other.report != proof.report:
+            why = f"`{other.path}` names the same entry"
+        elif not named:
+            lacking[proof.head] = proof
             why = _other_terms(terms.setdefault(proof.terms.dataset, proof.terms), proof.terms)
         if why:
             problems.append(proof.disagrees(why))
     if problems:
         raise LedgerError(problems)
-    return new
+    return list(lacking.values())
+
+
+def _histories(
+    lacking: Sequence[Proof], entries: Mapping[int, LedgerEntry], recorded: Mapping[int, str]
+) -> tuple[dict[int, Proof], tuple[Proof, ...], int]:
+    """The lacking releases that continue the ledger, by entry, and those of another history.
+
+    With the first entry in which the histories differ. Raises LedgerError if a release has an id
+    that the same history has in another entry.
+    """
+    counts = Counter(proof.entry for proof in lacking)
+    start = min((at for at in counts if at in entries or counts[at] > 1), default=0)
+    if start:
+        # Without the anchor, no one knows which of the releases after that follow which.
+        new = {
+            proof.entry: proof
+            for proof in lacking
+            if proof.entry in recorded and proof.entry not in entries and counts[proof.entry] == 1
+        }
+        return new, tuple(proof for proof in lacking if proof.entry not in new), start
+    ids, problems = {entry.release_id for entry in entries.values()}, []
+    for proof in lacking:
+        if proof.release_id in ids:
+            why = f"the ledger has the release `{proof.release_id}` in another entry"
+            problems.append(proof.disagrees(why))
+        ids.add(proof.release_id)
+    if problems:
+        raise LedgerError(problems)
+    return {proof.entry: proof for proof in lacking}, (), 0
+
+
+def _lost_of_fork(
+    forked: Sequence[Proof],
+    start: int,
+    recorded: Mapping[int, str],
+    entries: Mapping[int, LedgerEntry],
+) -> int:
+    """The number of entries of another history, from `start` on, that no report proves.
+
+    An entry may have opened the account of a release that says it is the first.
+    """
+    proven = {proof.entry for proof in forked}
+    last = max(entries, default=0)
+    missing = [
+        number
+        for number in range(start, max(proven, default=0))
+        if number not in proven and not (number > last and number in recorded)
+    ]
+    before = {
+        entry.dataset for entry in entries.values() if entry.kind == OPEN and entry.number < start
+    }
+    opened = {proof.terms.dataset for proof in forked if proof.first} - before
+    return max(len(missing) - len(opened), 0)
 
 
 def _other_terms(known: AccountTerms, stated: AccountTerms) -> str:
@@ -252,10 +340,16 @@ def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Pro
     return openings
 
 
-def _require_history(ledger: OpenLedger, proof: Proof) -> None:
-    """Raise LedgerError unless the account has the history that the report of a release states."""
+def _require_history(ledger: OpenLedger, proof: Proof, *, is_forked: bool, is_whole: bool) -> None:
+    """Raise LedgerError unless the account has the history that the report of a release states.
+
+    With several histories, the account may have more than that. If the ledger is not `is_whole`,
+    because entries are lost, it has less, and nothing is required.
+    """
+    if not is_whole:
+        return
     is_first = ledger.is_first(proof.release_id, proof.terms.dataset)
-    if proof.first is not None and proof.first != is_first:
+    if proof.first is not None and proof.first != is_first and not (is_forked and proof.first):
         others = "releases" if is_first else "no release"
         raise LedgerError([proof.disagrees(f"its account had {others} before it")])
     terms = ledger.accounts()[proof.terms.dataset]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import astuple, replace
 from json import JSONDecoder
+from operator import itemgetter
 from pathlib import Path
 from typing import Self
 
@@ -175,18 +176,29 @@ class Store(Database):
     def data_files(self) -> dict[str, set[str]]:
         """The data files of the releases that each account paid for.
 
-        Entries of earlier versions, and of standard input, record none. In a payload, the date
-        comes before the files, so that the query returns equal files of many releases once.
+        Entries of earlier versions, and of standard input, record none.
         """
-        query = (
-            "SELECT DISTINCT dataset, substr(payload, instr(payload, ?)) FROM entries NOT INDEXED "
-            "WHERE kind = 'release' AND instr(payload, ?)"
-        )
         files: dict[str, set[str]] = {}
-        for dataset, ending in self.query(query, FILES, FILES):
-            names = JSONDecoder().raw_decode(ending, len(FILES))[0]
+        for _, dataset, names in self.charged_files():
             files.setdefault(dataset, set()).update(names)
         return files
+
+    def charged_files(self) -> list[tuple[int, str, set[str]]]:
+        """Entries with the account and the data files that they record.
+
+        Of an account with the same files, the first and the last entry stand for all. In a payload,
+        the date comes before the files, so that the query returns equal files of many releases
+        once.
+        """
+        query = (
+            "SELECT min(number), max(number), dataset, substr(payload, instr(payload, ?)) "
+            "FROM entries NOT INDEXED WHERE kind = 'release' AND instr(payload, ?) GROUP BY 3, 4"
+        )
+        charged: list[tuple[int, str, set[str]]] = []
+        for first, last, dataset, ending in self.query(query, FILES, FILES):
+            names = set(JSONDecoder().raw_decode(ending, len(FILES))[0])
+            charged += [(number, dataset, names) for number in (first, last)]
+        return sorted(charged, key=itemgetter(0))
 
     def outputs(self, number: int) -> dict[str, bytes]:
         """The packed outputs of an entry, by name."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from math import ceil, isqrt
+from math import ceil, floor, isqrt
 
 from dpcli.numeric.exact import decimal_places, plain_text, round_half_away, with_exponent
 
@@ -28,8 +29,20 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
     with suppress(ValueError):
         if decimal_places(value) <= MAX_DECIMALS:
             return plain_text(value)
+    return _rounded(value, ceil)
+
+
+def plain_decimal_down(value: Fraction) -> str:
+    """The same, rounded down: what is left must not be stated larger than it is."""
+    with suppress(ValueError):
+        if decimal_places(value) <= MAX_DECIMALS:
+            return plain_text(value)
+    return _rounded(value, floor)
+
+
+def _rounded(value: Fraction, rounding: Callable[[Fraction], int]) -> str:
     scale = 10 ** _places(value, ROUNDED_DIGITS)
-    return plain_text(Fraction(ceil(value * scale), scale))
+    return plain_text(Fraction(rounding(value * scale), scale))
 
 
 def _places(value: Fraction, digits: int) -> int:

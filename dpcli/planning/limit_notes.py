@@ -1,4 +1,4 @@
-"""Sentences about limits on what one person can contribute, and about what they leave out.
+"""Sentences about limits on the rows of people, and about what they leave out.
 
 The templates of the sentences are in `reference/notes.toml`.
 """

@@ -52,6 +52,16 @@ def unit_warnings(plan: Plan) -> list[str]:
     return [note("bounding.ids_without_unit", column=ids[0])]
 
 
+def lacks_check(plan: Plan) -> bool:
+    """Whether nothing would notice an incomplete file, unless the spec states that as meant."""
+    return not plan.is_local and plan.quality is None and not plan.spec.declines_check
+
+
+def quality_warnings(plan: Plan) -> list[str]:
+    """A warning if nothing would notice a file that is incomplete or not written as declared."""
+    return [note("quality.absent")] if lacks_check(plan) else []
+
+
 def filter_notes(plan: Plan) -> list[str]:
     """The filters in words, with what becomes of missing cells if a filter negates a test."""
     notes = []

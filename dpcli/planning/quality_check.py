@@ -6,6 +6,7 @@ Let N be the noisy number of rows and, for a column, D the noisy difference of r
 unreadable cells. Then about (N + D)/2 cells are readable. A minimum is missed if
 
     rows:    N < min_rows - m,
+    people:  P < min_people - m, for the noisy number P of people,
     column:  (N + D)/2 - min_readable N < -m,
 
 where noise alone exceeds the margin m with a probability of at most FALSE_STOP divided by the
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import floor
+from typing import Literal
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
@@ -34,29 +36,41 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, noticed_rows
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality import HALF, QualityAnswers, counted_limits
+from dpcli.statistics.quality import HALF, QualityAnswers, counted_limits, counts_people
 from dpcli.statistics.statistic import NoisyAnswer
 
 FALSE_STOP = Fraction(1, 100)
 """The greatest probability that a file which meets every minimum is stopped."""
 
 
+Counted = Literal["rows", "people", "cells"]
+"""What a minimum of the check is about."""
+
+MinimumKey = tuple[Counted, str]
+"""What a minimum is about, and the name of its column; empty for rows and people."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequiredMinimum:
-    """A minimum of the check, and its `margin` for noise, in rows or cells.
+    """A minimum of the check, and its `margin` for noise, in rows, people or cells.
 
-    Without a `column`, `required` is a number of rows. With one, it is the share of readable cells,
-    in files of `rows` rows if the check requires that number.
+    For cells, `required` is the share of readable ones of a column, in files of `rows` rows if the
+    check requires that number. Otherwise it is a number of rows or people.
     """
 
-    column: str | None
+    key: MinimumKey
     required: Fraction
     margin: Fraction
-    rows: int | None
+    rows: int | None = None
+
+    @property
+    def kind(self) -> Counted:
+        """What it is about."""
+        return self.key[0]
 
     def is_missed(self, rows: int, count: Fraction) -> bool:
         """Whether a noisy count misses it by more than the margin; `rows` is the noisy number."""
-        required = self.required if self.column is None else self.required * rows
+        required = self.required * rows if self.kind == "cells" else self.required
         return count - required < -self.margin
 
     @property
@@ -65,7 +79,7 @@ class RequiredMinimum:
 
         None if that depends on a number of rows which the check does not require.
         """
-        if self.column is None:
+        if self.kind != "cells":
             return self.required - 2 * self.margin
         return None if self.rows is None else self.required - 2 * self.margin / self.rows
 
@@ -75,12 +89,22 @@ class RequiredMinimum:
         return floor(2 * self.margin / self.required) + 1
 
 
+ROWS: MinimumKey = ("rows", "")
+PEOPLE: MinimumKey = ("people", "")
+
+
+def cells_of(column: str) -> MinimumKey:
+    """The minimum of the readable cells of a column."""
+    return "cells", column
+
+
 def _error_probability(plan: Plan) -> float:
     """The part of FALSE_STOP for each minimum, and for each limit that is compared."""
     quality = plan.spec.quality
     assert quality is not None
     assert plan.quality is not None
     count = len(quality.min_readable) + (quality.min_rows is not None)
+    count += quality.min_people is not None
     if quality.max_limited is not None:
         count += len(counted_limits(plan.quality.entry.request))
     return float(FALSE_STOP) / count
@@ -92,14 +116,21 @@ def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
         return
     quality, outside = plan.spec.quality, _error_probability(plan)
     request, queries = plan.quality.entry.request, plan.quality.queries
-    vector = queries[:-1] if counted_limits(request) else queries
-    rows, columns = vector[-1].noise, vector[0].noise
-    if quality.min_rows is not None:
-        margin = Fraction(one_sided_width(rows, outside))
-        yield RequiredMinimum(None, Fraction(quality.min_rows), margin, quality.min_rows)
+    noises = [query.noise for query in queries]
+    if counted_limits(request):
+        noises.pop()
+    people = noises.pop() if counts_people(request) else None
+    rows, columns = noises[-1], noises[0]
+    for key, required, noise in (
+        (ROWS, quality.min_rows, rows),
+        (PEOPLE, quality.min_people, people),
+    ):
+        if required is not None and noise is not None:
+            margin = Fraction(one_sided_width(noise, outside))
+            yield RequiredMinimum(key, Fraction(required), margin)
     for name, least in quality.min_readable.items():
         margin = blended_margin(rows, abs(HALF - least), columns, HALF, outside)
-        yield RequiredMinimum(name, least, margin, quality.min_rows)
+        yield RequiredMinimum(cells_of(name), least, margin, quality.min_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +161,12 @@ class LeftOut:
 class QualityResult:
     """What the noisy numbers of the check show.
 
-    `missed` has a sentence for each missed minimum, by column; None is the number of rows. `over`
-    are sentences about limits that leave out more rows than the spec allows.
+    `missed` has a sentence for each missed minimum, by what it is about. `over` are sentences about
+    limits that leave out more rows than the spec allows.
     """
 
     estimates: Estimates
-    missed: Mapping[str | None, str]
+    missed: Mapping[MinimumKey, str]
     left_out: tuple[LeftOut, ...]
     over: tuple[str, ...]
 
@@ -193,19 +224,22 @@ def is_limited(planned: PlannedStatistic, plan: Plan, result: QualityResult | No
     return any(column.name in clamped for query in queries for column in query.valued_columns)
 
 
-def _missed_minimums(plan: Plan, counts: QualityAnswers) -> dict[str | None, str]:
-    """The sentence about each missed minimum, by its column; None is the number of rows."""
-    quality, sentences = plan.spec.quality, dict[str | None, str]()
+def _missed_minimums(plan: Plan, counts: QualityAnswers) -> dict[MinimumKey, str]:
+    """The sentence about each missed minimum."""
+    quality, sentences = plan.spec.quality, dict[MinimumKey, str]()
     assert quality is not None
     (count,) = counts.rows.values.tolist()
-    readable = (Fraction(count + difference, 2) for difference in counts.columns.values.tolist())
-    readable_counts = dict(zip(quality.min_readable, readable, strict=True))
+    noisy: dict[MinimumKey, Fraction] = {ROWS: Fraction(count)}
+    if counts.people is not None:
+        noisy[PEOPLE] = Fraction(*counts.people.values.tolist())
+    for name, difference in zip(quality.min_readable, counts.columns.values.tolist(), strict=True):
+        noisy[cells_of(name)] = Fraction(count + difference, 2)
     for minimum in required_minimums(plan):
-        noisy = Fraction(count) if minimum.column is None else readable_counts[minimum.column]
-        if minimum.is_missed(count, noisy):
-            share = min(max(noisy / max(count, 1), Fraction(0)), Fraction(1))
-            value = Fraction(max(count, 0)) if minimum.column is None else share
-            sentences[minimum.column] = missed_sentence(minimum, value, plan)
+        value = noisy[minimum.key]
+        if minimum.is_missed(count, value):
+            if minimum.kind == "cells":
+                value = min(max(value / max(count, 1), Fraction(0)), Fraction(1))
+            sentences[minimum.key] = missed_sentence(minimum, max(value, Fraction(0)), plan)
     return sentences
 
 
@@ -240,9 +274,10 @@ def check_rule(plan: Plan) -> Iterator[str]:
     key = "rule_of_several" if count > 1 else "rule"
     charged = note("quality.check_and_choice" if plan.spec.choices else "quality.check")
     facts = {"count": count, "stopped": percent_text(FALSE_STOP), "charged": charged}
-    yield note(f"quality.{key}", rows=rows, **facts)
+    kinds = f"{rows}, of people" if quality.min_people is not None else rows
+    yield note(f"quality.{key}", counted=kinds, **facts)
     # Columns that require the same share have the same margin.
-    yield from dict.fromkeys(_detection_sentence(minimum, rows) for minimum in minimums)
+    yield from dict.fromkeys(_detection_sentence(minimum, plan) for minimum in minimums)
     if counted_limits(plan.quality.entry.request):
         wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
         yield note("quality.limits", rows=rows, share=percent_text(LIMITED_SHARE), wrong=wrong)
@@ -257,20 +292,39 @@ def check_rule(plan: Plan) -> Iterator[str]:
         yield note("quality.groups", names=names, rows=rows, stops=stops)
 
 
-def _detection_sentence(minimum: RequiredMinimum, rows: str) -> str:
+def _detection_sentence(minimum: RequiredMinimum, plan: Plan) -> str:
     """What the check detects, or that its epsilon is too small to detect anything."""
+    rows, least = plan.spec.rows_are, minimum.required
     facts: dict[str, object] = {"rows": rows, "sure": percent_text(1 - FALSE_STOP)}
     detectable = minimum.detectable if minimum.detectable and minimum.detectable > 0 else None
-    if minimum.column is None:
-        facts["least"] = str(minimum.required)
+    if minimum.kind != "cells":
+        facts |= {"least": str(least), "key": f"min_{minimum.kind}", "kept": ""}
+        if minimum.kind == "people":
+            facts["rows"] = "people"
+        elif isinstance(plan.spec.privacy.unit, PersonUnit):
+            facts["kept"] = note("quality.kept")
         if detectable is None:
             return note("quality.no_rows_noticed", noise=rounded_text(2 * minimum.margin), **facts)
         return note("quality.rows", noticed=rounded_text(detectable), **facts)
-    facts["least"] = rounded_text(minimum.required, 3)
+    facts["least"] = rounded_text(least, 3)
     if detectable is None:
         key = "column" if minimum.rows is None else "column_of_large_files"
         return note(f"quality.{key}", needed=minimum.rows_needed, **facts)
     return note("quality.cells", count=minimum.rows, noticed=percent_text(detectable), **facts)
+
+
+def kept_rows_warnings(plan: Plan) -> list[str]:
+    """A warning where a minimum may be taken for that of all rows of the file.
+
+    It counts what limits on the rows of a person keep, so that a complete file can miss it.
+    """
+    quality, unit = plan.spec.quality, plan.spec.privacy.unit
+    if quality is None or quality.min_rows is None or quality.min_people is not None:
+        return []
+    if not isinstance(unit, PersonUnit):
+        return []
+    facts = {"least": quality.min_rows, "rows": plan.spec.rows_are, "most": unit.max_rows}
+    return [note("quality.kept_rows", **facts)]
 
 
 def counted_rows_note(plan: Plan) -> str:
@@ -286,11 +340,13 @@ def counted_rows_note(plan: Plan) -> str:
 
 def missed_sentence(minimum: RequiredMinimum, value: Fraction, plan: Plan) -> str:
     """The sentence about a missed minimum; `value` is the noisy number or share."""
-    if minimum.column is None:
+    if minimum.kind != "cells":
         noise = f", give or take {rounded_text(minimum.margin)}," if minimum.margin else ""
         facts = {"count": floor(value), "noise": noise, "least": int(minimum.required)}
+        if minimum.kind == "people":
+            return note("quality.too_few_people", **facts)
         person = isinstance(plan.spec.privacy.unit, PersonUnit)
         key = "too_few_kept" if person else "too_few"
         return note(f"quality.{key}", rows=plan.spec.rows_are, **facts)
     share, least_share = percent_text(value), percent_text(minimum.required)
-    return note("quality.unreadable", share=share, column=minimum.column, least=least_share)
+    return note("quality.unreadable", share=share, column=minimum.key[1], least=least_share)

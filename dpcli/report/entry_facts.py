@@ -17,7 +17,16 @@ from dpcli.planning.guarantee_text import protection
 from dpcli.planning.limit_notes import interval_about, left_out_note, uncounted_names
 from dpcli.planning.notes import counted_units
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
-from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
+from dpcli.planning.quality_check import (
+    FALSE_STOP,
+    PEOPLE,
+    ROWS,
+    MinimumKey,
+    cells_of,
+    check_rule,
+    counted_rows_note,
+    percent_text,
+)
 from dpcli.report.captions import caption_facts
 from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.report.published_numbers import DATE_UNIT
@@ -160,6 +169,7 @@ def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | No
         **{key: check[key] for key in QUALITY_KEYS},
         "min_rows": quality.min_rows,
         "min_readable": quality.min_readable,
+        **({} if quality.min_people is None else {"min_people": quality.min_people}),
         **({} if quality.max_limited is None else {"max_limited": quality.max_limited}),
         "false_stop": FALSE_STOP,
         "rule": list(check_rule(plan)),
@@ -168,6 +178,7 @@ def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | No
     if result is None:
         return facts
     rows, *columns = map(_estimate, result.estimates)
+    people = {} if quality.min_people is None else {"people": columns.pop(0)}
     left_out: list[Fact] = [
         {"limit": one.limit, "share_at_least": short_down(one.least, 3)} for one in result.left_out
     ]
@@ -175,6 +186,7 @@ def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | No
         "passed": not result.reasons,
         "missed": list(result.reasons),
         "rows": rows,
+        **people,
         "readable": dict(zip(quality.min_readable, columns, strict=True)),
         **({"left_out": left_out} if left_out else {}),
         "table": [*_quality_rows(plan, result), *_left_out_rows(plan, result)],
@@ -195,23 +207,26 @@ QUALITY_COLUMNS = ("what", "about", "lower", "upper", "required", "verdict")
 
 
 def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
-    """The noisy number of rows, then the readable share of each column."""
+    """The noisy numbers of rows and of people, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
     estimates = list(result.estimates)
     count = max(estimates[0].value or Fraction(0), Fraction(1))
-    for column, estimate in zip((None, *quality.min_readable), estimates, strict=True):
-        total = None if column is None else count
-        least = quality.min_rows if column is None else quality.min_readable[column] * count
+    required: dict[MinimumKey, Fraction | int | None] = {ROWS: quality.min_rows}
+    required |= {} if quality.min_people is None else {PEOPLE: quality.min_people}
+    required |= {cells_of(name): share * count for name, share in quality.min_readable.items()}
+    names = {ROWS: plan.spec.rows_are, PEOPLE: "people"}
+    for (key, least), estimate in zip(required.items(), estimates, strict=True):
+        total = count if key[0] == "cells" else None
         numbers, verdict = _numbers(estimate), "met"
         if least is None:
             verdict = "not checked"
-        elif column in result.missed:
+        elif key in result.missed:
             verdict = "missed"
         elif numbers[0] < least:
             verdict = "below, within the noise"
         yield (
-            plan.spec.rows_are if column is None else f"readable: {column}",
+            names.get(key, f"readable: {key[1]}"),
             *(_count_or_share(number, total) for number in numbers),
             "" if least is None else _count_or_share(Fraction(least), total),
             verdict,

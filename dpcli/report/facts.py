@@ -18,6 +18,7 @@ from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
 from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import Plan
+from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
@@ -57,6 +58,7 @@ def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Re
     contents: Facts = {
         **bounds_facts(plan),
         "quality": quality_facts(plan, release.quality),
+        **_unchecked(plan),
         "statistics": [
             statistic_facts(published.planned, plan.spec)
             | {"layout": layout_facts(published, *tables[published.planned.name])}
@@ -99,6 +101,7 @@ def _report(source: NoisyRelease | RandomizedCollection, contents: Facts) -> Fac
             "entry": receipt.entry,
             "head": receipt.head,
             "first_release": receipt.first,
+            **({"after_check": receipt.after_check} if receipt.after_check else {}),
             **_window(receipt),
         },
     }
@@ -200,6 +203,11 @@ def _limited_key(plan: Plan) -> str:
     return "limited" if counts_left_out(plan) else "limited_by_bounds"
 
 
+def _unchecked(plan: Plan) -> Facts:
+    """That no check was asked for, unless the spec states that none is meant."""
+    return {"unchecked": note("quality.unchecked")} if notes.lacks_check(plan) else {}
+
+
 def _sample(plan: Plan) -> Facts:
     """The declared sample, and what is estimated from it; empty without one."""
     design = plan.spec.sample
@@ -255,9 +263,16 @@ def plan_json(
         contents = {
             **bounds_facts(plan),
             "quality": quality_facts(plan),
+            **_unchecked(plan),
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
             "limits": [*notes.limitations(plan), *limit_warnings(plan)],
+            "warnings": [
+                *notes.unit_warnings(plan),
+                *limit_warnings(plan),
+                *notes.quality_warnings(plan),
+                *kept_rows_warnings(plan),
+            ],
         }
     facts: Facts = {
         **_version(plan),

@@ -21,6 +21,7 @@ from dpcli.errors import SpecError, describe_system_error
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.spec_values import (
     AlreadyReportedError,
+    ByForm,
     Choice,
     ExactNumber,
     ParsedText,
@@ -117,7 +118,12 @@ class CentralSpecModel(SpecModel):
         | None
     ) = None
     numbers: NumberFormat | None = None
-    quality: dict[str, Any] | None = None
+    quality: (
+        Annotated[
+            Annotated[str, Choice("unknown-choice.quality", ("none",))] | dict[str, Any], ByForm
+        ]
+        | None
+    ) = None
     sample: dict[str, Any] | None = None
     statistics: list[Any]
 
@@ -243,6 +249,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         declarations=read_declarations(heading),
         dialect=replace(dialect(), keys=column_names(columns)),
         quality=quality(),
+        declines_check=not local and root.scalar("quality") is not None,
         sample=sample(),
         rows_are=rows_are(),
         must_exist=values.ledger is not None,

@@ -137,8 +137,8 @@ class Declarations:
 class QualityCheck:
     """The check before all statistics: an entry that counts, and the minimums.
 
-    `min_rows` is the required number of rows. `min_readable` is the required share of readable
-    cells, by name of column, and
+    `min_rows` is the required number of rows that the limits on a person keep, and `min_people`
+    that of people. `min_readable` is the required share of readable cells, by name of column, and
     `max_limited` the share of rows that limits on the rows of a person may leave out.
     """
 
@@ -146,6 +146,7 @@ class QualityCheck:
     min_rows: int | None
     min_readable: Mapping[str, Fraction]
     max_limited: Fraction | None = None
+    min_people: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +163,15 @@ class Spec:
     """A checked spec.
 
     `digest` is the SHA-256 of its text, of the `files` that it names, and of the `kept` bounds.
-    A spec of the central model has `entries`, and perhaps a `quality` check before them. A spec of
-    the local model has `responses` instead: each record is randomized by itself, and the columns in
-    `public` are collected without change. `rows_are` is the plural of what a row is, and `sample`
-    how rows were drawn. With `must_exist`, no release creates a ledger or opens an account. The
-    default ledger is in the `folder` of the spec. `numbers` is how
-    the number 1234.5 is written for people; empty if it is not stated. The `choices` are of the
-    columns whose bounds noisy counts choose, and last of the limit on rows per person; `kept` are
-    those of earlier releases. If the limit is chosen, `unit_of_choices` is the unit until then.
+    A spec of the central model has `entries`, and perhaps a `quality` check before them; with
+    `declines_check` it states that none is meant. A spec of the local model has `responses`
+    instead: each record is randomized by itself, and the columns in `public` are collected without
+    change. `rows_are` is the plural of what a row is, and `sample` how rows were drawn. With
+    `must_exist`, no release creates a ledger or opens an account. The default ledger is in the
+    `folder` of the spec. `numbers` is how the number 1234.5 is written for people; empty if it is
+    not stated. The `choices` are of the columns whose bounds noisy counts choose, and last of the
+    limit on rows per person; `kept` are those of earlier releases. If the limit is chosen,
+    `unit_of_choices` is the unit until then.
     """
 
     dataset: str
@@ -184,6 +186,7 @@ class Spec:
     must_exist: bool = False
     rows_are: str = "rows"
     quality: QualityCheck | None = None
+    declines_check: bool = False
     sample: SampleDesign | None = None
     responses: tuple[Response, ...] = ()
     public: tuple[ValuedColumn, ...] = ()

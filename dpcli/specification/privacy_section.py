@@ -38,7 +38,7 @@ from dpcli.specification.mechanism_fields import MechanismName, read_answer_sett
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
-from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits
+from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits, with_people
 from dpcli.statistics.statistic import Request
 
 MAX_MIN_ROWS = 10**15
@@ -149,6 +149,9 @@ def _read_budget(section: Section[PrivacyModel], composition: Composition | None
 
 
 MinRows = Annotated[int, ExactNumber("bad-minimum", least=1, most=MAX_MIN_ROWS, whole=True)]
+MinPeople = Annotated[
+    int, ExactNumber("bad-minimum.people", least=1, most=MAX_MIN_ROWS, whole=True)
+]
 Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
 
 
@@ -161,10 +164,15 @@ class QualityModel(SectionModel):
     mechanism: MechanismName | None = None
 
     min_rows: MinRows | None = None
+    min_people: MinPeople | None = None
     min_readable: (
         Annotated[Share | Annotated[dict[str, Share], Field(min_length=1)], ByForm] | None
     ) = None
     max_limited: Share | None = None
+
+
+MINIMUMS = ("min_rows", "min_people", "min_readable", "max_limited")
+"""The keys of a check that something could fail."""
 
 
 def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck | None:
@@ -178,7 +186,7 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.
         raise AlreadyReportedError
-    if not any(map(section.has, ("min_rows", "min_readable", "max_limited"))):
+    if not any(map(section.has, MINIMUMS)):
         section.report("quality-without-minimum")
     shares = attempt(_read_min_readable, section, context)
     settings = read_answer_settings(
@@ -187,9 +195,13 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     section.require()
     columns = (context.columns.get(name) for name in shares())
     checked = tuple(without_missing_constant(column) for column in columns if column is not None)
-    entry = Entry(Request(QUALITY_COUNTS.name, checked=checked), QUALITY_COUNTS, *settings)
-    values = section.values
-    return QualityCheck(entry, values.min_rows, shares(), values.max_limited)
+    values, request = section.values, Request(QUALITY_COUNTS.name, checked=checked)
+    if values.min_people is not None:
+        request = with_people(request)
+        if isinstance(context.unit, RowUnit):
+            node.key_span("min_people").report("no-people")
+    entry = Entry(request, QUALITY_COUNTS, *settings)
+    return QualityCheck(entry, values.min_rows, shares(), values.max_limited, values.min_people)
 
 
 def count_limits(

@@ -24,7 +24,7 @@ from dpcli.specification.filters_section import ConditionsModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.mechanism_choice import AUTO, suitable_mechanisms
 from dpcli.specification.mechanism_fields import BUDGET_KEYS
-from dpcli.specification.privacy_section import PrivacyModel, QualityModel
+from dpcli.specification.privacy_section import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.sample_section import SampleModel
 from dpcli.specification.statistics_section import MAX_STATISTICS, EntryModel
@@ -93,6 +93,8 @@ def spec_schema() -> dict[str, object]:
     for section in ("csv", "privacy", "quality", "sample"):
         field = {"$ref": f"#/$defs/{section}", **fields[section]}
         fields[section] = {key: field[key] for key in (*PAGE_KEYS, "$ref")}
+    check = fields["quality"]
+    check["oneOf"] = [{"const": "none"}, {"$ref": check.pop("$ref")}]
     fields["columns"] |= {
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
@@ -160,7 +162,7 @@ def _quality_schema(definitions: Json) -> Json:
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
     mechanism["enum"] = _mechanisms_of(QUALITY_COUNTS)
-    minima = _required_each(("min_rows", "min_readable", "max_limited"))
+    minima = _required_each(MINIMUMS)
     return schema | {"oneOf": _required_each(("epsilon", "rho")), "anyOf": minima}
 
 

@@ -19,11 +19,20 @@ from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, Statistic,
 
 HALF = Fraction(1, 2)
 
-PEOPLE_WEIGHT = Fraction(1, 4)
+BY_ROWS_WEIGHT = Fraction(1, 4)
 """The share of the loss for the people by their rows, if any limit is counted."""
+
+PEOPLE_WEIGHT = Fraction(1, 8)
+"""The share of the loss for the number of people, if a minimum of people is required.
+
+A person changes it by one, and the rows and cells by much more.
+"""
 
 LIMITS = "limits"
 """The option of a request with the limits on rows per person that statistics depend on."""
+
+PEOPLE = "people"
+"""The option of a request that also counts people."""
 
 
 class QualityCounts(Statistic):
@@ -34,12 +43,15 @@ class QualityCounts(Statistic):
     its unreadable cells. Half of the sum of both is the number of readable cells. Where limits
     on the rows of a person leave out rows of some statistic, a quarter of the loss is for a second
     answer: the people in bins of the number of all their rows, which shows how many rows that are.
+    If a minimum of people is required, an eighth of the loss is for their number: each person with
+    a row counts once, whatever limits keep.
 
     Privacy: a row adds 1 to the number of rows and 1 or -1 to each of k columns, so adding or
     removing it changes the vector by k + 1 in L1 and by sqrt(k + 1) in L2. Changing a row
     keeps the number of rows, which is then public, and changes each column by at most 2. A
     person with r rows changes r times as much. A person is in one bin, whatever limits keep:
-    adding or removing a person changes the second answer by 1, exchanging one by 2 in L1.
+    adding or removing a person changes the second answer by 1, exchanging one by 2 in L1. The
+    number of people changes by 1 at most: exchanging changes it if one of both has no rows.
     """
 
     name = "quality"
@@ -48,26 +60,21 @@ class QualityCounts(Statistic):
 
     def queries(self, request: Request, relation: Relation) -> Queries:
         """The vector, and the people; a public number of rows is a query without budget."""
-        limits = counted_limits(request)
+        others = []
+        if counts_people(request):
+            people = LinearQuery(user_clamp=(0, 1))
+            others.append(WeightedQuery("people", people, PEOPLE_WEIGHT))
+        if limits := counted_limits(request):
+            by_rows = RowsPerUserQuery(starts=bin_starts(limits))
+            others.append(WeightedQuery("people by their rows", by_rows, BY_ROWS_WEIGHT))
+        left = 1 - sum(part.weight for part in others)
         vector = self._vector(request, relation)
-        if not limits:
-            return vector
-        people = WeightedQuery(
-            "people by their rows", RowsPerUserQuery(starts=bin_starts(limits)), PEOPLE_WEIGHT
-        )
-        rest = (replace(part, weight=part.weight * (1 - PEOPLE_WEIGHT)) for part in vector)
-        return (*rest, people)
+        return (*(replace(part, weight=part.weight * left) for part in vector), *others)
 
     def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
         """The same, with squares of the parts: the sum of epsilons is that of a single answer."""
         queries = self.queries(request, relation)
-        if not counted_limits(request):
-            return queries
-        *vector, people = queries
-        return (
-            *(replace(part, weight=part.weight * (1 - people.weight)) for part in vector),
-            replace(people, weight=people.weight**2),
-        )
+        return tuple(replace(part, weight=part.weight**2) for part in queries)
 
     def _vector(self, request: Request, relation: Relation) -> Queries:
         if not relation.size_is_public:
@@ -83,7 +90,7 @@ class QualityCounts(Statistic):
     def estimate(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The rows, then the readable cells of each column."""
+        """The rows, the people if they are counted, then the readable cells of each column."""
         counts = QualityAnswers.of(request, answers)
         rows, columns = counts.rows, counts.columns
         outside = float(1 - confidence) / 2
@@ -91,16 +98,18 @@ class QualityCounts(Statistic):
         (count,), differences = rows.values.tolist(), columns.values.tolist()
         width = Fraction(rows.noise.half_width(confidence))
         readable = [(Fraction(count + difference, 2), margin) for difference in differences]
-        places = (0, *[1] * len(readable))
-        return Estimates.single([(Fraction(count), width), *readable], places)
+        people = [] if counts.people is None else [counts.number_of_people(confidence)]
+        places = (0, *[0] * len(people), *[1] * len(readable))
+        return Estimates.single([(Fraction(count), width), *people, *readable], places)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """All are counts."""
         return (NONNEGATIVE,)
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The rows and the names of the columns."""
-        return ("rows", *(column.name for column in request.checked))
+        """The rows, the people if they are counted, and the names of the columns."""
+        people = [PEOPLE] * counts_people(request)
+        return ("rows", *people, *(column.name for column in request.checked))
 
 
 QUALITY_COUNTS = QualityCounts()
@@ -110,6 +119,16 @@ def counted_limits(request: Request) -> tuple[int, ...]:
     """The limits on rows per person about which the check counts people."""
     limits: tuple[int, ...] = dict(request.options).get(LIMITS, ())
     return limits
+
+
+def counts_people(request: Request) -> bool:
+    """Whether the check counts people, because it requires a minimum of them."""
+    return PEOPLE in dict(request.options)
+
+
+def with_people(request: Request) -> Request:
+    """The request of a check that also counts people."""
+    return replace(request, options=(*request.options, (PEOPLE, True)))
 
 
 def with_limits(
@@ -130,43 +149,52 @@ def with_limits(
         for part in design
         if (limit := part.query.row_limit(unit)) is not None
     }
-    return replace(request, options=((LIMITS, tuple(sorted(limits))),)) if limits else request
+    counted = ((LIMITS, tuple(sorted(limits))),) if limits else ()
+    return replace(request, options=(*request.options, *counted))
 
 
 @dataclass(frozen=True, slots=True)
 class QualityAnswers:
     """The noisy answers of the check, each with its noise.
 
-    `rows` has the number of rows, `columns` the difference of each column, and `people` those in
-    each bin, if limits are counted.
+    `rows` has the number of rows, and `columns` the difference of each column. `people` has the
+    number of people if it is required, and `by_rows` those in each bin, if limits are counted.
     """
 
     rows: NoisyAnswer
     columns: NoisyAnswer
     people: NoisyAnswer | None
+    by_rows: NoisyAnswer | None
     limits: tuple[int, ...]
 
     @classmethod
     def of(cls, request: Request, answers: Sequence[NoisyAnswer]) -> QualityAnswers:
         """The answers to the queries of the check, in their order."""
-        limits = counted_limits(request)
-        vector, people = (answers[:-1], answers[-1]) if limits else (answers, None)
-        if len(vector) == 2:
-            columns, rows = vector
-            return cls(rows, columns, people, limits)
-        values, noise = vector[0].values, vector[0].noise
-        rows, columns = NoisyAnswer(values[:1], noise), NoisyAnswer(values[1:], noise)
-        return cls(rows, columns, people, limits)
+        limits, left = counted_limits(request), list(answers)
+        by_rows = left.pop() if limits else None
+        people = left.pop() if counts_people(request) else None
+        if len(left) == 2:
+            columns, rows = left
+        else:
+            ((values, noise),) = [(answer.values, answer.noise) for answer in left]
+            rows, columns = NoisyAnswer(values[:1], noise), NoisyAnswer(values[1:], noise)
+        return cls(rows, columns, people, by_rows, limits)
+
+    def number_of_people(self, confidence: Fraction) -> tuple[Fraction, Fraction]:
+        """The noisy number of people, and the half-width of its interval."""
+        assert self.people is not None
+        (count,) = self.people.values.tolist()
+        return Fraction(count), Fraction(self.people.noise.half_width(confidence))
 
     def left_out(self, outside: float) -> dict[int, Fraction]:
         """For each limit the least share of rows that it leaves out, by `least_share`.
 
         Each is too large with a probability of at most `outside`.
         """
-        if self.people is None:
+        if self.by_rows is None:
             return {}
         starts = bin_starts(self.limits)
         return {
-            limit: least_share(self.people, starts, self.rows, limit, outside)
+            limit: least_share(self.by_rows, starts, self.rows, limit, outside)
             for limit in self.limits
         }

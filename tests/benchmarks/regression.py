@@ -69,7 +69,7 @@ statistics:
         (folder / "spec.yaml").write_text(spec, encoding="utf-8")
         plan = dpcli.plan(dpcli.load_spec(folder / "spec.yaml"))
         with dpcli.Ledger.create(folder / "ledger.sqlite") as ledger:
-            numbers = dpcli.release(plan, table, ledger=ledger).table["value"]
+            numbers = dpcli.release(plan, table, ledger=ledger, release_id="r").table["value"]
     return numbers.cast(pl.Float64).to_numpy().reshape(draws, -1)
 
 

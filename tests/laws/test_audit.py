@@ -163,7 +163,7 @@ statistics: [{{name: asked, by: [g, h], {entry}}}]
     (path / "spec.yaml").write_text(spec, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(path / "spec.yaml"))
     with dpcli.Ledger.create(path / f"{len(list(path.iterdir()))}.sqlite") as ledger:
-        released = dpcli.release(plan, table, ledger=ledger)
+        released = dpcli.release(plan, table, ledger=ledger, release_id="r")
     numbers = released.table.filter(pl.col("statistic") == "asked")
     values = numbers["value"].cast(pl.Float64).to_numpy()
     values = values.reshape(groups, -1)

@@ -364,7 +364,7 @@ def test_an_empty_group_has_an_interval_of_all_candidates(
     rows = pl.DataFrame({"g": ["many"] * 4_000, "x": [cell] * 4_000})
     plan = dpcli.plan(dpcli.load_spec(tmp_path / "spec.yaml"))
     with dpcli.Ledger.create(tmp_path / "ledger.sqlite") as ledger:
-        table = dpcli.release(plan, rows, ledger=ledger).table
+        table = dpcli.release(plan, rows, ledger=ledger, release_id="r").table
     for row in table.iter_rows(named=True):
         lower, value, upper = (row[name] - first_day for name in ("lower", "value", "upper"))
         if row["g"] == "none":

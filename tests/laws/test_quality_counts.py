@@ -16,7 +16,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.releasing import aggregate_data
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.quality import PEOPLE_WEIGHT, counted_limits
+from dpcli.statistics.quality import BY_ROWS_WEIGHT, PEOPLE_WEIGHT, counted_limits
 from tests.laws.test_audit import least_epsilon
 from tests.oracles.plain import evaluate
 from tests.support.permits import free_permit
@@ -26,16 +26,23 @@ CELLS = ("7", "x")
 """A readable cell and an unreadable one."""
 
 
-def plan_of(neighbors: str, unit: str = "max_rows: 2", epsilon: str = "1") -> Plan:
-    """A check of one column, and a statistic about at most two rows of a person."""
+def plan_of(
+    neighbors: str,
+    unit: str = "max_rows: 2",
+    epsilon: str = "1",
+    people: str = "min_people: 5, ",
+    noise: str = "epsilon",
+) -> Plan:
+    """A check of one column and of people, and a statistic about two rows of a person."""
+    composition = "composition: zcdp, " if noise == "rho" else ""
     return make_plan(
         parse_central_spec(
             "dpcli: 1\ndataset: d\n"
             f"privacy: {{unit: {{column: id, {unit}}}, neighbors: {neighbors}, "
-            "budget: {epsilon: 99}}\n"
-            f"quality: {{epsilon: {epsilon}, min_rows: 10, min_readable: {{x: 0.5}}}}\n"
+            f"{composition}budget: {{{noise}: 99, delta: 1e-9}}}}\n"
+            f"quality: {{{noise}: {epsilon}, min_rows: 10, {people}min_readable: {{x: 0.5}}}}\n"
             "columns:\n  id: {type: id}\n  x: {type: integer, bounds: [0, 9]}\n"
-            "statistics: [{name: n, statistic: count, epsilon: 1}]\n",
+            f"statistics: [{{name: n, statistic: count, {noise}: 1}}]\n",
             "spec.yaml",
         )
     )
@@ -59,7 +66,7 @@ def answers(plan: Plan, persons: Sequence[Sequence[str]]) -> list[list[int]]:
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 def test_no_person_changes_the_check_by_more_than_stated(neighbors: Neighbors) -> None:
-    """Some neighbors reach the L1 sensitivity of both answers, and none exceeds it."""
+    """Some neighbors reach the L1 sensitivity of all three answers, and none exceeds it."""
     plan = plan_of(neighbors.value)
     assert plan.quality is not None
     queries = plan.engine_queries[: len(plan.quality.queries)]
@@ -76,25 +83,52 @@ def test_no_person_changes_the_check_by_more_than_stated(neighbors: Neighbors) -
             change = sum(abs(a - b) for a, b in zip(before, after, strict=True))
             reached[place] = max(reached[place], change)
 
-    assert len(queries) == 2
+    assert len(queries) == 3
     assert reached == [sensitivity.l1 for sensitivity in stated]
+    assert reached[1] == 1
 
 
 def test_the_check_counts_people_only_where_a_limit_leaves_out_rows() -> None:
     """Nothing is spent on limits that no statistic has."""
-    plan = plan_of("add-remove")
+    plan = plan_of("add-remove", people="")
     assert plan.quality is not None
 
     assert counted_limits(plan.quality.entry.request) == (2,)
     assert [query.weighted.weight for query in plan.quality.queries] == [
-        1 - PEOPLE_WEIGHT,
-        PEOPLE_WEIGHT,
+        1 - BY_ROWS_WEIGHT,
+        BY_ROWS_WEIGHT,
     ]
     assert sum(query.loss.epsilon for query in plan.quality.queries) == 1
     text = plan.spec.text.replace("statistic: count,", "statistic: count_distinct,")
     everyone = make_plan(parse_central_spec(text, "spec.yaml")).quality
     assert everyone is not None
     assert len(everyone.queries) == 1
+
+
+@pytest.mark.parametrize("limits", ["statistic: count,", "statistic: count_distinct,"])
+def test_a_minimum_of_people_shares_the_loss_of_the_check(limits: str) -> None:
+    """Its part is an eighth, the parts add up to the whole, and no part is free."""
+    plan = plan_of("add-remove")
+    text = plan.spec.text.replace("statistic: count,", limits)
+    quality = make_plan(parse_central_spec(text, "spec.yaml")).quality
+    assert quality is not None
+    weights = {query.weighted.role: query.weighted.weight for query in quality.queries}
+
+    assert weights["people"] == PEOPLE_WEIGHT
+    assert sum(weights.values()) == sum(query.loss.epsilon for query in quality.queries) == 1
+    assert all(query.loss.epsilon > 0 for query in quality.queries)
+
+
+def test_counts_of_people_have_their_part_of_the_epsilon_of_a_rho() -> None:
+    """With Laplace noise a part p of epsilon costs p^2 of rho; all parts cost less than the rho."""
+    plan = plan_of("add-remove", epsilon="0.5", noise="rho")
+    assert plan.quality is not None
+    _, people, by_rows = plan.quality.queries
+
+    # A count of people with all of this rho has the epsilon sqrt(2 rho), which is one.
+    assert float(people.loss.epsilon) == pytest.approx(float(PEOPLE_WEIGHT), rel=0.01)
+    assert float(by_rows.loss.epsilon) == pytest.approx(float(BY_ROWS_WEIGHT), rel=0.01)
+    assert sum(query.guarantee.rho for query in plan.quality.queries) <= 0.5
 
 
 DRAWS = 10_000

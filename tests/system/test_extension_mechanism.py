@@ -84,7 +84,8 @@ def test_it_is_planned_released_and_charged(folder: Path) -> None:
     assert all("Two Laplaces noise" in text.replace("\\", "") for text in texts)
     assert "two_laplaces" in json.dumps(history)
     assert run(folder, "ledger", "verify")
-    assert '"2"' in run(folder, "ledger", "show", "--json")
+    (account,) = json.loads(run(folder, "ledger", "show", "--json"))
+    assert account["spent_epsilon"] == 2
 
 
 def test_its_noise_is_simulated_as_predicted(folder: Path) -> None:

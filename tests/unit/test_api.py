@@ -98,9 +98,9 @@ def test_a_table_in_memory_is_released_like_its_file(
     people.write_parquet(file)
     wanted = plan(load_spec(path))
     freeze()
-    from_file = release(wanted, file)
+    from_file = release(wanted, file, release_id="one")
     freeze()
-    from_memory = release(wanted, FORMS[form](people))
+    from_memory = release(wanted, FORMS[form](people), release_id="one")
 
     assert from_memory.table.equals(from_file.table)
     assert from_memory.cost == from_file.cost == Loss(Fraction(2))
@@ -199,9 +199,10 @@ def test_warnings_and_notes_are_data(spec: Path, dpcli: Command) -> None:
     again = release(plan(load_spec(other)), PEOPLE, release_id="one")
     words = ("--release-id", "one", "-o", spec.with_name("out.csv"))
     printed = dpcli("release", other, PEOPLE, *words).err
-    (shared,) = made.warnings
+    shared, unchecked = made.warnings
 
     assert "`town` paid for releases of `people.csv` as well" in shared
+    assert "this spec has no `quality:`" in unchecked
     assert [note.split(":")[0] for note in made.notes] == [
         "first release of the account `village` in the ledger dpcli-ledger.sqlite"
     ]
@@ -243,6 +244,25 @@ UNFIT: dict[str, tuple[Callable[[pl.DataFrame], Any], str]] = {
 }
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_in_memory_needs_a_release_id(
+    form: str, spec: Path, people: pl.DataFrame, tmp_path: Path
+) -> None:
+    """A call that runs twice is charged once, and one without an id not at all."""
+    wanted, local = plan(load_spec(spec)), plan(load_spec(ROOT / "specs" / "local-survey.yaml"))
+    calls: list[Callable[[], object]] = [
+        lambda: release(wanted, FORMS[form](people)),
+        lambda: randomize(local, FORMS[form](people), tmp_path / "responses.csv"),
+    ]
+    for call in calls:
+        with pytest.raises(DpcliError) as caught:
+            call()
+        assert codes(caught.value) == ["release-id-required"]
+    assert not ledger_of(spec).exists()
+    charged = [release(wanted, FORMS[form](people), release_id="r").charged for _ in range(2)]
+    assert charged == [True, False]
+
+
 @pytest.mark.parametrize("case", UNFIT)
 def test_an_unfit_table_is_refused_like_a_file(
     case: str, spec: Path, people: pl.DataFrame, capfd: pytest.CaptureFixture[str]
@@ -250,7 +270,7 @@ def test_an_unfit_table_is_refused_like_a_file(
     """The codes are those of files, nothing is charged or printed, and no cell is quoted."""
     make, code = UNFIT[case]
     with pytest.raises(DpcliError) as caught:
-        release(plan(load_spec(spec)), make(people))
+        release(plan(load_spec(spec)), make(people), release_id="one")
     assert codes(caught.value) == [code]
     assert SECRET not in f"{caught.value}{caught.value.problems}{caught.value.__cause__}"
     assert caught.value.__context__ is None
@@ -434,7 +454,7 @@ def test_a_period_is_a_day_or_its_text(spec: Path) -> None:
 def test_no_frame_of_an_error_holds_the_table(spec: Path, people: pl.DataFrame) -> None:
     """A notebook that shows the variables of each frame shows no row that the caller does not."""
     with pytest.raises(DpcliError) as caught:
-        release(plan(load_spec(spec)), people.drop("age"))
+        release(plan(load_spec(spec)), people.drop("age"), release_id="one")
     _, *frames = traceback.walk_tb(caught.value.__traceback__)
     found = [value for frame, _ in frames for value in frame.f_locals.values()]
     tables = (pl.DataFrame, pl.LazyFrame, MemoryTable, tuple, dict)
@@ -467,7 +487,7 @@ def test_a_collection_is_that_of_the_command_line(
     freeze()
     first = randomize(wanted, tmp_path / "people.parquet", made[0], shuffle=shuffle)
     freeze()
-    randomize(wanted, people, made[1], shuffle=shuffle)
+    randomize(wanted, people, made[1], shuffle=shuffle, release_id="one")
     freeze()
     words = ["--shuffle"] if shuffle else []
     dpcli("local", "randomize", spec, tmp_path / "people.parquet", "-q", "-o", made[2], *words)

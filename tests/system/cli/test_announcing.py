@@ -134,11 +134,39 @@ def test_two_accounts_for_one_file_give_a_warning(
     report = tmp_path / "r.json"
     second = dpcli("release", village, link, "-q", "--report", report)
     assert "warning: the account `town` paid for releases of `data.csv` as well" in second.err
+    assert "give all specs about the same people one `dataset:`" in " ".join(second.err.split())
     for path, name in ((spec, "village"), (village, "town")):
         assert f"account `{name}`" in dpcli("plan", path).err
         facts = json.loads(dpcli("plan", path, "--json").out)
         assert facts["account"]["shares_files_with"] == [name]
     assert str(data) not in report.read_text("utf-8")
+
+
+def test_the_warning_of_two_accounts_is_given_once(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Each account is warned at its first release after the other, and not every night."""
+    village, other = renamed(spec, "village"), tmp_path / "other.csv"
+    other.write_bytes(data.read_bytes())
+
+    def warned(path: Path, *files: Path) -> bool:
+        done = dpcli("release", path, *files, "-q")
+        assert done.status in (0, 5)
+        return "paid for releases" in done.err
+
+    for text in (spec, village):
+        cheap = re.sub("epsilon: 1([,}])", r"epsilon: 0.01\1", text.read_text("utf-8"))
+        text.write_text(cheap, "utf-8")
+    assert [warned(spec, data), warned(village, data)] == [False, True]
+    nights = [warned(path, data) for _ in range(3) for path in (spec, village)]
+    assert nights == [True, False, False, False, False, False]
+    # Another file in common is another reason.
+    assert [warned(spec, other), warned(village, data, other)] == [False, True]
+    assert [warned(village, other), warned(spec, other), warned(spec, other)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_other_files_and_standard_input_give_no_warning(

@@ -331,15 +331,16 @@ MINIMUMS = {
     "min_readable: {age: 0.1}": True,
     "min_readable: {sex: 0.1}": False,
     "min_readable: 0.1": False,
+    "": False,
 }
-"""Minimums of a quality check, and whether a key may lack in all records unnoticed."""
+"""Minimums of a quality check, "" for none, and whether a key may lack in all records unnoticed."""
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "b.ndjson.gz", "c.zip"])
 def test_a_release_warns_of_keys_that_json_lines_may_lack(
     name: str, tmp_path: Path, dpcli: Command
 ) -> None:
-    """Whatever the file holds, unless readable cells are counted; CSV has no such warning."""
+    """Whatever the file holds, unless readable cells are counted or no check is meant."""
     spec, data, report = tmp_path / "spec.yaml", tmp_path / name, tmp_path / "r.md"
     words = "a key that a record lacks is a missing cell"
     for text in ('{"age": 1}\n', "", '{"age": 1, "sex": "f"}\n'):
@@ -354,7 +355,8 @@ def test_a_release_warns_of_keys_that_json_lines_may_lack(
         assert words in " ".join(outcome.err.split())
         assert words in " ".join(report.read_text("utf-8").split())
         for account, (minimum, unnoticed) in enumerate(MINIMUMS.items()):
-            checked = f"{JSON_SPEC}quality: {{epsilon: 1, {minimum}}}\n"
+            check = f"{{epsilon: 1, {minimum}}}" if minimum else "none"
+            checked = f"{JSON_SPEC}quality: {check}\n"
             spec.write_text(checked.replace("dataset: d", f"dataset: e{account}"), encoding="utf-8")
             outcome = dpcli("release", spec, data, "--report", report, "--force")
             said = " ".join((outcome.err + report.read_text("utf-8")).split())

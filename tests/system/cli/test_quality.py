@@ -14,16 +14,18 @@ from random import Random
 
 import pytest
 
+from dpcli import load_spec, plan, release
 from dpcli.engine.cell_remedies import FREQUENT
-from dpcli.errors import LedgerError, Problem
+from dpcli.errors import LedgerError, Problem, QualityError, UsageError
 from dpcli.ledger.charge import StoredRelease, charge_for
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.options import DEFAULT
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import QualityResult
 from dpcli.releasing import check_quality
 from dpcli.specification.load import parse_central_spec
-from tests.support.cli import ROOT, Command, Outcome, remove_ledger
+from tests.support.cli import ROOT, Command, Outcome, digits, remove_ledger
 
 ROWS = 3_000
 
@@ -103,7 +105,7 @@ def readable(folder: Path, rows: int = ROWS) -> tuple[Path, Path]:
 def history(dpcli: Command, folder: Path) -> list[dict[str, object]]:
     """What the ledger of a folder was charged for."""
     outcome = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
-    entries = json.loads(outcome.out)
+    entries = digits(outcome.out)
     assert isinstance(entries, list)
     return entries
 
@@ -158,19 +160,173 @@ def test_a_file_that_fits_is_released(dpcli: Command, tmp_path: Path) -> None:
 
 
 def test_the_same_release_id_fails_the_same_way_again(dpcli: Command, tmp_path: Path) -> None:
-    """A retry has the same reasons, report and status, and costs nothing."""
+    """A retry has the same reasons, report and status, costs nothing, and says what it is."""
     spec, data = write(tmp_path, "percent")
     words = ["release", spec, data, "--release-id", "r", "-q"]
     first = dpcli(*words, "--report", tmp_path / "one.html")
     data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
     second = dpcli(*words, "--report", tmp_path / "two.html")
+    (entry,) = history(dpcli, tmp_path)
 
     assert first.status == second.status == dpcli(*words, "--dry-run").status == 8
-    # The first release also announces its ledger and its account.
-    assert second.err.startswith("error[quality-failed]: ")
-    assert first.err.endswith(second.err)
+    (reason,) = re.findall("the quality check failed: (.*)", first.err)
+    assert f"failed at {entry['created']}" in second.err
+    assert f"and no file was read: {reason}" in second.err
+    assert "add `--check-again`" in second.err
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
-    assert len(history(dpcli, tmp_path)) == 1
+
+
+def entries(dpcli: Command, folder: Path) -> list[tuple[object, ...]]:
+    """What a ledger was charged for: names, epsilons, whether stopped, and after which check."""
+    keys = ("release_id", "epsilon", "stopped", "after_check")
+    return [tuple(entry[key] for key in keys) for entry in history(dpcli, folder)]
+
+
+def test_a_repaired_file_is_checked_again(dpcli: Command, tmp_path: Path) -> None:
+    """In an entry of its own that names the failed one, which stays; all of it is charged."""
+    spec, data = write(tmp_path, "percent")
+    table, words = tmp_path / "t.csv", ["release", spec, data, "--release-id", "r", "-q"]
+    outputs = ["-o", table, "--report", tmp_path / "t.json"]
+    assert dpcli(*words, *outputs).status == 8
+    assert dpcli(*words, *outputs, "--check-again").status == 8
+    failed = [("r", "0.1", True, None), ("r+2", "0.1", True, "r")]
+    assert entries(dpcli, tmp_path) == failed
+    assert "`r+2`: correct the spec or the file" in dpcli(*words, *outputs).err
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    assert not table.exists()
+    done = dpcli(*words, *outputs, "--check-again")
+    assert done.status == 0, done.err
+    assert "release r+3 follows the failed quality check of r+2; both are charged" in done.err
+    passed = [*failed, ("r+3", "2.1", False, "r+2")]
+    assert entries(dpcli, tmp_path) == passed
+    report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    assert report["ledger"]["after_check"] == "r+2"
+    assert report["privacy"]["before"]["epsilon"] == 0.2
+
+    # Once an attempt has passed, it is published again at no cost; the failed one stays failed.
+    content = table.read_bytes()
+    table.unlink()
+    for _ in range(2):
+        assert dpcli(*words, *outputs, "--check-again").status == 0
+        assert table.read_bytes() == content
+    stays = dpcli(*words, *outputs)
+    assert stays.status == dpcli(*words, *outputs, "--dry-run").status == 8
+    assert table.read_bytes() == content
+    assert json.loads((tmp_path / "t.json").read_text(encoding="utf-8")) == report
+    assert "a later check under this id passed, in the entry `r+3`" in stays.err
+    assert entries(dpcli, tmp_path) == passed
+    exported = tmp_path / "again.csv"
+    ledger = ["--ledger", tmp_path / "dpcli-ledger.sqlite"]
+    assert dpcli("ledger", "export", "r+3", "-o", exported, *ledger).status == 0
+    assert exported.read_bytes() == content
+
+
+def test_a_corrected_spec_is_checked_again(dpcli: Command, tmp_path: Path) -> None:
+    """The id stays; that of a release that passed is still refused to another spec."""
+    spec, data = write(tmp_path, "percent")
+    words = ["release", spec, data, "--release-id", "r", "-q", "-o", tmp_path / "t.csv"]
+    assert dpcli(*words).status == 8
+    text = spec.read_text(encoding="utf-8")
+    corrected = text.replace("step: 1}", 'step: 1, affixes: ["%"]}')
+    spec.write_text(corrected, encoding="utf-8")
+    assert "error[release-id-taken]" in dpcli(*words).err
+    assert dpcli(*words, "--check-again").status == 0
+    assert entries(dpcli, tmp_path) == [("r", "0.1", True, None), ("r+2", "2.1", False, "r")]
+    spec.write_text(text, encoding="utf-8")
+    assert "error[release-id-taken]" in dpcli(*words, "--check-again").err
+
+
+def test_a_check_again_is_never_free(dpcli: Command, tmp_path: Path) -> None:
+    """The budget refuses a check that does not fit, before it reads, however often it is tried."""
+    spec, data = write(tmp_path, "percent")
+    text = spec.read_text(encoding="utf-8").replace(
+        "budget: {epsilon: 3}", "budget: {epsilon: 2.25}"
+    )
+    spec.write_text(text, encoding="utf-8")
+    words = ["release", spec, data, "--release-id", "r", "-q"]
+    assert dpcli(*words).status == 8
+    assert dpcli(*words, "--check-again").status == 8
+    for _ in range(2):
+        assert dpcli(*words, "--check-again").status == 5
+    assert entries(dpcli, tmp_path) == [("r", "0.1", True, None), ("r+2", "0.1", True, "r")]
+
+
+def test_what_did_not_fail_is_not_checked_again(dpcli: Command, tmp_path: Path) -> None:
+    """A release that passed is published, and an unknown id is refused without a ledger."""
+    spec, data = readable(tmp_path)
+    words = ["release", spec, data, "-q", "-o", tmp_path / "t.csv"]
+    unknown = dpcli(*words, "--release-id", "r", "--check-again")
+    assert unknown.status == 6
+    assert "error[nothing-to-check-again]" in unknown.err
+    assert not list(tmp_path.glob("dpcli-ledger*"))
+    assert dpcli(*words, "--check-again").status == 2
+    assert dpcli(*words, "--release-id", "r").status == 0
+    assert dpcli(*words, "--release-id", "r", "--check-again").status == 0
+    assert entries(dpcli, tmp_path) == [("r", "2.1", False, None)]
+    dry = dpcli(*words, "--release-id", "s", "--check-again", "--dry-run")
+    assert "error[nothing-to-check-again]" in dry.err
+
+
+@pytest.mark.parametrize("instant", ["before the charge", "after it"])
+def test_a_crash_leaves_no_check_without_a_charge(
+    instant: str, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the commit, nothing is charged or shown; after it, the same is published."""
+    spec, data = write(tmp_path, "percent")
+    words = ["release", spec, data, "--release-id", "r", "-q", "-o", tmp_path / "t.csv"]
+    assert dpcli(*words).status == 8
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    commit = OpenLedger.commit
+
+    def killed(ledger: OpenLedger, *args: object) -> StoredRelease:
+        if instant == "after it":
+            commit(ledger, *args)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(OpenLedger, "commit", killed)
+        interrupted = dpcli(*words, "--check-again")
+    assert interrupted.status == 130
+    assert "ledger history` shows whether this check was charged" in interrupted.err
+    assert not (tmp_path / "t.csv").exists()
+    charged = [("r", "0.1", True, None)]
+    last = ("r+2", "2.1", False, "r")
+    assert entries(dpcli, tmp_path) == (charged if instant != "after it" else [*charged, last])
+    assert dpcli(*words, "--check-again").status == 0
+    assert entries(dpcli, tmp_path) == [*charged, last]
+
+
+def test_a_later_check_is_recovered_from_its_report(dpcli: Command, tmp_path: Path) -> None:
+    """After a lost disk, both the failed check and the later one are charged again."""
+    spec, data = write(tmp_path, "percent")
+    words = ["release", spec, data, "--release-id", "r", "-q", "--report"]
+    reports = [tmp_path / "one.json", tmp_path / "two.json"]
+    dpcli(*words, reports[0])
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    dpcli(*words, reports[1], "--check-again")
+    before = [entry[:2] for entry in entries(dpcli, tmp_path)]
+    remove_ledger(tmp_path)
+    done = dpcli("ledger", "recover", "--from", *reports, "--ledger", tmp_path / DEFAULT)
+
+    assert done.status == 0, done.err
+    assert [entry[:2] for entry in entries(dpcli, tmp_path)] == before
+
+
+def test_a_program_checks_again(dpcli: Command, tmp_path: Path) -> None:
+    """With `check_again=True`, as the command does."""
+    spec, data = write(tmp_path, "percent")
+    wanted = plan(load_spec(spec))
+    with pytest.raises(QualityError):
+        release(wanted, data, release_id="r")
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    with pytest.raises(QualityError, match="no file was read"):
+        release(wanted, data, release_id="r")
+    done = release(wanted, data, release_id="r", check_again=True)
+    assert (done.release_id, done.charged) == ("r+2", True)
+    assert not release(wanted, data, release_id="r", check_again=True).charged
+    assert len(entries(dpcli, tmp_path)) == 2
+    with pytest.raises(UsageError):
+        release(wanted, data, check_again=True)
 
 
 def test_a_stopped_release_has_reports_and_no_table(dpcli: Command, tmp_path: Path) -> None:
@@ -193,10 +349,50 @@ def test_a_plan_without_a_check_warns(dpcli: Command, tmp_path: Path) -> None:
     """`plan` states the rule of the check, or that there is none."""
     spec, _ = readable(tmp_path)
     assert "`min_rows: 2000` stops a file with fewer than" in dpcli("plan", spec).out
-    text = spec.read_text(encoding="utf-8")
-    kept = [line for line in text.splitlines() if not line.startswith("quality")]
-    spec.write_text("\n".join(kept), encoding="utf-8")
+    without_check(spec)
     assert "warning: this spec has no `quality:`" in dpcli("plan", spec).out
+
+
+@pytest.mark.parametrize("rows", [0, ROWS])
+def test_a_release_without_a_check_warns(rows: int, dpcli: Command, tmp_path: Path) -> None:
+    """Whatever the file holds: on standard error, in JSON and in every report, also with -q."""
+    spec, data = readable(tmp_path, rows)
+    without_check(spec)
+    reports = [tmp_path / f"r.{ending}" for ending in ("html", "md", "json")]
+    named = [word for report in reports for word in ("--report", report)]
+    outcome = dpcli("release", spec, data, "-q", "--json", "-o", tmp_path / "t.csv", *named)
+
+    assert outcome.status == 0
+    assert "warning: this spec has no `quality:`" in outcome.err
+    assert any("has no `quality:`" in text for text in json.loads(outcome.out)["warnings"])
+    for report in reports:
+        assert "Nothing checked that the data file was complete" in report.read_text("utf-8")
+
+
+def test_a_spec_can_state_that_no_check_is_meant(dpcli: Command, tmp_path: Path) -> None:
+    """With `quality: none`, no command and no report warns; other words are refused."""
+    spec, data = readable(tmp_path)
+    text = without_check(spec)
+    spec.write_text(f"{text}\nquality: none\n", encoding="utf-8")
+    report = tmp_path / "r.md"
+    commands = [("check", data), ("plan",), ("plan", "--json"), ("release", data, "--dry-run")]
+    commands += [("release", data, "-o", tmp_path / "t.csv", "--report", report)]
+    for command, *more in commands:
+        outcome = dpcli(command, spec, *more)
+        assert outcome.status == 0
+        assert "no `quality:`" not in outcome.out + outcome.err
+        assert "Nothing checked" not in outcome.out
+    assert "Nothing checked" not in report.read_text("utf-8")
+    spec.write_text(f"{text}\nquality: off\n", encoding="utf-8")
+    assert "is `off`, expected a mapping, or `none`" in dpcli("check", spec).err
+
+
+def without_check(spec: Path) -> str:
+    """Take the quality check out of a spec, and return its text."""
+    lines = spec.read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("quality"))
+    spec.write_text(text, encoding="utf-8")
+    return text
 
 
 def test_a_public_number_of_rows_is_checked_exactly(dpcli: Command, tmp_path: Path) -> None:
@@ -222,6 +418,72 @@ def test_a_plan_warns_of_a_check_that_detects_nothing(dpcli: Command, tmp_path: 
     plan = dpcli("plan", spec).out
     assert "even an empty file may pass" in plan
     assert "give `quality` a larger epsilon" in plan
+
+
+PEOPLE = """\
+dpcli: 1
+dataset: shop
+privacy: {unit: {column: id, max_rows: 2}, neighbors: add-remove, budget: {epsilon: 9}}
+quality: {epsilon: 1, MINIMUM}
+columns:
+  id: {type: id}
+  age: {type: integer, bounds: [0, 110]}
+statistics:
+  - {name: n, statistic: count, epsilon: 1}
+"""
+
+
+def of_people(folder: Path, minimum: str, people: int) -> tuple[Path, Path]:
+    """A spec with this minimum, and a file of people with ten rows each."""
+    spec, data = folder / "spec.yaml", folder / "data.csv"
+    spec.write_text(PEOPLE.replace("MINIMUM", minimum), encoding="utf-8")
+    rows = [f"{person},{person % 90}" for person in range(people) for _ in range(10)]
+    data.write_text("\n".join(["id,age", *rows]) + "\n", encoding="utf-8")
+    return spec, data
+
+
+def test_a_minimum_of_rows_is_about_the_rows_kept(dpcli: Command, tmp_path: Path) -> None:
+    """A complete file can miss it: `plan` and `check` warn before, and the message says why."""
+    spec, data = of_people(tmp_path, "min_rows: 4000", 500)
+    words = "`min_rows: 4,000` is compared with the rows that a limit of 2 per person keeps"
+    assert f"warning: {words}" in dpcli("plan", spec).out
+    assert any(words in text for text in json.loads(dpcli("plan", spec, "--json").out)["warnings"])
+    assert f"warning: {words}" in dpcli("check", spec).err
+    outcome = dpcli("release", spec, data, "-q")
+
+    assert outcome.status == 8
+    assert "the number of rows that the limits on people keep is about" in outcome.err
+    of_people(tmp_path, "min_rows: 800, min_people: 400", 500)
+    assert words.partition(":")[2] not in dpcli("plan", spec).out
+
+
+@pytest.mark.parametrize(("people", "status"), [(500, 0), (100, 8), (0, 8)])
+def test_a_minimum_of_people_ignores_how_many_rows_they_have(
+    people: int, status: int, dpcli: Command, tmp_path: Path
+) -> None:
+    """A complete file passes and one of too few people stops; the report has the noisy number."""
+    spec, data = of_people(tmp_path, "min_people: 480", people)
+    words = ["-o", tmp_path / "t.csv", "--json", "-q"]
+    outcome = dpcli("release", spec, data, *words)
+    report = json.loads((tmp_path / "t.report.json").read_text(encoding="utf-8"))["quality"]
+
+    assert outcome.status == status
+    assert ("the number of people is about" in outcome.err) is (status == 8)
+    assert abs(report["people"]["value"] - people) < 100
+    assert report["min_people"] == 480
+    assert json.loads(outcome.out)["quality"]["people"] == report["people"]
+    assert ["people", "480"] in [[row[0], row[4]] for row in report["table"]]
+    assert "stops a file with fewer than" in dpcli("plan", spec).out
+
+
+@pytest.mark.parametrize(("people", "found"), [(480, "at least"), (479, "fewer than")])
+def test_check_cells_compares_people_with_their_minimum(
+    people: int, found: str, tmp_path: Path
+) -> None:
+    """As the check of a release does, without noise and for the operator alone."""
+    spec, data = of_people(tmp_path, "min_people: 480", people)
+
+    assert f"people: {found} `min_people`" in on_terminal("check", spec, data, "--cells").out
 
 
 ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]

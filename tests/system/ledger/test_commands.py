@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+import re
 import resource
 import sqlite3
 import stat
 import subprocess
 import sys
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpcli.ledger.ledger import OpenLedger
-from tests.support.cli import Command, data, dpcli, remove_ledger, spec
+from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
+from tests.support.cli import Command, data, digits, dpcli, remove_ledger, spec
 
 __all__ = ["data", "dpcli", "spec"]
 
@@ -107,12 +111,32 @@ def test_balances_and_history_for_people_and_scripts(
     (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
     (entry,) = json.loads(dpcli("ledger", "history", "--json").out)
 
-    assert (account["spent_epsilon"], account["remaining_epsilon"]) == ("6", "4")
+    assert (account["spent_epsilon"], account["remaining_epsilon"]) == (6, 4)
     assert account["more_runs"] == 0
-    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", "6", 6)
+    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", 6, 6)
     assert "town" in dpcli("ledger", "show").out
     assert "night" in dpcli("ledger", "history").out
     assert dpcli("ledger", "history", "village", "--json").status == 6
+
+
+def test_balances_in_json_are_numbers_as_in_a_release(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Digit by digit; what no decimal writes is rounded, to the side that states more spent."""
+    budget = "budget: {epsilon: 7.1, delta: 1e-5}"
+    spec.write_text(re.sub("budget: {.*}", budget, spec.read_text("utf-8")), encoding="utf-8")
+    done = digits(dpcli("release", spec, data, "-q", "-o", "t.csv", "--json").out)
+    (account,) = digits(dpcli("ledger", "show", "--json").out)
+    for amount, measures in (("spent", done["cost"]), ("remaining", done["remaining"])):
+        for measure in ("epsilon", "delta"):
+            found, expected = account[f"{amount}_{measure}"], measures[measure]
+            assert Fraction(found) == Fraction(expected)
+    assert account["remaining_epsilon"] == "1.1"
+    assert account["spent_rho"] is None
+    (plain,) = json.loads(dpcli("ledger", "show", "--json").out)
+    assert plain["remaining_epsilon"] > 1 and plain["spent_delta"] > 0
+    assert plain_decimal(Fraction(1, 3)) == "0.333333333334"
+    assert plain_decimal_down(Fraction(2, 3)) == "0.666666666666"
 
 
 def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -> None:
@@ -141,7 +165,7 @@ def test_a_window_renews_the_budget_and_the_report_explains_it(
     assert dpcli("release", spec, data, "-q", "--period", "someday").status == 2
     days = {"2026-03-01": 0, "2026-03-07": 5, "2026-03-08": 0, "2026-02-24": 5, "2026-02-22": 0}
     for day, status in days.items():
-        words = ["release", spec, data, "-o", f"{day}.csv", "--period", day]
+        words = ["release", spec, data, "-o", f"{day}.csv", "--period", day, "--any-period"]
         assert dpcli(*words).status == status
     report = json.loads((folder / "2026-03-08.report.json").read_text("utf-8"))
     window = report["ledger"]["window"]
@@ -191,6 +215,64 @@ def test_the_account_of_a_spec_is_shown_alone(
     assert "`town` has no account yet" in none.out and "village" not in none.out
     (account,) = json.loads(dpcli("ledger", "show", "--spec", spec, "--json").out)
     assert account["dataset"] == "town"
+
+
+def windowed(folder: Path, epsilon: str) -> Path:
+    """A spec of one count, for an account of epsilon 1 in any three days."""
+    path = folder / "nights.yaml"
+    path.write_text(
+        "dpcli: 1\ndataset: nights\nquality: none\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        f"columns: {{}}\nstatistics: [{{name: n, statistic: count, epsilon: {epsilon}}}]\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("charged", "asked", "day", "free"),
+    [
+        # Two thirds are free when the first day leaves the windows, and all when the last does.
+        ({"2026-03-01": "0.6", "2026-03-03": "0.4"}, ("2026-03-03", "0.1"), "2026-03-04", "0.6"),
+        ({"2026-03-01": "0.6", "2026-03-03": "0.4"}, ("2026-03-03", "0.9"), "2026-03-06", "1"),
+        ({"2026-03-01": "0.6", "2026-03-03": "0.4"}, ("2026-03-02", "0.1"), "2026-03-04", "0.6"),
+        ({"2026-03-03": "0.95"}, ("2026-03-01", "0.1"), "2026-03-06", "1"),
+    ],
+)
+def test_a_full_window_says_when_it_frees_itself(
+    charged: dict[str, str], asked: tuple[str, str], day: str, free: str,
+    dpcli: Command, folder: Path, data: Path,
+) -> None:  # fmt: skip
+    """The first day of data for which the release fits, and how much is left there."""
+    dpcli("ledger", "open", "nights", "--epsilon", "1", "--window", "3")
+    words = ("release", folder / "nights.yaml", data, "-q", "--any-period", "--period")
+    for other, epsilon in charged.items():
+        windowed(folder, epsilon)
+        assert dpcli(*words, other).status == 0
+    windowed(folder, asked[1])
+    refused, plan = dpcli(*words, asked[0]), dpcli("plan", words[1], *words[4:], asked[0])
+
+    assert refused.status == plan.status == 5
+    assert f"for data of {day} and later days, epsilon {free} is left" in refused.err
+    assert f"for data of {day} and later days, epsilon {free} is left" in plan.err
+    before = datetime.date.fromisoformat(day) - datetime.timedelta(days=1)
+    assert dpcli(*words, str(before)).status == 5
+    assert dpcli(*words, day).status == 0
+
+
+def test_show_says_when_a_window_frees_itself(dpcli: Command, folder: Path, data: Path) -> None:
+    """The next day on which more is left, and the one on which all is; none without charges."""
+    dpcli("ledger", "open", "nights", "--epsilon", "1", "--window", "3")
+    assert json.loads(dpcli("ledger", "show", "--json").out)[0]["frees"] == []
+    for day, epsilon in (("2026-03-01", "0.6"), ("2026-03-03", "0.3")):
+        dpcli("release", windowed(folder, epsilon), data, "-q", "--period", day)
+    shown = dpcli("ledger", "show").out
+    (account,) = digits(dpcli("ledger", "show", "--json").out)
+
+    assert "nights: for data of 2026-03-04 and later days, epsilon 0.7 is left" in shown
+    assert "nights: for data of 2026-03-06 and later days, epsilon 1 is left" in shown
+    found = [(one["from"], one["remaining"]["epsilon"]) for one in account["frees"]]
+    assert found == [("2026-03-04", "0.7"), ("2026-03-06", "1")]
 
 
 def test_verify_compares_with_published_reports(
@@ -321,3 +403,23 @@ def test_many_reports_are_verified_at_once(
     assert (verified.status, refused.status) == (0, 6)
     assert "2 published reports agree" in verified.out
     assert "`b.json`" in refused.err
+
+
+@pytest.mark.parametrize("name", ["dpcli-ledger.sqlite", "dpcli-ledger.sqlite.anchor", "."])
+def test_a_ledger_that_all_may_write_gives_a_warning(
+    name: str, dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """The command that it names ends that; groups may share it, and sticky folders are safe."""
+    place = folder / name
+    assert "every user" not in dpcli("release", spec, data, "-q").err
+    mode = stat.S_IMODE(place.stat().st_mode)
+    for shared in (mode | 0o020, *([mode | 0o1002] if name == "." else [])):
+        place.chmod(shared)
+        assert "every user" not in dpcli("release", spec, data, "-q", "--release-id", "r").err
+    place.chmod(mode | 0o002)
+    for words in (("plan", spec), ("check", spec), ("release", spec, data, "-q")):
+        done = dpcli(*words)
+        assert "warning: every user of this machine may write the ledger" in done.err
+    (command,) = re.findall("run `(chmod [^`]+)`", done.err)
+    subprocess.run(["sh", "-c", command], check=True)
+    assert "every user" not in dpcli("plan", spec).err

@@ -13,14 +13,15 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpcli.cli.commands import COMMANDS
-from tests.support.cli import ROOT, Command
+from tests.support.cli import ROOT, Command, Outcome, digits
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/spark.md"})]
@@ -125,39 +126,119 @@ def test_the_first_command_shows_good_numbers_twice(place: Path) -> None:
         assert {row["flag"] for row in rows} == {""}
 
 
+YESTERDAY = "$(date -u -d yesterday +%F)"
+"""What the nightly job names, as the README writes it."""
+
+
+@dataclass(frozen=True)
+class NightlyJob:
+    """The job of the README in this folder, on days that tests choose."""
+
+    dpcli: Command
+    set_clock: Callable[[datetime.date], None]
+    job: str
+    repair: str
+
+    def run(self, day: datetime.date, script: str = "", later: int = 1) -> Outcome:
+        """What cron runs in the night after a day; or another script, some days `later`."""
+        self.set_clock(day + datetime.timedelta(days=later))
+        text = (script or self.job).replace(YESTERDAY, str(day)).replace("$day", str(day))
+        *settings, command = re.split(r"[;\n]", text.strip())
+        assert [line.partition("#")[0].strip() for line in settings] == [f"day={day}"]
+        return self.dpcli(*shlex.split(command)[1:])
+
+    def history(self) -> list[dict[str, Any]]:
+        """What the account was charged for."""
+        found: list[dict[str, Any]] = digits(
+            self.dpcli("ledger", "history", "town-nightly", "--json").out
+        )
+        return found
+
+
+FIRST = datetime.date(2027, 1, 1)
+"""The first day of the data of the nightly job."""
+
+
+@pytest.fixture
+def nightly(tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> NightlyJob:
+    """The nightly job, after what the README types before it."""
+    monkeypatch.chdir(tmp_path)
+    Path("sample_data").mkdir()
+    shutil.copy(ROOT / "sample_data" / "people.csv", "sample_data/people.csv")
+    every = [block.script for block in blocks() if block.page == "README.md"]
+    (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
+    (before,) = (script for script in every if "ledger open" in script)
+    (job,) = (script for script in every if "nightly-$day" in script and "--check" not in script)
+    (repair,) = (script for script in every if "--check-again" in script)
+
+    def set_clock(day: datetime.date) -> None:
+        monkeypatch.setattr("dpcli.ledger.charge.now", lambda: f"{day}T04:30:00Z")
+
+    set_clock(FIRST + datetime.timedelta(days=1))
+    for line in [spec, *before.splitlines()]:
+        if line.startswith("dpcli "):
+            words = shlex.split(line.replace(YESTERDAY, str(FIRST)), comments=True)
+            assert dpcli(*words[1:]).status == 0
+        else:
+            subprocess.run(["bash", "-euc", line], check=True)
+    return NightlyJob(dpcli, set_clock, job, repair)
+
+
 NIGHTS = 400
 """Nights of the nightly job: more than a year, so that nothing lasts for a year alone."""
 
 
-def test_the_nightly_job_never_runs_out(
-    tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_nightly_job_never_runs_out(nightly: NightlyJob, dpcli: Command) -> None:
     """Night after night, for more than a year, the job exits 0 and writes a new table."""
-    monkeypatch.chdir(tmp_path)
-    Path("sample_data").mkdir()
-    shutil.copy(ROOT / "sample_data" / "people.csv", "sample_data/people.csv")
-    every = [block.script for block in blocks()]
-    (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
-    (before,) = (script for script in every if "ledger open" in script)
-    (job,) = (script for script in every if "nightly-$(date +%F)" in script)
-    first = datetime.date(2027, 1, 1)
-    for line in [spec, *before.splitlines()]:
-        if line.startswith("dpcli "):
-            today = line.replace("$(date +%F)", str(first))
-            assert dpcli(*shlex.split(today, comments=True)[1:]).status == 0
-        else:
-            subprocess.run(["bash", "-euc", line], check=True)
     for night in range(NIGHTS):
-        day = str(first + datetime.timedelta(days=night))
-        words = shlex.split(job.replace("$(date +%F)", day))
-        done = dpcli(*words[1:])
+        day = FIRST + datetime.timedelta(days=night)
+        done = nightly.run(day)
         assert done.status == 0, f"{day}: {done.err}"
         assert Path(f"nightly-{day}.csv").is_file()
-    assert dpcli(*words[1:]).status == 0
+    assert nightly.run(day).status == 0
     shown = json.loads(dpcli("ledger", "show", "--json", "--spec", "nightly.yaml").out)
 
     (account,) = (entry for entry in shown if entry["dataset"] == "town-nightly")
     assert account["releases"] == NIGHTS
+
+
+BAD, LATE = 12, 20
+"""Nights whose file is cut off: one is repaired the next day, the other after eight days."""
+
+
+def test_a_failed_night_is_repaired_and_charged(nightly: NightlyJob) -> None:
+    """Thirty nights, two with a file that is cut off: each is repaired as the README types it."""
+    whole = Path("visits.csv").read_bytes()
+    cut = b"".join(whole.splitlines(keepends=True)[:1])
+    for night in range(30):
+        day = FIRST + datetime.timedelta(days=night)
+        fails = night in (BAD, LATE)
+        Path("visits.csv").write_bytes(cut if fails else whole)
+        done = nightly.run(day)
+        assert done.status == (8 if fails else 0), f"{day}: {done.err}"
+        assert Path(f"nightly-{day}.csv").exists() is not fails
+        if fails:
+            # A retry of the job after the repair reads nothing, and says so.
+            Path("visits.csv").write_bytes(whole)
+            again = nightly.run(day)
+            assert again.status == 8
+            assert "no file was read" in again.err and "`--check-again`" in again.err
+        if night == BAD:
+            for _ in range(2):
+                repaired = nightly.run(day, nightly.repair)
+                assert repaired.status == 0, repaired.err
+                assert Path(f"nightly-{day}.csv").exists()
+    late = FIRST + datetime.timedelta(days=LATE)
+    refused = nightly.run(late, nightly.repair, later=10)
+    assert refused.status == 6 and "`--any-period`" in refused.err
+    confirmed = nightly.run(late, nightly.repair.rstrip() + " --any-period", later=10)
+    assert confirmed.status == 0, confirmed.err
+
+    charged = [(entry["release_id"], entry["epsilon"]) for entry in nightly.history()]
+    nights = [str(FIRST + datetime.timedelta(days=night)) for night in range(30)]
+    expected = [(day, "0.15" if at in (BAD, LATE) else "1") for at, day in enumerate(nights)]
+    expected.insert(BAD + 1, (f"{nights[BAD]}+2", "1"))
+    assert charged == [*expected, (f"{nights[LATE]}+2", "1")]
 
 
 @pytest.mark.parametrize(

@@ -361,9 +361,9 @@ def test_marks_are_counted_with_blank_cells_and_other_forms_as_unreadable(tmp_pa
     path.write_text("x\n" + "(1.234,50)\n" * 5 + "NA\n" * 4 + "1.23\n" * 3, encoding="utf-8")
     column = replace(number(EUROPEAN, ("NA",)), source=1)
     with open_dataset((str(path),), Dialect(delimiter=";", decimal=",")) as dataset:
-        (cells,) = check_cells(dataset, (column,), None, Progress()).columns
+        (cells,) = check_cells(dataset, (column,), (None, None), Progress()).columns
     assert (cells.readable, cells.blank, cells.unreadable) == ("some", "some", "some")
     path.write_text("x\n" + "(1.234,50)\n" * 5 + "NA\n" * 4, encoding="utf-8")
     with open_dataset((str(path),), Dialect(delimiter=";", decimal=",")) as dataset:
-        (cells,) = check_cells(dataset, (column,), None, Progress()).columns
+        (cells,) = check_cells(dataset, (column,), (None, None), Progress()).columns
     assert (cells.readable, cells.blank, cells.unreadable) == ("some", "some", "none")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpcli import __version__
-from tests.support.cli import Command, dpcli
+from tests.support.cli import Command, digits, dpcli
 
 __all__ = ["dpcli"]
 
@@ -63,7 +63,7 @@ def release(dpcli: Command, folder: Path) -> Release:
 
 def balances(dpcli: Command) -> dict[str, Any]:
     """What every account has spent."""
-    balances = json.loads(dpcli("ledger", "show", "--json").out)
+    balances = digits(dpcli("ledger", "show", "--json").out)
     return {account["dataset"]: account for account in balances}
 
 
@@ -220,7 +220,6 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
         "report-changed",
     ),
     "the sum": (lambda facts: facts["privacy"]["asked"].update(epsilon=0.01), "report-changed"),
-    "the entry": (lambda facts: facts["ledger"].update(entry=2), "report-disagrees"),
     "the account": (
         lambda facts: facts["ledger"].update(
             window={"periods": 7, "period": "2026-01-01"}
@@ -311,7 +310,7 @@ def test_what_this_version_plans_otherwise_costs_no_less(
 def test_reports_of_another_ledger_are_refused(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """They name entries that the ledger has, or that another report names."""
+    """Their account of the same name is on other terms, or their entries lack what came before."""
     ours = release()
     (folder / "other").mkdir()
     for name in (LEDGER, ANCHOR):
@@ -320,10 +319,76 @@ def test_reports_of_another_ledger_are_refused(
     for name in (LEDGER, ANCHOR):
         shutil.move(folder / "other" / name, folder / name)
     refused = dpcli("ledger", "recover", "--from", ours, theirs[0])
-    assert refused.status == 6 and "another release" in refused.err
+    assert refused.status == 6 and "another composition" in refused.err
     both = dpcli("ledger", "recover", "--ledger", "new.sqlite", "--from", ours, *theirs)
-    assert "names the same entry" in both.err
+    assert both.status == 6 and "another composition" in both.err
     assert not (folder / "new.sqlite").exists()
+
+
+def fork(folder: Path, release: Release, same_id: bool, dataset: str = "town") -> list[Path]:
+    """Two releases, a restored backup of what was before, and another release; all reports."""
+    reports = [release()]
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / name, folder / f"backup-{name}")
+    reports += [release(dataset, "0.1"), release(dataset, "0.3")]
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / f"backup-{name}", folder / name)
+    words = ("--release-id", "r2") if same_id else ()
+    return [*reports, release(dataset, "0.4", "zcdp", *words)]
+
+
+@pytest.mark.parametrize("same_id", [False, True], ids=["other ids", "the same id"])
+@pytest.mark.parametrize("dataset", ["town", "village"], ids=["old account", "new account"])
+@pytest.mark.parametrize("way", ["the ledger", "a copy of the backup", "no ledger"])
+def test_both_histories_of_a_restored_ledger_are_charged(
+    way: str, dataset: str, same_id: bool, dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Whichever copy is recovered, the releases before and after the restoration are charged."""
+    reports = fork(folder, release, same_id, dataset)
+    if way == "a copy of the backup":
+        for name in (LEDGER, ANCHOR):
+            shutil.copy(folder / f"backup-{name}", folder / name)
+    if way == "no ledger":
+        for name in (LEDGER, ANCHOR):
+            (folder / name).unlink()
+    done = dpcli("ledger", "recover", "--json", "--from", *reports)
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["forked"]
+    kept = files(folder)
+    again = dpcli("ledger", "recover", "--from", *reports)
+    assert again.status == 0 and "nothing is missing" in again.out
+    assert files(folder) == kept
+    assert dpcli("ledger", "verify", "--against", *reports).status == 0
+    history = json.loads(dpcli("ledger", "history", "--json").out)
+    losses = sorted(float(entry["epsilon"]) for entry in history)
+    assert losses == sorted(alone(report) for report in reports)
+    release(dataset, "0.1")
+    assert dpcli("ledger", "verify").status == 0
+
+
+def alone(report: Path) -> float:
+    """The epsilon of a release by itself, as its report states it."""
+    return float(json.loads(report.read_text("utf-8"))["privacy"]["spent"]["epsilon"])
+
+
+def test_a_lost_report_of_another_history_closes_the_accounts(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """An entry between those of the other history that no report proves is not forgotten."""
+    release()
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / name, folder / f"backup-{name}")
+    old = [release(epsilon=epsilon) for epsilon in ("0.1", "0.2", "0.3")]
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / f"backup-{name}", folder / name)
+    release(epsilon="0.4")
+    before = files(folder)
+    words = ("ledger", "recover", "--from", old[0], old[2])
+    refused = dpcli(*words)
+    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert files(folder) == before
+    assert dpcli(*words, "--unproven", "1").status == 0
+    assert "account-closed" in dpcli("release", "town.yaml", "data.csv").err
 
 
 def test_a_crash_before_the_anchor_is_written_is_repaired(

@@ -31,8 +31,7 @@ statistics:
   - {name: people_by_town, statistic: count_distinct, by: [town], epsilon: 1}
   - {name: labels, statistic: count_distinct, column: town, epsilon: 1}
   - {name: total, statistic: sum, column: paid, bound: sum, unit_bounds: [0, 50], epsilon: 1}
-  - {name: totals, statistic: sum, column: paid, by: [town], bound: sum, unit_bounds: [0, 50],
-     epsilon: 1}
+  - {name: totals, statistic: count, by: [town], bound: sum, unit_bounds: [0, 50], epsilon: 1}
   - {name: usual, statistic: mode, column: sex, epsilon: 1}
 """
 

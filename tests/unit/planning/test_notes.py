@@ -18,6 +18,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import (
     check_rule,
     counted_rows_note,
+    kept_rows_warnings,
     missed_sentence,
     required_minimums,
 )
@@ -38,8 +39,8 @@ TABLES = (
     "designs", "regressions", "open",
 )  # fmt: skip
 
-BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon"}
-"""Sentences that commands choose."""
+BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon", "quality.unchecked"}
+"""Sentences that commands and reports choose."""
 
 ELSEWHERE = {
     f"designs.{key}"
@@ -157,6 +158,7 @@ def plans() -> Iterator[Plan]:
     yield planned(UNIT=UNITS[-1], EACH=", missing: each", quality=QUALITIES[1])
     yield planned(UNIT=UNITS[-2], quality=QUALITIES[1])
     yield planned(UNIT=UNITS[2], quality=QUALITIES[1])
+    yield planned(UNIT=UNITS[2], quality="{epsilon: 0.1, min_people: 10}")
     by_row = planned(UNIT="row")
     free = replace(by_row.bound, loss=Loss(Fraction(0)))
     yield replace(by_row, bound=free)
@@ -205,6 +207,7 @@ def sentences(plan: Plan) -> Iterator[str]:
         notes.limitations, bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
         notes.exact_notes, notes.unit_warnings, limit_warnings, design_notes, check_rule,
+        kept_rows_warnings,
         selection_comparisons, regression_comparisons,
     ):  # fmt: skip
         yield from about(plan)

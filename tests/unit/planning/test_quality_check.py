@@ -124,7 +124,7 @@ def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     """A file that misses a minimum by just over twice its margin passes as rarely as stated."""
     monkeypatch.setattr(entropy, "source", Stream(f"missed {unit}/{quality}"))
     plan = plan_of(QUALITIES[quality], *UNITS[unit])
-    column = next(minimum for minimum in required_minimums(plan) if minimum.column)
+    column = next(minimum for minimum in required_minimums(plan) if minimum.kind == "cells")
     shares = thresholds(plan)
     noticed = replace(column, rows=ROWS).detectable
     assert noticed is not None
@@ -150,7 +150,7 @@ def test_the_margin_is_not_larger_than_necessary(monkeypatch: pytest.MonkeyPatch
         readable = [Fraction(rows + difference, 2) for difference in differences]
         columns = dict(zip(thresholds_by_name(plan), readable, strict=True))
         stopped += any(
-            minimum.is_missed(rows, columns.get(minimum.column or "", Fraction(rows)))
+            minimum.is_missed(rows, columns.get(minimum.key[1], Fraction(rows)))
             for minimum in smaller
         )
 

@@ -75,7 +75,7 @@ def slopes(fields: str, table: pl.DataFrame, draws: int, folder: Path) -> Floats
     spec.write_text(SPEC.replace("BUDGET", "epsilon: 1000") + entries, encoding="utf-8")
     plan = dpcli.plan(dpcli.load_spec(spec))
     with dpcli.Ledger.create(folder / f"{len(list(folder.iterdir()))}.sqlite") as ledger:
-        numbers = dpcli.release(plan, table, ledger=ledger).table["value"]
+        numbers = dpcli.release(plan, table, ledger=ledger, release_id="r").table["value"]
     return numbers.cast(pl.Float64).to_numpy().reshape(draws, 3)[:, 1:]
 
 

@@ -103,7 +103,9 @@ def released_flags(plan: Plan, rows: int, folder: Path) -> tuple[list[str], list
         g=pl.lit(f"g{SIDE - 1}"), h=pl.lit(f"h{SIDE - 1}"), **blank
     )
     with dpcli.Ledger.create(folder / "sizes.sqlite") as ledger:
-        table = dpcli.release(plan, pl.concat([table, missing]), ledger=ledger).table
+        table = dpcli.release(
+            plan, pl.concat([table, missing]), ledger=ledger, release_id="r"
+        ).table
     empty = pl.col("g").str.slice(1).cast(pl.Int64) >= half
     return (
         table.filter(empty)["flag"].fill_null("").to_list(),
