@@ -38,10 +38,10 @@ T = TypeVar("T")
 MAX_PLACES = 18
 """Decimals that fit a machine word."""
 
-PIECE = 1 << 24
-"""Bytes of a CSV file in memory at a time; larger blocks are returned to the system each time."""
+PIECE = 1 << 23
+"""Bytes of a piece of a CSV file; about ten times as many are in memory while it is read."""
 
-SEGMENT = 1 << 23
+SEGMENT = 1 << 21
 """Rows of a Parquet file that one query reads."""
 
 
