@@ -33,11 +33,11 @@ from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
 
-WAITING = 1 << 28
+WAITING = 1 << 27
 """Bytes of rows that may wait in all shards together before one is compacted."""
 
-SHARD = 1 << 26
-"""Bytes of the file per shard: to compact a shard takes memory for its rows a second time."""
+SHARD = 1 << 24
+"""Bytes of the file per shard: to compact a shard takes several times the memory of its rows."""
 
 MAX_SHARDS = 1 << 6
 

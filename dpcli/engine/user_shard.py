@@ -25,19 +25,23 @@ class UserShard:
         self.rows, self._limit, self._capacity = rows, limit, capacity
         self.totals = {user_totals: user_totals.table(rows) for user_totals in totals}
         self._waiting: list[pl.DataFrame] = []
+        self._waiting_bytes: float = 0
 
     def add(self, rows: pl.DataFrame) -> None:
         """Add rows, and compact the shard if too many of them wait."""
         self._waiting.append(rows)
-        size = sum(frame.estimated_size() for frame in self._waiting)
-        if size > max(self._capacity, self.rows.estimated_size() // 2):
-            self.compact()
+        self._waiting_bytes += rows.estimated_size()
+        if self._waiting_bytes > self._capacity:
+            kept = (self.rows, *self.totals.values())
+            # Half as many bytes are new as were kept, so the cost of all compactions is linear.
+            if self._waiting_bytes > sum(frame.estimated_size() for frame in kept) // 2:
+                self.compact()
 
     def compact(self) -> None:
         """Merge the waiting rows with the kept rows, and drop rows beyond the limit."""
         if not self._waiting:
             return
-        new, self._waiting = concatenate(self._waiting), []
+        new, self._waiting, self._waiting_bytes = concatenate(self._waiting), [], 0
         self.totals = {totals: totals.add(table, new) for totals, table in self.totals.items()}
         self.rows = bound_rows(concatenate([self.rows, new]), self._limit)
 
