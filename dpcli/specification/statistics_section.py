@@ -132,7 +132,7 @@ def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key:
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
         code += ".labels" * (key == "keys" and statistic.selects_labels)
         own, what = list(statistic.takes), quote(statistic.name)
-        facts = {"what": what, "others": others, "takes": [*own, *common]}
+        facts = {"what": what, "others": others, "takes": own or common}
         span.report(code, word=key, choices=own, key=key, **facts)
     return bool(others)
 
