@@ -6,6 +6,7 @@ cannot change it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dpcli.light_dataclasses import dataclass
@@ -135,3 +136,8 @@ STANDARD_DIALECT = Dialect()
 
 UNDECLARED_DIALECT = Dialect(by_ending=True)
 """The dialect of a spec without a section `csv`."""
+
+
+def has_unnamed_index(header: Sequence[str]) -> bool:
+    """Whether the first of several columns has no name: pandas and R write row numbers so."""
+    return len(header) > 1 and not header[0]

@@ -21,6 +21,7 @@ The type of a fact, and the format in its braces, decide how it is written:
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
@@ -33,7 +34,13 @@ MAX_QUOTED = 60
 """Longer texts are truncated, so that a message stays one readable line."""
 
 MAX_LISTED = 20
-"""Longer lists are truncated for the same reason."""
+"""Longer lists are truncated in plans and reports."""
+
+MAX_CHOICES = 14
+"""Longer lists are truncated in messages: a person reads them on a terminal."""
+
+CLAUSE_END = r"(?<=[^.][.;]) (?=\S)"
+"""The space after a sentence, or after a part of one that a semicolon ends."""
 
 INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories of characters that are invisible or act on a terminal."""
@@ -52,12 +59,14 @@ class _MessageFormatter(Formatter):
             return escape_controls(str(value))
         if isinstance(value, str):
             return value if format_spec == "text" else truncated(value)
-        return quoted_list(value, format_spec or "and")
+        return quoted_list(value, format_spec or "and", MAX_CHOICES)
 
 
 class _SentenceFormatter(_MessageFormatter):
     def format_field(self, value: Any, format_spec: str) -> str:
-        return value if isinstance(value, str) else super().format_field(value, format_spec)
+        if isinstance(value, (str, int, PurePath)):
+            return value if isinstance(value, str) else super().format_field(value, format_spec)
+        return quoted_list(value, format_spec or "and")
 
 
 def message_and_hint(code: str, /, **facts: object) -> tuple[str, str]:
@@ -104,12 +113,21 @@ def quote(text: str) -> str:
     return f"`{truncated(text)}`" if text else "the empty text"
 
 
-def quoted_list(texts: Iterable[str], last: str = "and") -> str:
-    """Quoted texts, such as "`a`, `b` and `c`"; after `MAX_LISTED` only their number."""
+def clauses(text: str) -> list[str]:
+    """The sentences of a text, and their parts that end with a semicolon; not within backticks."""
+    parts = [""]
+    for piece in re.split(CLAUSE_END, text):
+        is_within = parts[-1].count("`") % 2 == 1
+        parts = [*parts[:-1], f"{parts[-1]} {piece}"] if is_within else [*parts, piece]
+    return parts[1:]
+
+
+def quoted_list(texts: Iterable[str], last: str = "and", most: int = MAX_LISTED) -> str:
+    """Quoted texts, such as "`a`, `b` and `c`"; after the first `most` only their number."""
     items = texts if isinstance(texts, Sequence) else list(texts)
-    quoted = [quote(text) for text in items[:MAX_LISTED]]
-    if len(items) > MAX_LISTED:
-        return f"{', '.join(quoted)} and {len(items) - MAX_LISTED} more"
+    quoted = [quote(text) for text in items[:most]]
+    if len(items) > most:
+        return f"{', '.join(quoted)} and {len(items) - most} more"
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"

@@ -7,12 +7,14 @@ import re
 from fractions import Fraction
 
 from dpcli.columns import EPOCH
+from dpcli.numeric.exact import plain_text
 from dpcli.reference import texts
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
 MAX_EXPONENT = 60
 """A larger exponent is a mistake, and would make a number of very many digits."""
 
+PERCENT = r"([0-9]{1,18}(?:\.[0-9]{1,18})?) ?%"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
 
@@ -42,8 +44,16 @@ def parse_number(text: str) -> Fraction:
     return -value if sign else value
 
 
+def is_year(text: str) -> bool:
+    """Whether a text has four digits, as a year where a day is expected."""
+    return len(text) == 4 and text.isascii() and text.isdigit()
+
+
 def parse_day(text: str) -> int:
     """The days from 1970-01-01 to one like 2010-01-31; raises `NumberSyntaxError`."""
+    if is_year(text):
+        advice = f"write a day, as in `{text}-01-31`, or derive the year: `{{part: year, of: ...}}`"
+        raise NumberSyntaxError("not-a-date", advice)
     if not DATE.fullmatch(text):
         raise NumberSyntaxError("not-a-date", "write year, month and day as in `2010-01-31`")
     try:
@@ -74,6 +84,9 @@ ANY_NUMBER, WHOLE_NUMBER = (
 
 def _advice(text: str) -> str:
     short = text[:100]
+    if percent := re.fullmatch(PERCENT, short):
+        hundredth = plain_text(Fraction(percent[1]) / 100)
+        return f"write `{hundredth}`: a number has no percent sign"
     for pattern, advice in texts("syntax_advice")["numbers"].items():
         if re.fullmatch(pattern, short):
             return advice

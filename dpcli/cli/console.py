@@ -21,7 +21,7 @@ from typing import Any, TextIO, cast
 
 from dpcli.diagnostics import render_problem
 from dpcli.errors import DpcliError, Problem
-from dpcli.messages import escape_controls, note
+from dpcli.messages import clauses, escape_controls, note
 from dpcli.reference import wrap_paragraph
 
 CONTROL_CHARACTERS = (
@@ -46,6 +46,9 @@ QUOTED, KEPT_SPACE = "`[^`]+`", "\0"
 
 WORD = r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)"
 """A text in backticks that surround a word, not a part of one."""
+
+MESSAGE = r"(error\[[a-z0-9-]+\]|hint|warning|note): "
+"""The beginning of a text that is read sentence by sentence."""
 
 EXCERPT = r" *\d* \|"
 """The beginning of a line that shows the source of a problem."""
@@ -124,18 +127,24 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
     """The text, beginning at `column`, wrapped between words to lines of `width` columns.
 
     Commands in backticks and places in files are not broken, so that they can be copied. A
-    continued line is indented by two more columns than the line itself.
+    continued line is indented by two more columns than the line itself. Each sentence of an error,
+    a hint, a warning or a note begins on a line of its own.
     """
     lines = text.split("\n")
     for place, line in enumerate(lines):
         before = " " * column if place == 0 else ""
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
-            joined = re.sub(QUOTED, lambda match: match[0].replace(" ", KEPT_SPACE), before + line)
             indent = line[: len(line) - len(line.lstrip())] + "  "
-            lines[place] = wrap_paragraph(joined, width, "", indent).replace(KEPT_SPACE, " ")[
-                len(before) :
-            ]
+            parts = clauses(line) if re.match(MESSAGE, line) else [line]
+            parts = [before + parts[0], *(indent + part for part in parts[1:])]
+            lines[place] = "\n".join(_filled(part, width, indent) for part in parts)[len(before) :]
     return "\n".join(lines)
+
+
+def _filled(line: str, width: int, indent: str) -> str:
+    """The line in lines of `width` columns; commands in backticks are not broken."""
+    joined = re.sub(QUOTED, lambda match: match[0].replace(" ", KEPT_SPACE), line)
+    return wrap_paragraph(joined, width, "", indent).replace(KEPT_SPACE, " ")
 
 
 class EscapedStream:

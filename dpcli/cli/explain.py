@@ -69,6 +69,9 @@ ONLY = {"change": False, "failure": True}
 
 QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
 
+JOINING_WORDS = {"not", "of", "is", "by", "any", "all", "from", "at", "or", "and"}
+"""Words within the name of an error code that name no key: `not-a-day` is not about `not`."""
+
 MAX_RELATED = 5
 """The largest number of related words at the end of a page."""
 
@@ -146,7 +149,8 @@ def _related(page: Page, words: set[str]) -> tuple[str, ...]:
     quoted = WORD.findall(" ".join(QUOTED.findall(f"{page.meaning} {page.fix}")))
     other = words - {page.name, "dpcli"}
     related = [word for word in (*page.see, *quoted) if word in other]
-    related = related or [word for word in page.name.split("-") if word in other]
+    parts = [word for word in page.name.split("-") if word not in JOINING_WORDS]
+    related = related or [word for word in parts if word in other]
     return tuple(dict.fromkeys(related))[:MAX_RELATED]
 
 
@@ -177,7 +181,10 @@ def explain(
     plain = word.strip().casefold()
     named = [page for page in pages() if plain == page.name.casefold()]
     named = named or [page for page in pages() if plain in map(str.casefold, page.also)]
-    named = named or [page for page in pages() if page.name == reference.synonyms().get(plain)]
+    if not named:
+        forms = (plain, "-".join(plain.split()), "_".join(plain.split()))
+        meant = {reference.synonyms().get(form, form) for form in forms}
+        named = [page for page in pages() if not meant.isdisjoint(map(str.casefold, _names(page)))]
     texts = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
         size, rule = epsilon, "sequential" if rho is None else "zcdp"

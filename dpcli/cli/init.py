@@ -14,16 +14,16 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli.console import print_json, print_line, write_json
-from dpcli.cli.dialogue import Prompter
+from dpcli.cli.dialogue import InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.interview import ask_spec
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
 from dpcli.engine.first_lines import recognized_source
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.regular_file import format_of
 from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError, StoppedBySignal, UsageError
+from dpcli.errors import DataError, StoppedBySignal, UsageError, make_problem
 from dpcli.messages import note
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout
@@ -31,6 +31,7 @@ from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.schema import spec_schema
+from dpcli.specification.tree import closest_match
 from dpcli.specification.yaml_reader import PLACEHOLDER
 
 
@@ -45,10 +46,14 @@ def init(
     header_lines: Annotated[str | None, typer.Option(metavar="N")] = None,
     sheet: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     header: Annotated[bool | None, typer.Option("--header/--no-header")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="NAME,...")] = None,
 ) -> None:
     """Draft a spec from the header of a file alone."""
     if ask and data == "-":
         raise UsageError.about("bad-option.ask-standard-input")
+    chosen = () if columns is None else _listed(columns)
+    if chosen and header is False:
+        raise UsageError.about("bad-option.columns-without-names")
     output = output_file(output)
     if output is not None:
         require_new_file(output, input_file(data))
@@ -63,11 +68,12 @@ def init(
     )
     stem = "data" if data == "-" else Path(data).name.split(".")[0]
     name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
-    names, dialect, certain = _columns(data, dialect, header)
+    names, dialect, certain = _columns(data, dialect, header, chosen)
     if ask:
-        draft = _asked(names, name, dialect, certain=certain)
+        draft = _asked(names, name, dialect, only=chosen, certain=certain)
     else:
-        draft = draft_spec(names, name, dialect, is_sheet=format_of(data) == "sheet")
+        is_sheet = format_of(data) == "sheet"
+        draft = draft_spec(names, name, dialect, is_sheet=is_sheet, only=chosen)
     if output is None:
         publish_to_stdout(draft.encode())
     else:
@@ -82,10 +88,12 @@ def init(
     elif not certain:
         line = f"line {dialect.skip_lines + 1}" if dialect.skip_lines else "the first line"
         print_line(note("init.assumed", line=line, data=data, count=len(names)))
+    if has_unnamed_index(names) and not chosen and not ask:
+        print_line(note("init.unnamed_index", data=data))
 
 
 def _columns(
-    data: str, dialect: Dialect, header: bool | None
+    data: str, dialect: Dialect, header: bool | None, chosen: Sequence[str]
 ) -> tuple[tuple[str, ...], Dialect, bool]:
     """The names of the columns, the dialect to declare, and whether the names are certain.
 
@@ -102,19 +110,45 @@ def _columns(
         return names, replace(dialect.of_file(data), names=names, header_lines=1), True
     with recognized_source(data, dialect, asserted=bool(header)) as source:
         in_two_lines = dialect.header_lines > 1
-        require_names(source, asserted=bool(header), in_two_lines=in_two_lines)
+        # A person who names columns as the line does says that it is the header.
+        asserted = bool(header) or (bool(chosen) and set(chosen) <= set(source.header))
+        require_names(source, asserted=asserted, in_two_lines=in_two_lines)
+        _require_chosen(chosen, source.header, data)
         if all(why_undeclarable(name, duplicate_names(source.header)) for name in source.header):
             raise DataError.about("not-column-names.none", data=data)
         if source.dialect is None:
             return source.header, STANDARD_DIALECT, True
-        return source.header, source.dialect, bool(header)
+        return source.header, source.dialect, asserted
 
 
-def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:
+def _listed(text: str) -> tuple[str, ...]:
+    """The names of `--columns`, in their order; quotes keep a comma inside of a name."""
+    try:
+        return tuple(dict.fromkeys(parse_list(text)))
+    except InvalidAnswerError:
+        raise UsageError.about("bad-columns", text=text) from None
+
+
+def _require_chosen(chosen: Sequence[str], header: Sequence[str], data: str) -> None:
+    """Raise UsageError with each chosen column that the file does not have, and a near name."""
+    problems, names = [], [name for name in header if name]
+    for name in (name for name in chosen if name not in header):
+        near = closest_match(name, names)
+        code = "unknown-columns.near" if near else "unknown-columns"
+        problems.append(make_problem(code, name=name, data=data, near=near, columns=names))
+    if problems:
+        raise UsageError(problems)
+
+
+def _asked(
+    header: Sequence[str], name: str, dialect: Dialect, *, only: Sequence[str], certain: bool
+) -> str:
     """The spec from the answers, after a test that it can be planned."""
     prompter = Prompter(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
-        text = prompter.run(lambda: ask_spec(prompter, header, name, dialect, certain=certain))
+        text = prompter.run(
+            lambda: ask_spec(prompter, header, name, dialect, only=only, certain=certain)
+        )
     except (KeyboardInterrupt, StoppedBySignal):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise

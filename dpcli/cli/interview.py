@@ -64,9 +64,17 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 def ask_spec(
-    prompter: Prompter, header: Sequence[str], name: str, dialect: Dialect, *, certain: bool
+    prompter: Prompter,
+    header: Sequence[str],
+    name: str,
+    dialect: Dialect,
+    *,
+    only: Sequence[str] = (),
+    certain: bool,
 ) -> str:
     """The spec that the answers give; `name` is proposed for the dataset.
+
+    With `only`, which are names of the header, no other column is asked for.
 
     Unless the header is `certain`, the first question is whether the first line is a header.
     Raises UsageError when the input ends.
@@ -77,7 +85,7 @@ def ask_spec(
     ):
         header = prompter.ask("names", lambda text: _names(prompter, text, count), count=count)
         dialect = replace(dialect, names=tuple(header), header_lines=1)
-    return Interview(prompter, header, dialect).spec(name)
+    return Interview(prompter, only or header, dialect).spec(name)
 
 
 def _names(prompter: Prompter, text: str, count: int) -> list[str]:

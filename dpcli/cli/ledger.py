@@ -82,6 +82,7 @@ def export(
     report_format: options.Format = None,
     metadata: options.Metadata = None,
     layout: options.Layout = "long",
+    digits: options.ShownDigits = "interval",
     force: options.Force = False,
     path: options.LedgerFile = None,
 ) -> None:
@@ -93,7 +94,15 @@ def export(
         inputs = opened_ledger.files()
     names = wide_tables(stored) if layout == "wide" else ()
     tables = Tables(
-        output, report, report_format, force, layout, names, not report, metadata=metadata
+        output,
+        report,
+        report_format,
+        force,
+        layout,
+        names,
+        not report,
+        metadata=metadata,
+        digits=digits,
     )
     if tables.output is not None or not report:
         if stored.stopped:

@@ -34,6 +34,7 @@ TableFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.c
 Layout = Literal["long", "wide"]
 Reports = Annotated[list[Path] | None, typer.Option("--report", metavar="PATH")]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME")]
+ShownDigits = Annotated[Literal["interval", "all"], typer.Option("--digits")]
 Metadata = Annotated[Path | None, typer.Option("--metadata", metavar="PATH")]
 ReleaseId = Annotated[str | None, typer.Option("--release-id", metavar="ID", callback=checked_id)]
 LedgerFile = Annotated[

@@ -17,6 +17,7 @@ from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import StoredRelease
 from dpcli.light_dataclasses import dataclass
 from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable
+from dpcli.report.digits import Digits
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import (
     FACTS,
@@ -44,13 +45,14 @@ class Outputs:
     """The output and the reports that a command line names.
 
     With OUT.csv and no report, OUT.report.json is written next to it, unless OUT is a device. All
-    reports have the same `report_format`, if it is given.
+    reports have the same `report_format`, if it is given, and the same `digits` of numbers.
     """
 
     output: Path | None
     report: Sequence[Path] | None
     report_format: str | None
     force: bool
+    digits: Digits = field(default="interval", kw_only=True)
     _made: dict[str, bytes] = field(default_factory=dict, init=False)
     _report: Report | None = field(default=None, init=False)
 
@@ -61,7 +63,7 @@ class Outputs:
         self.output, given = output_file(self.output), self.report or ()
         if self.report_format and not given:
             raise UsageError.about("bad-option.format-alone")
-        self.reports = {path: output_name(path, self.report_format) for path in given}
+        self.reports = {path: output_name(path, self.report_format, self.digits) for path in given}
         if not given and self.output and self.output.name and not is_device(self.output):
             report = self.output.with_name(f"{_stem(self.output)}.report.json")
             self.reports = {report: output_name(report)}

@@ -49,6 +49,7 @@ def release(
     period: options.Period = None,
     any_period: options.AnyPeriod = False,
     layout: options.Layout = "long",
+    digits: options.ShownDigits = "interval",
     simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
     engine: Annotated[Literal["local", "spark"], typer.Option("--engine")] = "local",
     partials: Annotated[bool, typer.Option("--partials")] = False,
@@ -69,7 +70,9 @@ def release(
     plan = make_plan(read_central_spec(spec, LedgerBounds(ledger, spec)))
     require_plan_fits(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
-    tables = Tables(output, report, report_format, force, layout, names, metadata=metadata)
+    tables = Tables(
+        output, report, report_format, force, layout, names, metadata=metadata, digits=digits
+    )
     simulated = None
     if simulation:
         from dpcli.report.simulation import read_simulation
@@ -98,7 +101,8 @@ def release(
         request, inputs, tables, make, rendered, quiet=quiet, is_local=is_local
     )
     if stored.receipt is not None:
-        print_summary(reports[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
+        on_terminal = tables.on_terminal
+        print_summary(reports[0], stored.receipt, shown=on_terminal, quiet=quiet, digits=digits)
     if not quiet:
         tables.notify_written(stored)
     if as_json:

@@ -21,6 +21,7 @@ from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import caption_lines, number_writer
+from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
@@ -42,21 +43,25 @@ INTERVAL = ""
 """The heading of the column with drawn intervals."""
 
 
-def print_summary(report: Report, receipt: Receipt, *, shown: bool, quiet: bool) -> None:
+def print_summary(
+    report: Report, receipt: Receipt, *, shown: bool, quiet: bool, digits: Digits = "interval"
+) -> None:
     """Print values and balance on standard error.
 
-    If `shown`, the values go to standard output in place of the table.
+    If `shown`, the values go to standard output in place of the table. They have these `digits`.
     """
     if report.facts["quality"] and not quiet:
         _print_quality(report.facts["quality"])
     if report.numbers and (shown or not quiet):
-        _print_values(report, sys.stdout if shown else sys.stderr)
+        _print_values(report, sys.stdout if shown else sys.stderr, digits)
         sys.stdout.flush()
     if quiet:
         return
     if report.numbers:
         for text in _notes(report):
             print(text, file=sys.stderr)
+        if any_rounded((cell for numbers in report.numbers for cell in _shown(numbers)), digits):
+            notify("digits")
     print(spent_text(loss_of(report.facts["privacy"]["spent"]), receipt), file=sys.stderr)
     if report.numbers and can_draw_bars(sys.stderr):
         before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
@@ -89,13 +94,13 @@ def _print_quality(check: Mapping[str, Any]) -> None:
             notify("left_out", share=percent, rows=what, limit=limit["limit"])
 
 
-def _print_values(report: Report, out: TextIO) -> None:
+def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
     room = max((len(MARKS[flag]) for flag in _flags(report)), default=0)
     statistics = zip(report.facts["statistics"], report.numbers, strict=True)
     rows = [
         row
         for facts, numbers in statistics
-        for row in _statistic_rows(facts, numbers, report, room)
+        for row in _statistic_rows(facts, numbers, report, room, digits)
     ]
     if not can_draw_bars(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
@@ -106,10 +111,14 @@ def _print_values(report: Report, out: TextIO) -> None:
 
 
 def _statistic_rows(
-    facts: Mapping[str, Any], numbers: Sequence[PublishedNumbers], report: Report, room: int
+    facts: Mapping[str, Any],
+    numbers: Sequence[PublishedNumbers],
+    report: Report,
+    room: int,
+    digits: Digits,
 ) -> Iterator[dict[str, str]]:
     """The lines of a statistic; each value has `room` for its marks."""
-    cells = [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
+    cells, read = _shown(numbers), reader_of(digits)
     count = sum(len(table.frame) for table in numbers)
     drawn = _drawn_intervals(cells)
     percent, written = report.percent, number_writer(report.facts["spec"].get("numbers"))
@@ -120,13 +129,19 @@ def _statistic_rows(
         name = "" if cell.statistic == before else cell.statistic
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
-        value, *ends = map(written, (cell.value, cell.lower, cell.upper))
+        said = read(cell)
+        value, *ends = map(written, (said.value, said.lower, said.upper))
         texts = (name, what, ", ".join(cell.labels), f"{value}{mark}", *ends)
         epsilon = "" if place else exact_or_rounded(Fraction(facts["epsilon"]))
         yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[place]}
     if count > SUMMARY_LINES:
         more = note("notice.more", count=count - SUMMARY_LINES)
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
+
+
+def _shown(numbers: Sequence[PublishedNumbers]) -> list[PublishedCell]:
+    """The published numbers of a statistic that the summary has lines for."""
+    return [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
 
 
 def _drawn_intervals(shown: Sequence[PublishedCell]) -> list[str]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn, file_columns
-from dpcli.csv_dialect import UTF8
+from dpcli.csv_dialect import UTF8, has_unnamed_index
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
 from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.engine.source import Dataset, Source
@@ -188,7 +188,9 @@ def _doubt(source: Source, *, in_two_lines: bool) -> str | None:
     if _separator_in(source) is not None:
         return "delimiter"
     parts = [part for name in source.header for part in name.split(": ")] if in_two_lines else []
-    return "two-lines" if any(map(_is_value, parts)) else doubtful_names(source.header)
+    if any(map(_is_value, parts)):
+        return "two-lines"
+    return doubtful_names(source.header[has_unnamed_index(source.header) :])
 
 
 def doubtful_names(cells: Sequence[str]) -> str | None:

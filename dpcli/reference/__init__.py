@@ -117,6 +117,7 @@ def code_pages() -> tuple[Page, ...]:
             f"{table['family']} error",
             table["meaning"],
             table["example"],
+            see=tuple(table.get("see", ())),
             fix=table.get("fix") or f"{table['hint'][:1].upper()}{table['hint'][1:].format()}.",
         )
         for name, table in code_tables().items()

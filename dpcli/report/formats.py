@@ -10,6 +10,7 @@ from pathlib import Path
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.light_dataclasses import dataclass
+from dpcli.report.digits import Digits
 from dpcli.report.document import Report
 from dpcli.report.published_numbers import PublishedNumbers
 from dpcli.report.table import Table, long_table, wide_table
@@ -24,6 +25,9 @@ LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 """The same tables as Parquet."""
 
 
+ALL_DIGITS = "-all-digits"
+"""What the name of a report for people has before its ending if its numbers have all digits."""
+
 METADATA = "metadata/"
 """The name of the metadata of tables begins with this, and ends with the addresses of the tables
 and their names, as JSON: other addresses are other metadata."""
@@ -31,29 +35,46 @@ and their names, as JSON: other addresses are other metadata."""
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of reports, chosen by the ending of the requested file or by its name."""
+    """A format of reports, chosen by the ending of the requested file or by its name.
+
+    A format for people shows the digits of numbers that intervals support; `render_all` shows all.
+    """
 
     name: str
     endings: tuple[str, ...]
     render: Callable[[Report], bytes]
+    render_all: Callable[[Report], bytes] | None = None
 
     @property
     def output(self) -> str:
         """The name under which the ledger stores the report in this format."""
         return f"report{self.endings[0]}"
 
+    @property
+    def outputs(self) -> dict[str, Callable[[Report], bytes]]:
+        """What renders the report, by the name under which the ledger stores it."""
+        named = {self.output: self.render}
+        return (
+            named if self.render_all is None else named | {self.output_of("all"): self.render_all}
+        )
 
-def _page(form: str, report: Report) -> bytes:
+    def output_of(self, digits: Digits) -> str:
+        """The name of the report with these digits of numbers."""
+        marked = digits == "all" and self.render_all is not None
+        return f"report{ALL_DIGITS if marked else ''}{self.endings[0]}"
+
+
+def _page(form: str, report: Report, digits: Digits = "interval") -> bytes:
     # Templates load only when a page is rendered, to keep the start fast.
     from dpcli.report.render import render_page
 
-    return render_page(form, report)
+    return render_page(form, report, digits)
 
 
 FORMATS: tuple[Format, ...] = (
     Format("json", (".json",), lambda report: report.content),
-    Format("markdown", (".md",), partial(_page, "md")),
-    Format("html", (".html", ".htm"), partial(_page, "html")),
+    Format("markdown", (".md",), partial(_page, "md"), partial(_page, "md", digits="all")),
+    Format("html", (".html", ".htm"), partial(_page, "html"), partial(_page, "html", digits="all")),
     Format("registry", (".yaml", ".yml"), partial(_page, "yaml")),
 )
 """Every format: JSON for programs, two for people, and a draft for the public registry."""
@@ -70,7 +91,7 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
     check, names = report.facts.get("quality"), dict.fromkeys((FACTS, *wanted))
     if not check or check["passed"]:
         return {name: render_output(report, name) for name in names}
-    reports = [report_format.output for report_format in FORMATS if report_format.output in names]
+    reports = [name for form in FORMATS for name in form.outputs if name in names]
     reasons = json.dumps(check["missed"], ensure_ascii=False).encode()
     return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
@@ -78,8 +99,8 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
 def render_output(report: Report, name: str) -> bytes:
     """An output by its name in the ledger."""
     for report_format in FORMATS:
-        if report_format.output == name:
-            return report_format.render(report)
+        if name in report_format.outputs:
+            return report_format.outputs[name](report)
     if name.startswith(METADATA):
         return _metadata(report, json.loads(name.removeprefix(METADATA)))
     if name in (LONG, LONG_PARQUET):
@@ -127,7 +148,7 @@ def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
     return csvw_metadata(report, schemas)
 
 
-def output_name(path: Path, named: str | None = None) -> str:
+def output_name(path: Path, named: str | None = None, digits: Digits = "interval") -> str:
     """The output for a report file, by the ending of the file unless a format is named.
 
     Raises UsageError for an unknown ending or name, and if the two contradict report_format other.
@@ -146,7 +167,7 @@ def output_name(path: Path, named: str | None = None) -> str:
         else by_ending
     )
     if wanted is not None and by_ending in (None, wanted):
-        return wanted.output
+        return wanted.output_of(digits)
     if wanted is not None and by_ending is not None:
         raise UsageError.about(
             "report-format.ending", path=path, named=named, ending=by_ending.name

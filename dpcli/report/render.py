@@ -32,6 +32,7 @@ from dpcli.privacy.loss import loss_text
 from dpcli.report.bounds_facts import BINS_COLUMNS
 from dpcli.report.captions import number_writer
 from dpcli.report.charts import tick_text
+from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.facts import RESPONSIBLE
@@ -61,9 +62,10 @@ _WORDS = re.compile(r"(?<!`)(`[a-z_]+(?::? [a-z0-9._]+)*:?`)(?!`)")
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
-def render_page(form: str, report: Report) -> bytes:
+def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes:
     """A report rendered by the template of a format: `html`, `md` or `yaml`.
 
+    Tables of numbers show these `digits`; charts are drawn from all.
     Raises KeyError if an earlier version wrote the report and a needed fact is absent.
     """
     facts = report.facts
@@ -71,6 +73,8 @@ def render_page(form: str, report: Report) -> bytes:
     spec, example = facts["spec"], facts["spec"].get("numbers", "")
     named = f"{spec['title']} ({spec['dataset']})" if "title" in spec else spec["dataset"]
     named += ", randomized record by record" if local else ""
+    entries = [StatisticView(report, place) for place in range(len(report.numbers))]
+    shown = (cell for view in entries for lines in view.tables for cell in lines.cells)
     page = environment(form).get_template(f"report.{form}.j2")
     try:
         return page.render(
@@ -80,7 +84,9 @@ def render_page(form: str, report: Report) -> bytes:
             example=example,
             is_local=local,
             declared=facts["declarations"] or {},
-            entries=[StatisticView(report, place) for place in range(len(report.numbers))],
+            entries=entries,
+            read=reader_of(digits),
+            is_rounded=any_rounded(shown, digits),
             risks=list(map(_finding, facts["hazards"])),
         ).encode()
     except UndefinedError as missing:

@@ -34,6 +34,9 @@ from dpcli.specification.validation import Section
 MAX_BINS = 10_001
 """Enough for one bin per value of a column of ten thousand steps."""
 
+MAX_VALUES_AS_BINS = 200
+"""Whole numbers with at most this number of values need no `bins`: a month, an age, a year."""
+
 RESERVED_COLUMNS = ("statistic", "item", "value", "lower", "upper")
 """The columns that every published table has."""
 
@@ -79,15 +82,19 @@ def read_axis(
 ) -> Axis:
     """One axis: the labels of a category, or the bins of a number.
 
-    `missing_code` is the problem of a numeric column without bins.
+    Without `bins`, each value is a bin if a column of whole numbers has few. `missing_code` is the
+    problem of another numeric column without bins.
     """
     facts = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
         raise scalar.span.report("formula-label.key", first=column.name[0], **facts)
     if isinstance(column, NumericColumn):
-        if bins is None:
-            raise scalar.span.report(missing_code, **facts)
-        return Axis(column, read_bin_starts(column, bins))
+        if bins is not None:
+            return Axis(column, read_bin_starts(column, bins))
+        values = range(column.lower, column.upper + 1)
+        if column.kind != "integer" or len(values) > MAX_VALUES_AS_BINS:
+            raise scalar.span.report(missing_code, most=MAX_VALUES_AS_BINS, **facts)
+        return Axis(column, tuple(values))
     if bins is not None:
         raise bins.span.report("bins-not-taken", **facts)
     return Axis(column)

@@ -19,7 +19,7 @@ from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import rounded_text
 from dpcli.specification.columns_section import MAX_COLUMNS, MAX_NAME_LENGTH
@@ -71,6 +71,12 @@ PERSON_NAMES = re.compile(
 )
 """Words in the name of a column that probably holds ids of people."""
 
+INDEX_NOTES = (
+    "column 1 has no name, as pandas and R write the numbers of rows: left out;",
+    "for anything else, name it by its position: `x: {from: {column: 1}, ...}`",
+)
+"""Comments below the columns of a file whose first column has no name."""
+
 TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
 
 
@@ -80,18 +86,30 @@ def draft_spec(
     dialect: Dialect = STANDARD_DIALECT,
     *,
     is_sheet: bool = False,
+    only: Sequence[str] = (),
 ) -> str:
-    """A commented spec for a data file with these column names."""
+    """A commented spec for a data file with these column names, or for `only` some of them.
+
+    A first column without a name is left out: it holds the numbers of rows.
+    """
     duplicates = duplicate_names(header)
+    places = [*enumerate(header, 1)]
+    if only:
+        places = [(place, name) for chosen in only for place, name in places if name == chosen]
     columns: dict[str, Any] = {}
     comments, notes = {}, [SHEET_NOTE] if is_sheet else []
-    for place, name in enumerate(header, 1):
+    if has_unnamed_index(header) and not only:
+        del places[0]
+        notes += INDEX_NOTES
+    for place, name in places:
         if not (why := why_undeclarable(name, duplicates)):
             columns[name] = {"type": PLACEHOLDER}
             continue
         named = _name_by_position(header, place, columns)
         comments[named] = f"column {place} is declared by its position: {why}"
         columns[named] = {"from": {"column": str(place)}, "type": PLACEHOLDER}
+    if only:
+        notes.append(f"of {len(header):,} columns, as `--columns` asks")
     if len(columns) > MAX_COLUMNS:
         notes.append(f"{len(columns) - MAX_COLUMNS:,} columns are too many to declare")
         columns = dict(islice(columns.items(), MAX_COLUMNS))

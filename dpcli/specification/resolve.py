@@ -11,6 +11,7 @@ from typing import Any
 
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.filters import Filter
+from dpcli.number_syntax import is_year
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.objectives import LeastSquaresQuery
 from dpcli.queries.query import MAX_PRODUCT, LinearQuery
@@ -119,6 +120,10 @@ class RequestReader:
             raise node.span.report("comparison-form.two")
         ((name, pair),) = pairs
         column = self._context.valued_column(name, self._section.subject)
+        years = [scalar.text for scalar in scalars_of(pair) if is_year(scalar.text)]
+        if column.kind == "date" and len(years) == 2:
+            facts = {"column": column.name, "first": years[0], "second": years[1]}
+            raise pair.span.report("not-a-date.years", **facts)
         places = read_all(partial(read_position, column), scalars_of(pair))
         if places[0] == places[1]:
             raise pair.span.report("comparison-form.twice", column=column.name)

@@ -13,7 +13,7 @@ from dpcli import statistics
 from dpcli.columns import Axis
 from dpcli.filters import Filter
 from dpcli.messages import quote, truncated
-from dpcli.reference import synonyms
+from dpcli.reference import synonyms, variant_code
 from dpcli.spec_fields import KeyForm
 from dpcli.spec_values import (
     AlreadyReportedError,
@@ -47,7 +47,7 @@ from dpcli.specification.mechanism_fields import (
 from dpcli.specification.model import Entry
 from dpcli.specification.resolve import RequestReader, count_numbers, count_scores
 from dpcli.specification.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
-from dpcli.specification.validation import Section, read_section
+from dpcli.specification.validation import Section, plain_word, read_section
 from dpcli.statistics.statistic import Statistic
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
@@ -108,6 +108,8 @@ def _find_statistic(node: MappingNode) -> Statistic | None:
     text = word.text if word else ""
     if text in registry.names:
         return registry.named(text)
+    if variant_code("unknown-statistic", plain_word(text)) != "unknown-statistic":
+        return None
     meant = synonyms().get(text[:100].casefold(), text)
     return registry.named(closest_match(meant, registry.names) or meant)
 
@@ -123,13 +125,14 @@ def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key:
         if not others:
             specific = [field for other in statistics.STATISTICS for field in other.takes]
             keys = list(dict.fromkeys([*common, *specific]))
-            span.report("unknown-field", word=key, choices=keys, owner="a statistic")
+            code = variant_code("unknown-field", plain_word(key))
+            span.report(code, word=key, choices=keys, owner="a statistic")
         return True
     if others:
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
         code += ".labels" * (key == "keys" and statistic.selects_labels)
         own, what = list(statistic.takes), quote(statistic.name)
-        facts = {"what": what, "others": others, "takes": [*own, *common]}
+        facts = {"what": what, "others": others, "takes": own or common}
         span.report(code, word=key, choices=own, key=key, **facts)
     return bool(others)
 

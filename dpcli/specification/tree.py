@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, make_problem
 from dpcli.light_dataclasses import dataclass
-from dpcli.messages import MAX_QUOTED, message_and_hint, quote, quoted_list
+from dpcli.messages import MAX_CHOICES, MAX_QUOTED, message_and_hint, quote, quoted_list
 from dpcli.spec_values import AlreadyReportedError
 
 A = TypeVar("A")
@@ -114,7 +114,8 @@ class Span(NamedTuple):
                 if near:
                     hint = f"did you mean {quote(near)}?"
                 elif not hint and options:
-                    hint = f"use {'one of ' * (len(options) > 1)}{quoted_list(options, 'or')}"
+                    listed = quoted_list(options, "or", MAX_CHOICES)
+                    hint = f"use {'one of ' * (len(options) > 1)}{listed}"
             self.findings.add(self, code.partition(".")[0], message, hint)
         return AlreadyReportedError()
 

@@ -47,6 +47,11 @@ ITEMS = {
 """What messages call the items of some lists."""
 
 
+def plain_word(text: str) -> str:
+    """A word of a spec, without case, and with `_` between its parts."""
+    return text[:100].casefold().replace("-", "_").replace(" ", "_")
+
+
 RANGE = r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$"
 """Two numbers in one text, as people write ranges."""
 
@@ -183,7 +188,8 @@ class _ErrorReporter:
         assert isinstance(parent, MappingNode)
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
             return
-        code, fields = variant_code("unknown-field", key), _field_names_at(self.model, path[:-1])
+        code = variant_code("unknown-field", plain_word(key))
+        fields = _field_names_at(self.model, path[:-1])
         parent.key_span(key).report(code, word=key, choices=fields, owner=self._owner(path))
 
     def _missing(self, path: Path) -> None:
@@ -204,6 +210,12 @@ class _ErrorReporter:
     def _refused(self, code: str, path: Path, facts: Mapping[str, Any]) -> None:
         text = self.section.text(*path)
         word = {"word": facts.get("meant", text)} if "choices" in facts else {}
+        if code == "unknown-statistic":
+            code = variant_code("unknown-statistic", plain_word(text))
+            word = word if code == "unknown-statistic" else {}
+        elif code == "not-a-number" and text.endswith("%") and path == ("epsilon",):
+            # A percentage is meant of the budget, which entries divide by `share`.
+            code = "not-a-number.percent" if "share" in self.model.model_fields else code
         self.section.report(code, *path, **word, **facts)
 
     def _length(self, path: Path, count: int) -> None:

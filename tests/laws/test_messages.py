@@ -81,6 +81,61 @@ def test_a_template_has_a_message_and_is_used(code: str) -> None:
     assert message and not message.endswith(".") and not hint.endswith(".")
 
 
+LONGEST_MESSAGE, LONGEST_HINT, LONGEST_CLAUSE = 160, 330, 170
+"""Characters: a message has two lines of a terminal of 80 columns, and a hint four."""
+
+LONGEST_SENTENCE = 265
+"""Characters of a sentence of a plan or report, or of a part of it that a semicolon ends."""
+
+
+@pytest.mark.parametrize("code", list(templates()))
+def test_a_message_is_read_at_a_glance(code: str) -> None:
+    """A message is one short sentence; a hint has few, each of which begins on its own line."""
+    message, hint = messages.message_and_hint(code, **{"name": "", "found": "", **facts_of(code)})
+    parts = messages.clauses(hint)
+
+    assert len(message) <= LONGEST_MESSAGE and len(hint) <= LONGEST_HINT
+    assert all(len(part) <= LONGEST_CLAUSE for part in parts)
+    assert " ".join(parts) == hint
+
+
+@pytest.mark.parametrize("file", ["notes", "risks"])
+def test_a_sentence_of_a_plan_or_report_is_short(file: str) -> None:
+    """Warnings and notes have no long sentences: on a terminal, each begins on its own line."""
+    long = [
+        (table, key, part)
+        for table, sentences in reference.texts(file).items()
+        for key, text in sentences.items()
+        for part in messages.clauses(text)
+        if len(part) > LONGEST_SENTENCE
+    ]
+    assert long == []
+
+
+def test_a_long_list_is_cut_in_a_message() -> None:
+    """Of many names, a message has fourteen and the number of the others."""
+    message, hint = messages.message_and_hint(
+        "unknown-field", word="x", owner="the spec", choices=[f"key_{n:02}" for n in range(30)]
+    )
+    assert "x" in message and len(hint) < LONGEST_CLAUSE
+    assert "`key_13`" in hint and "`key_14`" not in hint and hint.endswith("and 16 more")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("one", ["one"]),
+        ("One. Two; three", ["One.", "Two;", "three"]),
+        ("a `b; c. D` e; f", ["a `b; c. D` e;", "f"]),
+        ("such as 0.5 or 1.5", ["such as 0.5 or 1.5"]),
+        ("values [..., ...] and more", ["values [..., ...] and more"]),
+    ],
+)
+def test_a_text_is_split_after_its_clauses(text: str, parts: list[str]) -> None:
+    """Sentences and parts that a semicolon ends are separate; words in backticks stay whole."""
+    assert messages.clauses(text) == parts
+
+
 def test_every_call_gives_the_facts_that_its_template_names() -> None:
     """No placeholder stays empty."""
     codes = set(templates())

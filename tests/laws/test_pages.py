@@ -15,7 +15,10 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("t
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(?:dpcli|tests|specs|docs|sample_data|\.ci)/[\w./-]*")
+TEXT_FOLDERS = ("dpcli", "docs", "specs", "tests", "sample_data")
+TEXT_SUFFIXES = {".md", ".toml", ".py", ".yaml", ".json", ".txt", ".html", ".j2"}
 NAME = re.compile(r"[A-Z][a-z]+[A-Za-z]*|[A-Z][A-Z_]+[A-Z]|[a-z]+(?:_[a-z]+)+")
+PACKAGE_OF_AN_INDEX = re.compile(r"""\bdpcli\[|\binstall\b(?: -\S+)* ['"]?dpcli\b""")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -58,3 +61,18 @@ def test_the_generated_pages_are_current() -> None:
     for name, text in generate().items():
         page = ROOT / "docs" / name
         assert page.read_text("utf-8") == text, f"run `python docs/make_reference.py`: {name}"
+
+
+def test_no_text_installs_dpcli_from_a_package_index() -> None:
+    """No text names dpcli as a package of an index, where anyone could register that name."""
+    named = [
+        f"{path.relative_to(ROOT)}: {found.group()}"
+        for path in [ROOT / "pyproject.toml", *ROOT.glob("*.md"), ROOT / ".ci" / "run"]
+        + [path for folder in TEXT_FOLDERS for path in (ROOT / folder).rglob("*")]
+        if path.suffix in TEXT_SUFFIXES or path.name == "run"
+        for found in PACKAGE_OF_AN_INDEX.finditer(path.read_text("utf-8"))
+    ]
+
+    assert named == []
+    for text in ("pip install {}", "pip install -q '{}", "{}[pld]"):
+        assert PACKAGE_OF_AN_INDEX.search(text.format("dpcli"))

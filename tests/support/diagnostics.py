@@ -33,7 +33,7 @@ BUILT: dict[str, bytes] = {
     "line-separator!": "dpcli: 1 \u2028dataset: a\n".encode(),
     "not-utf8!": b"dpcli: 1\ndataset: caf\xe9\n",
     "too-large!": b"a,b,c\n" * 200_000,
-    "too-deep!": b"dpcli: " + b"[" * 5000,
+    "too-deep!": b"dpcli: " + b"[" * 500,
     "too-many-nodes!": b"dpcli: [" + b"1," * 100_001 + b"]",
     "too-many-columns": "\n  ".join(["columns:", *MANY]).encode(),
     "too-many-statistics": ("statistics: [" + "{name: n}, " * 1001 + "]").encode(),

@@ -58,8 +58,8 @@ class PldComposition(Composition):
 
     Each mechanism states pairs of distributions that dominate its answers; their losses are
     put on a grid, pessimistically (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022),
-    and added by Fourier transforms, with the library dp-accounting: `pip install
-    'dpcli[pld]'`. The result is nearly exact, and never below the exact value except for
+    and added by Fourier transforms, with the library dp-accounting, which the extra `pld`
+    installs. The result is nearly exact, and never below the exact value except for
     errors of floating point, for which a part of delta is set aside.
 
     Privacy: pairs that dominate each answer dominate, as a product, all of them (Zhu, Dong
@@ -96,7 +96,9 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
         from dp_accounting.pld.pld_pmf import DensePLDPmf
         from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
     except ImportError:
-        raise MissingDependencyError("`dp-accounting`: pip install 'dpcli[pld]'") from None
+        raise MissingDependencyError(
+            "`dp-accounting` (`pip install '.[pld]'` in the folder of dpcli's source)"
+        ) from None
     from dpcli.privacy.dominating_pairs import on_grid
 
     count = sum(pairs.values())

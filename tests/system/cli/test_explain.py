@@ -34,6 +34,32 @@ def test_a_page_is_complete(page: Page) -> None:
     assert max(map(len, page.text().splitlines())) <= 80
 
 
+JOINING = {"not", "of", "is", "by", "any", "all", "from", "at"}
+"""Keys that are also words of sentences, and so of the names of error codes."""
+
+
+def test_a_name_with_not_does_not_lead_to_the_key_not() -> None:
+    """A joining word in the name of an error code is no related word; one in backticks is."""
+    for page in (page for page in PAGES if page.kind.endswith(" error")):
+        quoted = " ".join(re.findall(r"`[^`]+`", f"{page.meaning} {page.fix}"))
+        assert JOINING & set(page.see) <= set(re.findall(r"[\w-]+", quoted)), page.name
+    assert {page.see for page in PAGES if page.name == "not-a-day"} == {("period",)}
+    assert all(set(page.see) <= EVERY for page in code_pages())
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [("bin", "bins"), ("group by", "by"), ("recover", "recover"), ("cron", "cron"),
+     ("join", "join"), ("gdpr", "GDPR"), ("p-value", "p-value"), ("forecast", "forecast"),
+     ("Time series", "forecast"), ("t test", "p-value"), ("release id", "release-id")],
+)  # fmt: skip
+def test_words_that_new_users_ask_for_have_pages(words: str, page: str, dpcli: Command) -> None:
+    """A word of other tools leads to a page, in any case, also if it is written as two words."""
+    done = dpcli("explain", words)
+
+    assert done.status == 0 and done.out.startswith(f"{page} (")
+
+
 @pytest.mark.parametrize("width", [78, 198])
 def test_pages_fit_the_terminal(width: int) -> None:
     """No line of a page is wider than the terminal, and no word is broken at any width."""

@@ -7,6 +7,7 @@ import io
 import re
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -398,3 +399,108 @@ def test_the_mark_of_a_spreadsheet_is_recognized(data: Path, dpcli: Command) -> 
         outcome = dpcli(*command)
         assert outcome.status == 4
         assert "`sep=`" in outcome.err and "delete" in outcome.err
+
+
+UNNAMED = "the first column of"
+
+
+def written_by_pandas(path: Path) -> None:
+    """A table as `to_csv()` writes it, with the numbers of rows in a column without a name."""
+    frame = pd.DataFrame({"name": ["Anna", "Ben"] * 100, "age": [30, 41] * 100})
+    frame.to_csv(path)
+    assert path.read_text("utf-8").startswith(",name,age\n0,Anna,30\n")
+
+
+def test_row_numbers_without_a_name_are_left_out_of_a_draft(data: Path, dpcli: Command) -> None:
+    """What pandas writes gives a draft of the named columns, and a note on the first column."""
+    written_by_pandas(data)
+    outcome = dpcli("init", data)
+
+    assert outcome.status == 0 and UNNAMED in outcome.err
+    assert "columns:\n  name: {type: FILL_IN}\n  age: {type: FILL_IN}\n" in outcome.out
+    assert "# column 1 has no name" in outcome.out
+    assert "\n  column_1:" not in outcome.out
+
+
+def test_a_file_with_row_numbers_is_checked_and_released(
+    data: Path, tmp_path: Path, dpcli: Command
+) -> None:
+    """A spec reads such a file, and may name the first column by its position."""
+    written_by_pandas(data)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: people\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 900}}\n"
+        "columns:\n"
+        "  age: {type: integer, bounds: [0, 110]}\n"
+        "  number: {from: {column: 1}, type: integer, bounds: [0, 1000]}\n"
+        "statistics:\n"
+        "  - {name: adults, statistic: count, where: {age: {min: 41}}, epsilon: 20}\n"
+        "  - {name: late, statistic: count, where: {number: {min: 150}}, epsilon: 20}\n",
+        "utf-8",
+    )
+    assert dpcli("check", spec, data).status == 0
+    released = dpcli("release", spec, data, "-q")
+    assert released.status == 0
+    assert [line.split(",")[:3] for line in released.out.splitlines()[1:]] == [
+        ["adults", "", "100"],
+        ["late", "", "50"],
+    ]
+
+
+@pytest.mark.parametrize("line", [",,F", ",34,F", ",Anna,Anna", ",1990-02-03,F", ",NA,F"])
+def test_a_doubtful_line_after_an_empty_cell_is_refused(
+    line: str, data: Path, dpcli: Command
+) -> None:
+    """The other cells of a line that begins with an empty one must be names."""
+    data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
+    outcome = dpcli("init", data)
+
+    assert (outcome.status, outcome.out) == (4, "") and "error[not-column-names]" in outcome.err
+
+
+def test_a_draft_for_chosen_columns_has_them_in_their_order(data: Path, dpcli: Command) -> None:
+    """`--columns` drafts for these columns alone, and its names say which line is the header."""
+    data.write_text('id,"income, net",sex,2020\n1,2,3,4\n', encoding="utf-8")
+    outcome = dpcli("init", data, "--columns", '2020, "income, net",id')
+
+    assert (outcome.status, outcome.err) == (0, "")
+    columns = outcome.out.partition("\ncolumns:\n")[2].splitlines()[:4]
+    assert columns == [
+        '  "2020": {type: FILL_IN}',
+        '  "income, net": {type: FILL_IN}',
+        "  id: {type: FILL_IN}",
+        "  # of 4 columns, as `--columns` asks",
+    ]
+
+
+def test_a_chosen_column_that_is_not_there_is_an_error_with_near_names(
+    data: Path, dpcli: Command
+) -> None:
+    """Every unknown name is reported, with a similar one; of a doubtful line none is shown."""
+    data.write_text("person_id,income,sex\n1,2,3\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--columns", "Income,person,height,sex")
+
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.count("error[unknown-columns]") == 3
+    assert "did you mean `income`?" in outcome.err and "did you mean `person_id`?" in outcome.err
+    assert "its columns are `person_id`, `income` and `sex`" in outcome.err
+
+    data.write_text(f"{CANARY},34,F\n1,2,3\n", encoding="utf-8")
+    refused = dpcli("init", data, "--columns", CANARY.lower())
+    assert refused.status == 4 and CANARY not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("--columns", ""), "bad-columns"), (("--columns", '"a'), "bad-columns"),
+     (("--columns", "a", "--no-header"), "bad-option")],
+)  # fmt: skip
+def test_a_list_of_columns_must_be_one(
+    words: tuple[str, ...], code: str, data: Path, dpcli: Command
+) -> None:
+    """An empty list, an open quote, and names in a file without any are refused."""
+    data.write_text("a,b\n1,2\n", encoding="utf-8")
+    outcome = dpcli("init", data, *words)
+
+    assert (outcome.status, outcome.out) == (2, "") and f"error[{code}]" in outcome.err

@@ -147,9 +147,9 @@ def test_pld_without_its_package_names_the_installation(
     )
     refused = dpcli("plan", changed(old, ("composition: zcdp", "composition: pld")))
     assert refused.status == 3
-    assert "error[package-missing]" in refused.err and "pip install 'dpcli[pld]'" in refused.err
+    assert "error[package-missing]" in refused.err and "pip install '.[pld]'" in refused.err
     outcome = dpcli("plan", old, "--compare")
-    assert outcome.status == 0 and "pip install 'dpcli[pld]'" in outcome.out
+    assert outcome.status == 0 and "pip install '.[pld]'" in outcome.out
 
 
 def test_explain_privacy_shows_what_an_epsilon_means(dpcli: Command) -> None:

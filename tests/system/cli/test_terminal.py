@@ -149,6 +149,23 @@ def test_commands_and_places_are_not_broken() -> None:
     assert "\n  `dpcli" in lines
 
 
+@pytest.mark.parametrize("begin", ["hint: ", "warning: ", "note: ", "error[a-code]: "])
+def test_each_sentence_of_a_long_message_begins_a_line(begin: str) -> None:
+    """On a terminal, parts of a message that does not fit a line have lines of their own."""
+    words = "the first part says what is wrong; a second one says why. Write `a: 1; b: 2`"
+    text = f"{begin}{words}; {'more ' * 20}"
+
+    assert wrapped(text, 80).split("\n") == [
+        f"{begin}the first part says what is wrong;",
+        "  a second one says why.",
+        "  Write `a: 1; b: 2`;",
+        "  more more more more more more more more more more more more more more more",
+        "  more more more more more",
+    ]
+    assert wrapped(f"{begin}one; two", 80) == f"{begin}one; two"
+    assert wrapped(f"x {text}", 80).count("\n") == 2
+
+
 def test_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A name with line ends does not begin a new line."""
     print_line("a\nb\r\u2028c")

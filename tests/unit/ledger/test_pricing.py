@@ -215,7 +215,7 @@ def test_without_its_package_only_pld_accounts_are_unknown(
     printed = capsys.readouterr()
     lines = {line.split()[0]: line.split() for line in printed.out.splitlines() if line}
     assert "?" in lines["d-pld"] and "?" not in lines["d-zcdp"]
-    assert "warning: d-pld" in printed.err and "dpcli[pld]" in printed.err
+    assert "warning: d-pld" in printed.err and ".[pld]" in printed.err
     with pytest.raises(LedgerError, match="needs a package"):
         history(path=tmp_path / "ledger.sqlite")
 

@@ -15,6 +15,7 @@ import pytest
 
 from dpcli.columns import Axis, NumericColumn
 from dpcli.report.charts import Scale, chart_over_bins
+from dpcli.report.digits import supported
 from dpcli.report.published_numbers import PublishedCell
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.statistics.postprocessing import Flag
@@ -152,13 +153,15 @@ def test_hostile_texts_do_not_break_the_page(hostile: str, width: int) -> None:
     ids=lambda path: path.stem,
 )
 def test_the_page_has_every_published_number(reports: Reports) -> None:
-    """Values stand on the page with the digits of the table, and a comma between thousands."""
+    """Values have the digits that intervals support, and a comma between thousands."""
     with (reports.folder / "out.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     texts = [text.strip() for text in Page(reports.text(".html")).texts]
 
     for row in rows:
-        value, lower, upper = (grouped(row[key]) for key in ("value", "lower", "upper"))
+        texts_of = row["value"], row["lower"], row["upper"]
+        read = supported(PublishedCell("", {}, "", *texts_of, Flag(row["flag"])))
+        value, lower, upper = map(grouped, (read.value, read.lower, read.upper))
         assert {value or "suppressed", row["flag"] or value} <= {*texts}
         if lower:
             assert f"{lower} to {upper}" in texts

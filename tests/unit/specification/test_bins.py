@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpcli.columns import Axis
+from dpcli.errors import SpecError
 from dpcli.report.table import csv_text
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import with_column
@@ -180,3 +181,34 @@ def test_the_largest_columns_are_cut() -> None:
 
     assert axis(declaration, "{width: 1e30}").labels == (f"[-{end},{end}]",)
     assert axis(declaration, "{width: 4e18}").labels == (f"[-{end},-1]", f"[0,{end - 1}]", str(end))
+
+
+WHOLE_NUMBERS = ("[1, 12]", "[-3, 3]", "[0, 199]", "[1801, 2000]", "[7, 8]")
+REFUSED = ("type: integer, bounds: [0, 200]", "type: number, step: 1, bounds: [1, 12]",
+           "type: number, step: 0.5, bounds: [0, 2]",
+           "type: date, bounds: [2024-03-01, 2024-03-31]")  # fmt: skip
+
+
+@pytest.mark.parametrize("bounds", WHOLE_NUMBERS)
+def test_whole_numbers_with_few_values_need_no_bins(bounds: str) -> None:
+    """Up to 200 whole numbers are the same groups and bins as with a width of one."""
+    declaration = f"{{type: integer, bounds: {bounds}}}"
+    plain = with_column(declaration, "statistic: count, by: [x]")
+    (by,) = parse_central_spec(plain, "spec.yaml").entries[0].request.by
+    histogram = with_column(declaration, "statistic: histogram, column: x")
+    bins = parse_central_spec(histogram, "spec.yaml").entries[0].request.bins
+
+    assert by.labels == axis(declaration, "{width: 1}").labels
+    assert bins is not None and bins.labels == by.labels
+    low, high = map(int, bounds[1:-1].split(", "))
+    assert by.labels == tuple(str(number) for number in range(low, high + 1))
+
+
+@pytest.mark.parametrize("declaration", REFUSED)
+@pytest.mark.parametrize("statistic", ["count, by: [x]", "histogram, column: x"])
+def test_other_numbers_need_bins(declaration: str, statistic: str) -> None:
+    """More values, numbers that need not be whole, and dates are refused without bins."""
+    with pytest.raises(SpecError) as refused:
+        parse_central_spec(with_column(f"{{{declaration}}}", f"statistic: {statistic}"), "s.yaml")
+    (problem,) = refused.value.problems
+    assert problem.code == "missing-bins" and "200" in problem.hint

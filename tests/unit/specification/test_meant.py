@@ -1,0 +1,93 @@
+"""Words of other tools in a spec: the hint names what to write instead, and that is valid."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcli.errors import Problem, SpecError
+from dpcli.specification.load import parse_central_spec
+from tests.support.specs import completed, with_statistic
+
+COUNT = "statistic: count"
+MEANT = {
+    f"{COUNT}, group_by: [sex]": "`by: [sex]`",
+    f"{COUNT}, GroupBy: [sex]": "`by: [sex]`",
+    f"{COUNT}, order_by: age": "sort the published table",
+    f"{COUNT}, sort: age": "sort the published table",
+    f"{COUNT}, noise: laplace": "`mechanism: gaussian`",
+    f"{COUNT}, filter: {{age: 3}}": "`where: {age: {min: 18}}`",
+    f"{COUNT}, having: 10": "`post: [{suppress_below: 10}]`",
+    f"{COUNT}, limit: 10": "`statistic: top_k`",
+    f"{COUNT}, rate: {{per: 1000}}": "`statistic: ratio`",
+    "statistic: crosstab, columns: [sex, flag]": "`statistic: marginals`",
+    "statistic: t_test, column: income, by: [sex]": "`statistic: comparison`",
+    "statistic: t-test, column: income, by: [sex]": "`statistic: comparison`",
+    "statistic: chi2, columns: [sex, flag]": "`statistic: marginals`",
+    "statistic: rate, column: flag": "`statistic: proportion`",
+    "statistic: percentage, column: flag": "`statistic: proportion`",
+    "statistic: value_counts, column: sex": "`statistic: histogram`",
+    "statistic: mean, column: Income": "`income`",
+    f"{COUNT}, by: [SEX]": "`sex`",
+    "statistic: histogram, column: age, bins: 10": "`bins: {width: 10}`",
+    "statistic: histogram, column: age, bins: [0, 50, 100]": "`bins: {edges: ",
+    "statistic: comparison, between: {day: [2023, 2024]}": "`between: {year: [2023, 2024]}`",
+    f"{COUNT}, where: {{day: 2023}}": "`{part: year, of: ...}`",
+}
+
+
+def problems(text: str) -> tuple[Problem, ...]:
+    """The problems of a spec that is refused."""
+    with pytest.raises(SpecError) as refused:
+        parse_central_spec(text, "spec.yaml")
+    return refused.value.problems
+
+
+@pytest.mark.parametrize("fields", MEANT)
+def test_a_word_of_another_tool_leads_to_the_right_key(fields: str) -> None:
+    """Such a key, statistic, name or value gives one hint, on what to write."""
+    hints = [problem.hint for problem in problems(with_statistic(fields)) if problem.hint]
+
+    assert MEANT[fields] in hints[0]
+
+
+@pytest.mark.parametrize("word", ["crosstab", "t_test", "chi2", "rate", "frequency"])
+def test_a_statistic_of_another_name_is_the_only_problem(word: str) -> None:
+    """No fields of a statistic that may not be meant are reported as missing."""
+    (problem,) = problems(with_statistic(f"statistic: {word}, column: flag"))
+    assert problem.code == "unknown-statistic"
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [("epsilon: 10%", "`share: 1`"), ("epsilon: 0.5%", "`epsilon: 0.1`"),
+     ("share: 50%", "`0.5`"), ("epsilon: 1, confidence: 95%", "`0.95`")],
+)  # fmt: skip
+def test_a_percentage_is_no_number(line: str, hint: str) -> None:
+    """The hint says it as a decimal; of an epsilon, that shares divide a budget."""
+    entry, _, rest = line.partition(", ")
+    text = completed(f"statistics:\n  - {{name: n, statistic: count, {entry}}}\n{rest}")
+    (problem,) = problems(text)
+    assert problem.code == "not-a-number" and hint in problem.hint
+
+
+def test_what_the_hints_propose_is_valid() -> None:
+    """A spec with the proposed keys is accepted."""
+    text = completed("""derive: {year: {part: year, of: date}}
+columns:
+  sex: {type: category, values: [f, m]}
+  region: {type: category, values: [n, s]}
+  age: {type: integer, bounds: [0, 110]}
+  income: {type: integer, bounds: [0, 9000]}
+  insured: {type: boolean}
+  date: {type: date, bounds: [2023-01-01, 2024-12-31]}
+statistics:
+  - {name: a, statistic: count, by: [sex], where: {age: {min: 18}}, share: 1}
+  - {name: b, statistic: marginals, columns: [sex, region], ways: 2, share: 2}
+  - {name: c, statistic: histogram, column: age, bins: {width: 10}, share: 1}
+  - {name: d, statistic: comparison, between: {year: [2023, 2024]}, share: 1}
+  - {name: e, statistic: proportion, column: insured, share: 1}
+  - {name: f, statistic: count, post: [{suppress_below: 10}], share: 1}
+  - {name: g, statistic: top_k, column: region, k: 1, share: 1}
+  - {name: h, statistic: ratio, numerator: income, denominator: rows, per: 1000, share: 1}
+""")
+    assert len(parse_central_spec(text, "spec.yaml").entries) == 8
