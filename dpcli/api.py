@@ -47,6 +47,7 @@ from dpcli.report.formats import (
     published_table,
     render_output,
     render_outputs,
+    require_table_name,
 )
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_spec_file
@@ -226,6 +227,7 @@ def randomize(
     target = Path(file_name("responses", responses))
     protected = [*plan.spec.files, *map(Path, request.files)]
     require_writable([target], protected, force=True)
+    require_table_name(target)
 
     def charged(stored: StoredRelease) -> ChargedResponses:
         return ChargedResponses(stored, request.path, shuffle)

@@ -29,6 +29,9 @@ DATABASE = b"SQLite format 3\0"
 RANDOM_BYTES = 4
 """Random bytes in the name of a temporary file."""
 
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+"""The flags to make a file that does not exist."""
+
 
 def require_writable(
     targets: Sequence[Path],
@@ -41,8 +44,8 @@ def require_writable(
     """Raise UsageError, before anything is spent, for outputs that cannot be meant.
 
     An output must not be an input or a database. It must not exist, unless with `force` or if it
-    holds some of the `expected` bytes. Its folder must exist, and no two outputs may be the same
-    file.
+    holds some of the `expected` bytes. Its folder must take a new file, a device must take bytes,
+    and no two outputs may be the same file.
     """
     codes = [("output-twice", Path())] if twice else []
     protected = {path.resolve() for path in inputs if not _is_unusable(path)}
@@ -69,6 +72,10 @@ def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str |
         return "output-folder.itself"
     if not target.resolve().parent.is_dir():
         return "output-folder"
+    if is_device(target):
+        return None if _takes_bytes(target) else "output-device"
+    if not _takes_file(target.resolve()):
+        return "output-folder.refused"
     if not target.is_file():
         return None
     with contextlib.suppress(OSError):
@@ -78,6 +85,29 @@ def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str |
         if expected and target.read_bytes() in expected:
             return None
     return None if force else "output-exists"
+
+
+def _takes_file(final: Path) -> bool:
+    """Whether a temporary file can be made next to a file, as publishing it does."""
+    temporary = _temporary_name(final)
+    try:
+        os.close(os.open(temporary, NEW_FILE, 0o600))
+        temporary.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _takes_bytes(device: Path) -> bool:
+    """Whether a device can be opened to write; a pipe, which waits for its reader, is not tried."""
+    if device.is_fifo():
+        return os.access(device, os.W_OK)
+    try:
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+        os.close(os.open(device, os.O_WRONLY | flags))
+    except OSError:
+        return False
+    return True
 
 
 def publish(files: Mapping[Path, bytes]) -> None:
@@ -131,10 +161,9 @@ def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterato
 
 def _new_file(final: Path, mode: int) -> tuple[Path, int]:
     """A new temporary file, with a descriptor that locks it where the file system can."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     while True:
-        temporary = final.with_name(f"{_start_of(final)}{secrets.token_hex(RANDOM_BYTES)}.tmp")
-        descriptor = os.open(temporary, flags, mode)
+        temporary = _temporary_name(final)
+        descriptor = os.open(temporary, NEW_FILE, mode)
         if fcntl is not None:
             with contextlib.suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -171,6 +200,10 @@ def _remove_unless_locked(left: Path) -> None:
         if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()
+
+
+def _temporary_name(final: Path) -> Path:
+    return final.with_name(f"{_start_of(final)}{secrets.token_hex(RANDOM_BYTES)}.tmp")
 
 
 def _is_unusable(path: Path) -> bool:

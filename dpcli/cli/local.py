@@ -23,7 +23,7 @@ from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout, require_writable
 from dpcli.report.facts import collection_report
-from dpcli.report.formats import render_outputs
+from dpcli.report.formats import render_outputs, require_table_name
 from dpcli.report.table import csv_text, estimate_lines
 from dpcli.specification.load import read_local_spec
 
@@ -78,6 +78,7 @@ def estimate(
     output = output_file(output)
     if output is not None:
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)
+        require_table_name(output)
     counts = count_responses(read, collected)
     estimates = list(estimate_groups(counts, read.confidence))
     table = csv_text(estimate_lines(estimates))

@@ -29,6 +29,7 @@ from dpcli.report.formats import (
     metadata_name,
     output_name,
     render_output,
+    require_table_name,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Outputs:
     _report: Report | None = field(default=None, init=False)
 
     charged: ClassVar[str] = "the release is charged and stored"
+
+    other_endings: ClassVar[tuple[str, ...]] = ()
+    """Endings of the tables that are written in another format than CSV."""
 
     def __post_init__(self) -> None:
         """Find the format of each report; UsageError for an unknown one."""
@@ -142,6 +146,8 @@ class Outputs:
         require_writable(
             targets, inputs, force=exist_ok or self.force, twice=twice, expected=expected
         )
+        if self.output is not None:
+            require_table_name(self.output, *self.other_endings)
 
     def publish(self, stored: StoredRelease, again: str) -> None:
         """Write the files; an OutputError has `again` as its hint."""
@@ -168,6 +174,8 @@ class Tables(Outputs):
     names: Sequence[str]
     to_stdout: bool = True
     metadata: Path | None = None
+
+    other_endings: ClassVar[tuple[str, ...]] = PARQUET_ENDINGS
 
     def __post_init__(self) -> None:
         """The same; the metadata of tables need tables that are CSV files."""

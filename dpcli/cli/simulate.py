@@ -13,10 +13,12 @@ import typer
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_gap, write_table
+from dpcli.csv_dialect import TAB_ENDINGS
 from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import is_device, publish, publish_file, require_writable
+from dpcli.report.formats import require_table_name
 from dpcli.report.json_text import json_text
 from dpcli.report.simulation import (
     HEADING,
@@ -58,6 +60,8 @@ def simulate(
         raise UsageError.about("bad-option.dummy-standard-output")
     if dummy is not None:
         require_new_file(dummy, spec)
+        # A dummy file may have tabs, and the spec knows its delimiter.
+        require_table_name(dummy, *TAB_ENDINGS)
     if into is not None:
         # The file may replace an older simulation, and no other file.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))

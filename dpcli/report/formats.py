@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
+from dpcli.csv_dialect import TAB_ENDINGS
+from dpcli.engine.regular_file import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.light_dataclasses import dataclass
@@ -146,6 +148,32 @@ def _metadata(report: Report, tables: Mapping[str, str]) -> bytes:
             table = wide_table(published, heading)
             schemas[url] = wide_schema(report, table, heading, names)
     return csvw_metadata(report, schemas)
+
+
+PACKED_ENDINGS = (GZIP_ENDING, ZIP_ENDING, ".bz2", ".xz", ".zst", ".7z")
+"""Endings of names of packed files."""
+
+OTHER_ENDINGS = (*TAB_ENDINGS, *ENDINGS, ".xls", ".xlsb", ".ods", ".arrow", ".feather", ".orc")
+"""Endings of names of tables in other formats than CSV."""
+
+
+def require_table_name(path: Path, *others: str) -> None:
+    """Raise UsageError if the name of a table ends as that of a file that is no CSV text.
+
+    Tables may end in `others`, such as those of Parquet, if they can be written so.
+    """
+    name, code = path.name.lower(), "table-format"
+    if name.endswith(tuple(others)):
+        return
+    if name.endswith(tuple(ending for report in FORMATS for ending in report.endings)):
+        code = "table-format.report"
+    elif name.endswith(PACKED_ENDINGS):
+        code = "table-format.packed"
+    elif not name.endswith(OTHER_ENDINGS):
+        return
+    endings = [".csv", *([PARQUET_ENDINGS[0]] if PARQUET_ENDINGS[0] in others else [])]
+    ending = path.suffix
+    raise UsageError.about(code, path=path, ending=ending, endings=endings)
 
 
 def output_name(path: Path, named: str | None = None, digits: Digits = "interval") -> str:
