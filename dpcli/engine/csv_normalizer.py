@@ -24,10 +24,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import starmap
 
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.file_content import placeholder_header
-from dpcli.engine.plain_bytes import PlainText, is_too_long, whole_lines, without_mark
+from dpcli.engine.plain_bytes import (
+    PlainText,
+    is_too_long,
+    whole_lines,
+    with_line_feeds,
+    without_mark,
+)
 
 BLOCK = 1 << 18
 """Bytes that are examined together; one odd cell causes at most these to be rewritten."""
@@ -40,14 +47,14 @@ class CsvNormalizer:
     """Rewrites the text of one file as plain text, from its start to its end.
 
     After the end, `unclosed` states whether the text ends within a quoted cell. Blank lines that
-    are no rows are removed, unless `blank_lines` is true.
+    are no rows are removed.
     """
 
-    def __init__(self, dialect: Dialect, width: int, *, blank_lines: bool = False) -> None:
+    def __init__(self, dialect: Dialect, width: int) -> None:
         self.unclosed = self._is_open = False
         self.header = placeholder_header(dialect.delimiter, width).encode()
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
-        self._plain = PlainText(dialect, width, blank_lines=blank_lines)
+        self._plain = PlainText(dialect)
         self._blank_rows = width == 1
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
         # The content of the open cell, or whether it is too long and dropped.
@@ -85,10 +92,16 @@ class CsvNormalizer:
             first = self._first_quoted_record if quoted else FIRST_LINE
             header = first.match(text, len(self.header))
             if header is not None:
-                yield self.header + text[header.end() :], quoted
-                yield from pieces
+                yield self._records(self.header + text[header.end() :], quoted)
+                yield from starmap(self._records, pieces)
                 return
         yield self.header, False
+
+    def _records(self, text: bytes, quoted: bool) -> tuple[bytes, bool]:
+        """A piece without the blank lines that are no rows."""
+        if not self._blank_rows:
+            text = self._plain.without_blank_lines(text, quoted=quoted)
+        return text, quoted
 
     def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         begun, waiting = b"", list[bytes]()
@@ -112,12 +125,6 @@ class CsvNormalizer:
         if waiting:
             self.unclosed = self._is_open
             yield b"".join((self.header, *waiting, self._close_cell())), True
-
-    def normalize(self, text: bytes) -> bytes:
-        """The plain text of whole records, which follow the placeholder header line."""
-        return b"".join(
-            (self.header, self._normalize(text[len(self.header) :]), self._close_cell())
-        )
 
     def _normalize(self, lines: bytes) -> bytes:
         """The plain text of the next lines; a quoted cell that is still open waits."""
@@ -150,18 +157,12 @@ class CsvNormalizer:
         """The plain text of text that begins with a line, or within a quoted cell."""
         if self._multiline and (self._is_open or self._plain.has_quotes(text)):
             return self._requote(text)
-        rewritten = self._normalize_line_ends(text)
+        rewritten = with_line_feeds(text)
+        if not self._blank_rows:
+            rewritten = self._plain.without_blank_lines(rewritten, quoted=False)
         if self._plain.has_quotes(rewritten):
             rewritten = b"\n".join(map(self._rewrite_line, rewritten.split(b"\n")))
         return rewritten
-
-    def _normalize_line_ends(self, ends: bytes, *, first: bool = True) -> bytes:
-        """The lines with LF at their ends, without blank lines that are no rows."""
-        lines = ends.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if self._blank_rows:
-            return lines
-        lines = lines.lstrip(b"\n") if first else lines
-        return re.sub(rb"\n\n+", b"\n", lines) if b"\n\n" in lines else lines
 
     def _rewrite_line(self, line: bytes) -> bytes:
         rewritten = self._requote(line) if self._quote in line else line
@@ -196,10 +197,7 @@ class CsvNormalizer:
                     quote,
                 )
             elif ends is not None:
-                rewritten += (
-                    text[done : part.start(4)],
-                    self._normalize_line_ends(ends, first=not part.start(4)),
-                )
+                rewritten += text[done : part.start(4)], with_line_feeds(ends)
             else:
                 size = len(inner) - inner.count(quote * 2) + len(after or b"")
                 too_long = is_too_long(size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,6 +12,15 @@ from typing import BinaryIO
 from dpcli.engine.csv_normalizer import BLOCK
 from dpcli.engine.file_content import pread_blocks
 from dpcli.engine.plain_bytes import PlainText
+
+SAMPLE, SAMPLES = 1 << 9, 1 << 9
+"""Bytes of a sample, and how many of them there are."""
+
+ODD_SHARE = 50
+"""Fewer odd line ends than one in as many bytes cost little."""
+
+ODD_END = re.compile(rb"\n\r?\n|\r[^\n]")
+"""The end of a blank line, or a CR alone."""
 
 
 class Inspection:
@@ -46,3 +57,16 @@ def has_blank_lines(file: BinaryIO) -> bool:
             return True
         end = text[-2:]
     return False
+
+
+def has_odd_ends(file: BinaryIO, size: int) -> bool:
+    """Whether samples of a file have more odd line ends than one in `ODD_SHARE` bytes.
+
+    Native readers take a blank line for a row, and lines that end in CR for one line.
+    """
+    step, odd = max(SAMPLE, size // SAMPLES), 0
+    for number, start in enumerate(range(0, size, step)):
+        # Their places in each step differ, so that regular text is sampled evenly.
+        sample = os.pread(file.fileno(), SAMPLE, start + number * SAMPLE % step)
+        odd += len(ODD_END.findall(sample))
+    return odd * ODD_SHARE > SAMPLE * SAMPLES

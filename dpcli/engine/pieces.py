@@ -21,7 +21,7 @@ from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
 from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
-from dpcli.engine.inspection import Inspection, has_blank_lines
+from dpcli.engine.inspection import Inspection, has_blank_lines, has_odd_ends
 from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
@@ -121,22 +121,18 @@ class Piece:
         return self._with_text(self.text.decode("utf-8", "replace").encode())
 
     def corrected(self, *, has_blank_row: bool) -> Iterable[Piece] | None:
-        """The same rows, if the native reader misread them; else None.
+        """The same rows, if the native reader misread a file in place; else None.
 
-        A file that is read in place may not be plain text. A row without any cell may be a blank
-        line, which is no row in a file with several columns.
+        The file may not be plain text. A row without any cell may be a blank line, which is no row
+        in a file with several columns.
         """
-        dialect, width = self.source.dialect, len(self.source.header)
-        may_be_line = has_blank_row and width > 1
-        if self.inspection is not None:
-            file = self.source.file
-            if not self.inspection.is_right() or (may_be_line and has_blank_lines(file)):
-                return self._reread()
+        if self.inspection is None:
             return None
-        if dialect is None or not may_be_line:
-            return None
-        dialect = dialect if self.quoted else replace(dialect, quote=None)
-        return self._with_text(CsvNormalizer(dialect, width).normalize(self.text))
+        may_be_line = has_blank_row and len(self.source.header) > 1
+        is_right = self.inspection.is_right()
+        if not is_right or (may_be_line and has_blank_lines(self.source.file)):
+            return self._reread()
+        return None
 
     def _reread(self) -> Iterable[Piece]:
         return _normalized_pieces(self, pread_blocks(self.source.file, PIECE))
@@ -179,7 +175,7 @@ def read_pieces(
             with parquet_rows(source, columns, SEGMENT) as parts:
                 yield from (replace(piece, rows=rows) for rows in parts)
             continue
-        plain = PlainText(source.dialect, len(source.header), blank_lines=True)
+        plain = PlainText(source.dialect)
         quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
         if quoted is not None:
             inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
@@ -198,6 +194,9 @@ def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
     # A reader takes a header that begins like this for compressed data.
     if begin.startswith(COMPRESSED_STARTS) or lines[1:2] in b"\r\n":
         return None
+    # What it misreads is read again.
+    if len(source.header) > 1 and has_odd_ends(source.file, source.size):
+        return None
     if plain.is_plain(lines):
         return False
     return True if plain.begins_well_quoted(lines) else None
@@ -207,7 +206,7 @@ def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]
     """The rows of a CSV file in pieces of plain text, each made one step ahead of its use."""
     dialect = piece.source.dialect
     assert dialect is not None
-    normalizer = CsvNormalizer(dialect, len(piece.source.header), blank_lines=True)
+    normalizer = CsvNormalizer(dialect, len(piece.source.header))
     empty = replace(piece, inspection=None, quoted=False)
     return prefetch(
         replace(empty, text=text, quoted=quoted) for text, quoted in normalizer.pieces(blocks)

@@ -233,7 +233,7 @@ def _is_cut(source: Source) -> bool:
     """Whether a stretch of CSV ends within a quoted cell."""
     if source.dialect is None or not source.dialect.multiline:
         return False
-    text = CsvNormalizer(source.dialect, len(source.header), blank_lines=True)
+    text = CsvNormalizer(source.dialect, len(source.header))
     for _ in text.pieces(pread_blocks(source.file, LINES)):
         pass
     return text.unclosed
