@@ -2,9 +2,10 @@
 
 The reader of sheets ends at an error value or a type of cell that it does not know, at a number or
 an index that is none, at a text with half a character reference. A cell far to the right makes it
-reserve memory for all cells before. Here such a cell becomes blank, such a reference becomes the
-replacement character, and cells to the right of the header, and of `LEAST_WIDTH` columns, are left
-out. All other values are copied byte by byte, so that dates and formats are those of the library.
+reserve memory for all cells before, and a row far below ends the process. Here such a cell becomes
+blank, such a reference becomes the replacement character, and cells to the right of the header, and
+of `LEAST_WIDTH` columns, are left out. So are cells in rows at no place. All other values are
+copied byte by byte, so that dates and formats are those of the library.
 
 Privacy: each cell is treated by itself. Only the header decides how many columns are kept.
 """
@@ -34,7 +35,11 @@ WIDEST, LONGEST = 1 << 14, 1 << 20
 ROOT = re.compile(rb"<(?:[\w.-]+:)?(worksheet|sst)[\s>]")
 """The beginning of a sheet, or of the list of shared texts."""
 
-CELL = re.compile(rb"<(?:[\w.-]+:)?c(?=[\s/>])([^>]*?)(?:/>|>(.*?)</(?:[\w.-]+:)?c\s*>)", re.DOTALL)
+CELL_OR_ROW = re.compile(
+    rb"<(?:[\w.-]+:)?(?:c(?=[\s/>])([^>]*?)(?:/>|>(.*?)</(?:[\w.-]+:)?c\s*>)"
+    rb"|(row)(?=[\s/>])([^>]*)>)",
+    re.DOTALL,
+)
 BEGUN_CELL = re.compile(rb"<(?:[\w.-]+:)?c(?=[\s/>])")
 ATTRIBUTE = re.compile(rb"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 VALUE = re.compile(rb"<(?:[\w.-]+:)?v(?:\s[^>]*)?>(.*?)</(?:[\w.-]+:)?v\s*>", re.DOTALL)
@@ -42,6 +47,7 @@ INLINE = re.compile(rb"<(?:[\w.-]+:)?is(?:\s[^>]*)?>(.*?)</(?:[\w.-]+:)?is\s*>",
 KINDS = (b"n", b"s", b"b", b"str", b"d", b"inlineStr")
 INDEX = re.compile(rb"\s*[0-9]{1,9}\s*")
 SHARED = re.compile(rb"<(?:[\w.-]+:)?si[\s/>]")
+ROW_NUMBER = re.compile(rb"[1-9][0-9]{0,6}")
 REFERENCE = re.compile(rb"([A-Z]{1,3})([1-9][0-9]{0,6})")
 NUMBER = re.compile(rb"\s*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?\s*")
 
@@ -148,23 +154,37 @@ class _Cells:
         self._widest = len(dialect.names)
         self._rows = set[int]()
         self._row = self._column = 0
+        # The number of the row of cells that state no place.
+        self._place, self._is_row_lost = 0, False
         # With declared names, no row of the sheet decides.
         self._is_known = bool(dialect.names)
 
     def rewrite(self, text: bytes) -> bytes:
         """The text with its whole cells rewritten."""
-        return CELL.sub(self._cell, text)
+        return CELL_OR_ROW.sub(lambda one: (self._begun_row if one[3] else self._cell)(one), text)
+
+    def _begun_row(self, row: re.Match[bytes]) -> bytes:
+        """The beginning of a row, without its number if that is none."""
+        number = _attributes(row[4]).get(b"r")
+        is_place = number is not None and ROW_NUMBER.fullmatch(number) and int(number) <= LONGEST
+        self._place = int(number) if number is not None and is_place else self._place + 1
+        self._column = 0
+        self._is_row_lost = number is not None and not is_place
+        if not self._is_row_lost:
+            return row[0]
+        end = b"/>" if row[4].endswith(b"/") else b">"
+        return row[0][: row.start(4) - row.start()] + end
 
     def _cell(self, cell: re.Match[bytes]) -> bytes:
-        found = ATTRIBUTE.findall(cell[1])
-        attributes = {name: double or single for name, double, single in found}
+        attributes = _attributes(cell[1])
         place = attributes.get(b"r")
         reference = None if place is None else REFERENCE.fullmatch(place)
         if reference is not None:
             self._row, self._column = int(reference[2]), _column(reference[1])
         elif place is None:
-            self._column += 1
-        if (place is not None and reference is None) or not self._is_kept():
+            self._row, self._column = self._place, self._column + 1
+        is_lost = self._is_row_lost if place is None else reference is None
+        if is_lost or not self._is_kept():
             return b""
         value = _value(cell[2] or b"", attributes.get(b"t", b"n"), self._shared)
         if value is None:
@@ -197,6 +217,10 @@ def _value(inner: bytes, kind: bytes, shared: int) -> bytes | None:
     if kind == b"s" and not (INDEX.fullmatch(value) and int(value) < shared):
         return None
     return None if b"<" in value else element[0]
+
+
+def _attributes(tag: bytes) -> dict[bytes, bytes]:
+    return {name: double or single for name, double, single in ATTRIBUTE.findall(tag)}
 
 
 @cache

@@ -107,12 +107,49 @@ def test_a_value_is_read_whatever_stands_next_to_it(
     assert read(workbook(tmp_path / "a.xlsx", f'<c r="A2" {cell}')) == [(text, "f"), *OTHERS]
 
 
-@pytest.mark.parametrize("place", ["XFD2", "XFD1048576", "ZZZZZ2", "2A", "A0", "A99999999"])
+@pytest.mark.parametrize(
+    "place",
+    [*("XFD2", "XFD1048576", "XFE1", "ZZZZZ2", "ZZZZZZ1", "zzzzzz1"), *("2A", "A0", "A99999999")],
+)
 def test_no_place_of_a_cell_is_too_far(place: str, tmp_path: Path) -> None:
     """A cell far from the table, or at no place, is left out, and takes no memory."""
     cell = f'<c r="{place}"><v>1</v></c>'
     for dialect, records in ((STANDARD_DIALECT, OTHERS), (Dialect(names=("age", "sex")), OTHERS)):
         assert read(workbook(tmp_path / "a.xlsx", cell), dialect)[-3:][-2:] == records
+
+
+@pytest.mark.parametrize("cells", ["<c><v>1</v></c>", '<c r="XFD9"><v>1</v></c><c><v>1</v></c>'])
+@pytest.mark.parametrize(
+    "number", ["-1", "0", "", "x", "1.5", "1048577", "99999999", "4294967295", "9" * 30]
+)
+def test_no_place_of_a_row_is_too_far(number: str, cells: str, tmp_path: Path) -> None:
+    """A row far below the table, or at no place, has no cells, and ends nothing."""
+    path, rows = workbook(tmp_path / "a.xlsx", ""), f'<row r="{number}">{cells}</row>'
+    _replace_sheet(path, b"</sheetData>", f"{rows}</sheetData>".encode())
+    assert read(path) == read(workbook(tmp_path / "b.xlsx", ""))
+
+
+def test_rows_without_places_follow_each_other(tmp_path: Path) -> None:
+    """A sheet whose rows and cells state no places has all of its cells."""
+    path = workbook(tmp_path / "a.xlsx", "")
+    cell = "<c t='str'><v>%s</v></c>"
+    texts = [("age", "sex", "x", "y"), *((f"{n}", "f", "x", "y") for n in range(9000))]
+    rows = "".join(f"<row>{''.join(cell % text for text in row)}</row>" for row in texts)
+    _replace_sheet(path, rb"<sheetData>.*</sheetData>", f"<sheetData>{rows}</sheetData>".encode())
+
+    assert read(path) == [row[:2] for row in texts[1:]]
+
+
+def _replace_sheet(path: Path, old: bytes, new: bytes) -> None:
+    """Replace a text of the sheet of a workbook, by a pattern."""
+    with zipfile.ZipFile(path) as parts:
+        contents = {name: parts.read(name) for name in parts.namelist()}
+    with zipfile.ZipFile(path, "w") as parts:
+        for name, content in contents.items():
+            is_sheet = name.endswith("sheet1.xml")
+            parts.writestr(
+                name, re.sub(old, lambda _: new, content, flags=re.DOTALL) if is_sheet else content
+            )
 
 
 def test_shared_texts_may_hold_any_reference(tmp_path: Path) -> None:
