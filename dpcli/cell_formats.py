@@ -33,6 +33,15 @@ GAP = f"[{AFFIX_BLANKS}]*"
 
 PLAIN_NUMBER = r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?"
 
+PLAIN_NUMBERS = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
+"""The same numbers, as a regular expression of polars."""
+
+MOST_FORMS = 100
+"""How many affixes, formats or footers are read: each cell is compared with all of them."""
+
+LONGEST_AFFIX, LONGEST_FORMAT = 40, 100
+"""Letters of an affix and of a format; the pattern of all affixes must not be too large."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
@@ -114,18 +123,26 @@ class NumberFormat:
         return f"({text})" if sign and self.brackets else sign + text
 
 
-def number_pattern(text: str) -> str | None:
-    """The regular expression of all plain numbers equal to one; None for another text.
+def shortest_number(text: str) -> str | None:
+    """The shortest text of a plain number, empty for zero; None for another text.
 
-    A number may have a sign, zeros before it and zeros after its decimals, but no exponent.
+    A number may have a sign, zeros before it and zeros after its decimals, but no exponent. Numbers
+    are equal if their shortest texts are.
     """
     match = re.fullmatch(PLAIN_NUMBER, text)
     if match is None or not re.search("[0-9]", text):
         return None
     sign, whole, decimals = match[1], match[2], match[3] or ""
-    if not whole and not decimals:
+    digits = f"{whole}.{decimals}" if decimals else whole
+    return f"-{digits}" if digits and sign == "-" else digits
+
+
+def number_pattern(shortest: str) -> str:
+    """The regular expression of all plain numbers with this shortest text."""
+    if not shortest:
         return r"^[+-]?(?:0+(?:\.0*)?|\.0+)$"
-    start = "-" if sign == "-" else r"\+?"
+    start = "-" if shortest.startswith("-") else r"\+?"
+    whole, _, decimals = shortest.removeprefix("-").partition(".")
     end = rf"\.{decimals}0*" if decimals else r"(?:\.0*)?"
     return f"^{start}0*{whole}{end}$"
 

@@ -11,16 +11,21 @@ import polars as pl
 from dpcli.cell_formats import (
     AFFIX_BLANKS,
     ISO_TIME,
+    PLAIN_NUMBERS,
     DateForm,
     DateFormat,
     NumberFormat,
     number_pattern,
+    shortest_number,
 )
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.decode_numbers import BLANKS
 
 FIRST_DAY = -719_162
 """0001-01-01 as days since 1970."""
+
+LONGEST_PATTERN = 1000
+"""Letters of numbers that are compared by one pattern, which is faster for few of them."""
 
 LAST_DAY = 2_932_896
 """9999-12-31 as days since 1970."""
@@ -62,11 +67,25 @@ def is_marked(cell: pl.Expr, column: Column) -> pl.Expr:
     marked = bare.is_in(marks.to_list())
     if not isinstance(column, NumericColumn) or column.kind == "date":
         return marked
-    numbers = [pattern for text in column.na if (pattern := number_pattern(text))]
-    if not numbers:
+    shortest = [number for text in column.na if (number := shortest_number(text)) is not None]
+    if not shortest:
         return marked
-    is_number = _plain(cell, column).str.contains("|".join(numbers))
+    plain = _plain(cell, column)
+    if sum(map(len, shortest)) <= LONGEST_PATTERN:
+        is_number = plain.str.contains("|".join(map(number_pattern, shortest)))
+    else:
+        is_number = _shortest_numbers(plain).is_in(shortest)
     return marked | is_number.fill_null(value=False)
+
+
+def _shortest_numbers(text: pl.Expr) -> pl.Expr:
+    """The shortest texts of plain numbers, as `shortest_number` gives them; null for others."""
+    digits = text.str.strip_chars_start("+-0")
+    bare = digits.str.strip_chars_end("0").str.strip_chars_end(".")
+    digits = pl.when(digits.str.contains(".", literal=True)).then(bare).otherwise(digits)
+    is_negative = text.str.starts_with("-") & (digits != "")
+    number = pl.when(is_negative).then("-" + digits).otherwise(digits)
+    return pl.when(text.str.contains(PLAIN_NUMBERS)).then(number)
 
 
 def _plain(cell: pl.Expr, column: Column) -> pl.Expr:

@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from dpcli.cell_formats import (
+    LONGEST_AFFIX,
+    LONGEST_FORMAT,
+    MOST_FORMS,
     NOT_IN_AFFIXES,
     THOUSANDS,
     DateForm,
@@ -48,6 +51,20 @@ class PositionModel(SectionModel):
     column: Annotated[int, whole_number(MAX_POSITION, "columns from the left")]
 
 
+def require_few(texts: list[Any]) -> list[Any]:
+    """Raise a problem for more texts than become one pattern."""
+    if len(texts) > MOST_FORMS:
+        raise invalid_value("too-many-forms", at=(MOST_FORMS,), most=MOST_FORMS)
+    return texts
+
+
+def _require_short(text: str, most: int) -> str:
+    """Raise a problem for a text that is too long to become a part of a pattern."""
+    if len(text) > most:
+        raise invalid_value("too-many-forms.long", most=most)
+    return text
+
+
 def _parse_thousands(text: str) -> str:
     mark = next((mark for mark, alike in THOUSANDS.items() if text and text in alike), text)
     if mark in THOUSANDS:
@@ -65,12 +82,12 @@ def _parse_affix(text: str) -> str:
     bare = text.strip(" \t")
     if not bare or NOT_IN_AFFIXES & set(bare) or bare.casefold() == "e" or "\n" in bare:
         raise invalid_value("affix")
-    return bare
+    return _require_short(bare, LONGEST_AFFIX)
 
 
 def _parse_format(text: str) -> DateForm:
     try:
-        return DateForm(text)
+        return DateForm(_require_short(text, LONGEST_FORMAT))
     except DateFormatError as failure:
         raise invalid_value("date-format", fault=failure.fault) from None
 
@@ -87,9 +104,9 @@ TEXT = {"type": "string"}
 Thousands = Annotated[str, ParsedText(_parse_thousands, TEXT | {"enum": [*THOUSANDS, " "]})]
 Decimal = Annotated[str, ParsedText(_parse_decimal, TEXT | {"enum": [*DECIMALS]})]
 Affix = Annotated[str, ParsedText(_parse_affix, TEXT)]
-Affixes = Annotated[list[Affix], Field(min_length=1), ListOrItem()]
+Affixes = Annotated[list[Affix], Field(min_length=1), AfterValidator(require_few), ListOrItem()]
 Form = Annotated[DateForm, ParsedText(_parse_format, TEXT | {"examples": ["%d/%m/%Y"]})]
-Forms = Annotated[list[Form], Field(min_length=1), ListOrItem()]
+Forms = Annotated[list[Form], Field(min_length=1), AfterValidator(require_few), ListOrItem()]
 Zone = Annotated[str, ParsedText(_parse_zone, TEXT | {"examples": ["Europe/Rome"]})]
 Marks = Annotated[Texts, ListOrItem()]
 From = Annotated[Text | PositionModel, ByForm]

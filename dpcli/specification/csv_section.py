@@ -30,6 +30,7 @@ from dpcli.spec_values import (
     invalid_value,
     whole_number,
 )
+from dpcli.specification.cell_forms import require_few
 from dpcli.specification.columns_section import MAX_NAME_LENGTH
 from dpcli.specification.tree import (
     Findings,
@@ -93,7 +94,7 @@ def _require_footers(texts: list[str]) -> list[str]:
     for place, text in enumerate(texts):
         if not text or text != text.lstrip(" \t"):
             raise invalid_value("csv-footer", at=(place,))
-    return texts
+    return require_few(texts)
 
 
 class CsvModel(SectionModel):

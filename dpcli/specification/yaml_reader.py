@@ -193,7 +193,7 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
         code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in message else "{"
     elif re.search("block (mapping|collection)", message) and line[: mark.column].strip():
         code = "yaml-syntax.ended"
-    Span(findings, mark.line + 1, mark.column + 1, 1).report(code, text=text)
+    Span(findings, mark.line + 1, mark.column + 1, 1).report(code, text=text, most=MAX_DEPTH)
 
 
 def find_placeholders(node: Node, key: str = "") -> None:

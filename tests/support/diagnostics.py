@@ -27,6 +27,8 @@ UPDATE = bool(os.environ.get("UPDATE_CASES"))
 
 MANY = [f"c{number}: {{type: id}}" for number in range(10_001)]
 
+DAYS = ", ".join(["'%Y-%m-%d'"] * 101)
+
 BUILT: dict[str, bytes] = {
     "control-character!": b"dpcli: 1\ndataset: a\x1b[31m\n",
     "nul!": b"dpcli: 1\ndata\x00set: a\n",
@@ -36,6 +38,12 @@ BUILT: dict[str, bytes] = {
     "too-deep!": b"dpcli: " + b"[" * 500,
     "too-many-nodes!": b"dpcli: [" + b"1," * 100_001 + b"]",
     "too-many-columns": "\n  ".join(["columns:", *MANY]).encode(),
+    "too-many-forms": (
+        f"csv: {{footer: [{', '.join(['Total'] * 101)}]}}\n"
+        f"columns:\n  a: {{type: integer, bounds: [0, 9], affixes: [{', '.join(['kg'] * 101)}]}}\n"
+        f"  b: {{type: date, format: [{DAYS}]}}\n"
+        f"  c: {{type: integer, bounds: [0, 9], affixes: [{'kg' * 21}]}}"
+    ).encode(),
     "too-many-statistics": ("statistics: [" + "{name: n}, " * 1001 + "]").encode(),
     "more-problems": ("statistics:" + "\n  - {a: 1}" * 51).encode(),
     "too-many-places": (

@@ -12,7 +12,7 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
+from dpcli.cell_formats import LONGEST_AFFIX, LONGEST_FORMAT, DateForm, DateFormat, NumberFormat
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import Dialect
 from dpcli.derivations import hours_of
@@ -290,6 +290,44 @@ def test_marks_of_missing_cells_are_missing_before_bounds_apply() -> None:
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
     private = PrivatePartitionColumn("x", na=("NA",))
     assert read(private, ["NA", "Na"]) == [None, "Na"]
+
+
+def test_very_many_marks_are_missing_however_they_are_written() -> None:
+    """A thousand numbers and texts are marks, each compared as it would be alone."""
+    random = Random(0)
+    numbers = [
+        f"{random.randrange(-(10**6), 10**6)}.{random.choice(('', 5, 25))}" for _ in range(20)
+    ]
+    some = [number.rstrip(".") for number in (*numbers, "0", "-7", "-0.5", "+3", ".5", "+.25")]
+    some += ["NA", ".", "-", "1e2"]
+    column = number(na=(*some, *(str(10**11 + 7919 * place) for place in range(1000))))
+    written = [
+        f"{sign}{zeros}{text.lstrip('+-')}{end}"
+        for text in some
+        for sign, zeros, end in product(
+            ("", "-", "+", " "), ("", "0", "00"), ("", "0", ".0", ".", " ")
+        )
+    ]
+    cells: list[str | None] = [*written, "100000000000.0", "100000000001", "", None]
+    expected = [value(column, cell or "") for cell in cells]
+
+    assert read(column, cells) == expected
+    assert {None, -25, 700} <= set(expected) and expected[-4:] == [None, 10**7, None, None]
+
+
+def test_the_longest_affixes_and_formats_are_read() -> None:
+    """As many as a spec may have, of letters with many bytes, become patterns that work."""
+    ends = ["".join(chr(97 + place // 10**power % 10) for power in (1, 0)) for place in range(100)]
+    long, wide = (
+        "\N{GRINNING FACE}" * (LONGEST_AFFIX - 2),
+        "\N{GRINNING FACE}" * (LONGEST_FORMAT - 11),
+    )
+    affixes = tuple(long + end for end in ends)
+    money = number(NumberFormat(",", "space", affixes, brackets=True))
+    days = date(*(f"{wide}{end} %d/%m/%Y"[:LONGEST_FORMAT] for end in ends))
+
+    assert read(money, [f"({affixes[99]}1 234,5)", f"7 {affixes[0]}"]) == [-123450, 700]
+    assert read(days, [f"{wide}{ends[99]} 2/1/1970", "2/1/1970"]) == [1, None]
 
 
 @pytest.mark.parametrize("singletons", [False, True])

@@ -118,3 +118,11 @@ def test_a_large_good_spec_loads() -> None:
     spec = parse_central_spec(text, "large.yaml")
     assert time.process_time() - begun < 3
     assert len(spec.columns) == 1
+
+
+@pytest.mark.parametrize("depth", [21, 900, 5000, 100_000])
+def test_lists_of_any_depth_are_too_deep(depth: int) -> None:
+    """Some parsers of YAML have a limit of their own, and the error is the same."""
+    with pytest.raises(SpecError) as refused:
+        parse_central_spec("dpcli: " + "[" * depth, "spec.yaml")
+    assert [problem.code for problem in refused.value.problems] == ["too-deep"]
