@@ -32,7 +32,8 @@ from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.report.published_numbers import DATE_UNIT
 from dpcli.report.request_facts import bounds_fact, statistic_options
 from dpcli.specification.model import Response, Spec
-from dpcli.statistics.estimates import Estimate
+from dpcli.statistics.estimates import Estimate, Estimates
+from dpcli.statistics.interval_limits import ANY
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
@@ -118,7 +119,21 @@ def layout_facts(published: PublishedStatistic, table: str, columns: list[str]) 
         "scale": scale,
         "axis": _axis(published),
         **({"unit": DATE_UNIT} if published.estimates.date_range is not None else {}),
+        **({"possible": possible} if (possible := _possible(published.estimates)) else {}),
     }
+
+
+def _possible(estimates: Estimates) -> list[Fact]:
+    """The limits of what the spec makes possible, as printed, of all numbers or of each item."""
+    if set(estimates.limits) == {ANY}:
+        return []
+    count = len(estimates.places)
+    places = (estimates.places[item % count] for item in range(len(estimates.limits)))
+    ends = [
+        [None if end is None else JsonNumber(decimal_text(end, digits)) for end in limits]
+        for limits, digits in zip(estimates.limits, places, strict=True)
+    ]
+    return [list(pair) for pair in ends]
 
 
 def _axis(published: PublishedStatistic) -> Fact:

@@ -62,7 +62,6 @@ def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Re
         "statistics": [
             statistic_facts(published.planned, plan.spec)
             | {"layout": layout_facts(published, *tables[published.planned.name])}
-            | ({"intervals_cut": True} if published.estimates.any_cut else {})
             for published in release.statistics
         ],
         **_notes(plan),

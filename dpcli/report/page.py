@@ -134,6 +134,24 @@ class StatisticView:
         return any((numbers.frame[part] != "").any() for numbers in self._numbers)
 
     @property
+    def _any_cut(self) -> bool:
+        """Whether a shown interval ends at what is possible, where it may have been cut.
+
+        Reports of earlier versions do not state what is possible.
+        """
+        limits = [
+            [None if end is None else Fraction(end) for end in ends]
+            for ends in self._layout.get("possible", ())
+        ]
+        cells = self._numbers[0].cells(MAX_LINES) if limits else ()
+        return any(
+            number_of(text) == end
+            for place, cell in enumerate(cells)
+            for text, end in zip((cell.lower, cell.upper), limits[place % len(limits)], strict=True)
+            if text and cell.lower != cell.upper
+        )
+
+    @property
     def _any_outside(self) -> bool:
         """Whether a shown value lies outside of its interval."""
         ends = (
@@ -203,7 +221,7 @@ class StatisticView:
             about = self.facts.get("interval_about")
             number = f"the noise-free number{f' of {about}' if about else ''}"
             yield f"The interval contains {number} in {self.percent} of cases."
-            if self.facts.get("intervals_cut"):
+            if self._any_cut:
                 yield note("published.cut_outside" if self._any_outside else "published.cut")
         if self._sample and self.facts.get("population"):
             facts = {"population": f"{int(self._sample['population']):,}", "percent": self.percent}

@@ -219,19 +219,6 @@ class Estimates:
                 covers[numbers] = (self.lower[numbers] <= low) & (self.upper[numbers] >= high)
         return covers
 
-    @property
-    def any_cut(self) -> bool:
-        """Whether an interval ends at what is possible, where it may have been cut."""
-        count, shown = len(self.limits), (self.status == HAS_INTERVAL) & (self.lower != self.upper)
-        for item, ends in enumerate(self.limits):
-            numbers = slice(item, None, count)
-            for end, of_intervals in zip(
-                self._in_steps(ends), (self.lower, self.upper), strict=True
-            ):
-                if end is not None and (shown[numbers] & (of_intervals[numbers] == end)).any():
-                    return True
-        return False
-
     def wider_than(self, share: Fraction) -> Bools:
         """Whether the half-width of each interval exceeds a share of the size of the number.
 
