@@ -1,4 +1,4 @@
-"""The digits of a published number that its interval supports, for people.
+"""The digits of a published number that its interval supports, for readers.
 
 Two significant digits of half the width of the interval are shown: 65.3271, from 43.1188 to
 87.5354, is read as 65, from 43 to 88. The value is rounded to nearest and the ends outward, so that
