@@ -46,7 +46,7 @@ class MemoryTable:
             try:
                 with silenced_stderr():
                     self._lazy().sink_parquet(file, compression="uncompressed", statistics=False)
-            except (KeyboardInterrupt, SystemExit, StoppedBySignal):
+            except (KeyboardInterrupt, SystemExit, StoppedBySignal, DataError):
                 raise
             except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
                 # The message of a writer may quote a cell, so no part of it is passed on.
@@ -64,11 +64,11 @@ class MemoryTable:
             from dpcli.engine.object_cells import polars_frame
 
             rows = polars_frame(rows)
-        lazy = (
-            rows.lazy()
-            if isinstance(rows, pl.DataFrame | pl.LazyFrame)
-            else pl.DataFrame(rows).lazy()
-        )
+        if not isinstance(rows, pl.DataFrame | pl.LazyFrame):
+            from dpcli.engine.arrow_stream import arrow_frame
+
+            rows = arrow_frame(rows)
+        lazy: pl.LazyFrame = rows.lazy()
         # A column of Python objects cannot be written. As bytes it is refused if it is declared.
         schema = lazy.collect_schema()
         objects = [name for name, dtype in schema.items() if dtype == pl.Object]

@@ -4,7 +4,8 @@ A column of Python objects has no type that its values share: one `"unknown"` am
 libraries refuse it. So its cells are written one by one, as in a text file: texts as they are,
 truth values as words, numbers and times as typed cells. Any other object is missing.
 
-A category lists its values, and those are written in the same way. A column of another type that
+A category lists its values, and those are written in the same way. Times in seconds are read as in
+`arrow_stream`. A column of another type that
 polars does not know becomes a column of bytes, which is refused if it is declared.
 """
 
@@ -17,10 +18,14 @@ from typing import Any
 
 import polars as pl
 
+from dpcli.engine.arrow_stream import times_of_seconds
 from dpcli.engine.file_content import TYPED
 from dpcli.engine.json_lines import WORDS
 from dpcli.errors import StoppedBySignal
 from dpcli.numeric.arrays import np
+
+SECONDS = tuple(f"{name}[s{end}" for name in ("datetime64", "timestamp") for end in "],")
+"""How names of types of times in seconds begin."""
 
 
 def polars_frame(table: Any) -> pl.DataFrame:
@@ -46,6 +51,11 @@ def _column(table: Any) -> pl.Series:
     if is_text and has_objects and is_object:
         return cell_texts(column.tolist())
     try:
+        if str(column.dtype).startswith(SECONDS):
+            times = column.to_numpy(dtype="datetime64[s]", na_value=np.datetime64("NaT"))
+            seconds = pl.Series(times.view(np.int64)).to_frame()
+            dtype = pl.DataFrame(table.iloc[:0]).dtypes[0]
+            return seconds.select(times_of_seconds(pl.nth(0), dtype)).to_series()
         return pl.DataFrame(table).to_series()
     except (KeyboardInterrupt, SystemExit, StoppedBySignal):
         raise

@@ -28,6 +28,7 @@ import polars as pl
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import Column, NumericColumn
 from dpcli.engine.decode_formats import has_form
+from dpcli.engine.decode_numbers import DECIMAL_DIGITS
 from dpcli.engine.file_content import TYPED
 from dpcli.engine.parquet_texts import (
     MARK,
@@ -48,6 +49,9 @@ TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
 
 WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
 """Types of numbers that may not fit a signed machine word."""
+
+DECIMAL256 = "Decimal256"
+"""The name of a type of decimals with more digits than can be read."""
 
 FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
 EPOCH = datetime.date(1970, 1, 1)
@@ -93,6 +97,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
     # A nested type may list categories, so only the name of the outer type is shown.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
     odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
+    odd |= {name: DECIMAL256 for name, dtype in schema.items() if _is_too_long(dtype)}
     unfit_ids = {
         name: kind
         for name, kind in names.items()
@@ -108,15 +113,33 @@ def _is_readable(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or isinstance(dtype, (*TEXTUAL, pl.Date, pl.Datetime))
 
 
+def _is_too_long(dtype: pl.DataType) -> bool:
+    """Whether a type is a decimal of more digits than can be read."""
+    return isinstance(dtype, pl.Decimal) and dtype.precision > DECIMAL_DIGITS
+
+
 def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
-    """The table in a Parquet file.
+    """The table in a Parquet file; columns of decimals that are too long are null.
 
     The schema is given, so that the file is never mapped into memory: to touch a page of a mapped
     file that was cut off would end the process.
     """
     schema = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False).collect_schema()
-    return pl.scan_parquet(
-        file, glob=False, hive_partitioning=False, use_statistics=False, schema=schema
+    known = {name: dtype for name, dtype in schema.items() if not _is_too_long(dtype)}
+    table = pl.scan_parquet(
+        file,
+        glob=False,
+        hive_partitioning=False,
+        use_statistics=False,
+        schema=known,
+        extra_columns="ignore" if len(known) < len(schema) else "raise",
+    )
+    if len(known) == len(schema):
+        return table
+    places = {name: place for place, name in enumerate(known)}
+    return table.select(
+        pl.nth(places[name]) if name in places else pl.lit(None, pl.Binary).alias(name)
+        for name in schema
     )
 
 
