@@ -61,7 +61,7 @@ class Size:
 
 SIZES = {
     "small": Size(
-        {"totals": 2_000_000, "groups": 2_000_000, "people": 2_000_000, "quartiles": 2_000_000},
+        {"totals": 2_000_000, "groups": 2_000_000, "people": 5_000_000, "quartiles": 2_000_000},
         means=100_000,
         counts=300_000,
     ),
