@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 
-from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.engine.file_content import (
     UTF8_BOM,
     WINDOWS,
@@ -133,6 +133,8 @@ def _header_place(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) ->
         is_declared = dialect.header_lines > 1 and len(filled) > 1
         if is_declared or (is_certain_header(row) and len(row) >= 2 * widest):
             return place
+        if filled and not widest and _numbers_rows(rows[place:]):
+            return place
         has_prose = any(cell[:1].isspace() for cell in row)
         is_title = is_title or (widest == 1 and len(filled) > 1 and not has_prose)
         if len(filled) > 1 and [*row[: len(filled)]] != filled:
@@ -141,6 +143,13 @@ def _header_place(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) ->
     if is_title:
         raise DataError.about("not-column-names.title", file=file)
     return None
+
+
+def _numbers_rows(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names all columns but that of the numbers of rows."""
+    row = rows[0]
+    named = has_unnamed_index(row) and doubtful_names(row[1:]) is None
+    return named and max(map(len, rows)) == len(row)
 
 
 def is_certain_header(cells: Sequence[str]) -> bool:
