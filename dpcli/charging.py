@@ -16,7 +16,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from dpcli.errors import DpcliError, LedgerError, UsageError, internal_error
+from dpcli.errors import DpcliError, LedgerError, StoppedBySignal, UsageError, internal_error
 from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved, today
@@ -324,6 +324,16 @@ def _with_bounds(
     return replace(request, plan=plan)
 
 
+def _without_words(error: BaseException) -> BaseException:
+    """The same kind of error, without what it says; a status of the program is a number."""
+    if isinstance(error, SystemExit):
+        return SystemExit(error.code if isinstance(error.code, int | None) else 1)
+    if not isinstance(error, StoppedBySignal):
+        error.args = ()
+        error.__dict__.clear()
+    return error
+
+
 def redacted(call: Callable[P, T]) -> Callable[P, T]:
     """A call of a program that leaves no frame or error behind in which there is a record.
 
@@ -343,8 +353,8 @@ def redacted(call: Callable[P, T]) -> Callable[P, T]:
             failure = KeyboardInterrupt()
         except Exception as error:  # noqa: BLE001 - reported by its kind and place
             failure = internal_error(error)
-        except BaseException as error:  # noqa: BLE001 - of a signal that the program handles
-            failure = error
+        except BaseException as error:  # noqa: BLE001 - of a signal, or of the caller's table
+            failure = _without_words(error)
         # This frame is shown as well, and a table in memory is an argument.
         del args, kwargs
         failure.__context__ = failure.__cause__ = None

@@ -311,6 +311,58 @@ def test_an_error_leaves_no_frames_behind(
     assert caught.value.__context__ is None
 
 
+class Own(BaseException):
+    """An error of a program, which has a text of its own."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Failing:
+    """A table whose stream fails, or does not even exist."""
+
+    def __init__(self, error: BaseException, *, at: str) -> None:
+        self.error, self.at = error, at
+
+    @property
+    def __arrow_c_stream__(self) -> Callable[..., object]:
+        if self.at == "attribute":
+            raise self.error
+        return self._stream
+
+    def _stream(self, requested_schema: object = None) -> object:
+        raise self.error
+
+
+@pytest.mark.parametrize("at", ["attribute", "stream"])
+@pytest.mark.parametrize(
+    ("kind", "word", "kinds"),
+    [
+        (SystemExit, SECRET, SystemExit),
+        (SystemExit, 3, SystemExit),
+        (KeyboardInterrupt, SECRET, KeyboardInterrupt),
+        (Own, SECRET, (Own, DataError)),
+        (GeneratorExit, SECRET, (GeneratorExit, DataError)),
+        (ValueError, SECRET, DpcliError),
+    ],
+)
+def test_no_error_of_a_table_passes_its_words_on(
+    kind: type[BaseException],
+    word: str | int,
+    kinds: type[BaseException] | tuple[type[BaseException], ...],
+    at: str,
+    spec: Path,
+) -> None:
+    """A stream that ends the program ends it, and what it says is left out."""
+    with pytest.raises(kinds) as caught:
+        release(plan(load_spec(spec)), Failing(kind(word), at=at))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in f"{shown}{caught.value!r}{caught.value.args}{vars(caught.value)}"
+    if isinstance(caught.value, SystemExit):
+        assert caught.value.code == (3 if word == 3 else 1)
+
+
 def test_a_stopped_release_is_a_failure(spec: Path) -> None:
     """A quality check that fails raises QualityError, every time, and is charged alone."""
     spec.write_text(ROWS + "quality: {epsilon: 1, min_rows: 1000000}\n", encoding="utf-8")
