@@ -311,7 +311,7 @@ def test_a_stream_in_memory_is_refused_and_a_table_is_not(tmp_path: Path) -> Non
     stream = pa.RecordBatchReader.from_stream(frame)
     with dpcli.Ledger.create(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(dpcli.DpcliError, match="can be read only once"):
-            dpcli.release(wanted, stream, ledger=ledger)
+            dpcli.release(wanted, stream, ledger=ledger, release_id="r")
         assert ledger.releases() == []
         result = dpcli.release(wanted, frame, ledger=ledger, release_id="r")
         names = [release.release_id for release in ledger.releases()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -177,20 +178,18 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
 
 @each_rule
 def test_more_runs_are_those_that_fit(
-    rule: Composition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rule: Composition, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """That number of releases is within the budget, and one more (or 1% more) is not."""
     spec = tmp_path / "spec.yaml"
-    shown: list[dict[str, int]] = []
     spec.write_text(MIXED % ("add-remove", rule.name), encoding="utf-8")
     plan = planned(spec)
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     book.commit(charge_for(plan, "r", None), render)
     terms = book.accounts()["d"]
     book.close()
-    monkeypatch.setattr("dpcli.cli.ledger_show.print_json", shown.extend)
     show(spec, as_json=True, path=tmp_path / "ledger.sqlite")
-    (account,) = shown
+    (account,) = json.loads(capsys.readouterr().out)
     runs = account["more_runs"]
     assert runs > 5
     one = charge_for(plan, "", None).cost
