@@ -158,7 +158,7 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     yield "plan", Case(dpcli("plan", spec), python(TEXT), rounds=11)
     yield "first release", Case(dpcli("release", spec, people), base, rounds=5)
     # A thousand rows pass the quality check.
-    spec.write_text(town.replace("min_rows: 2000", "min_rows: 200"), encoding="utf-8")
+    spec.write_text(town.replace("min_people: 1000", "min_people: 100"), encoding="utf-8")
     small.write_text("".join(people.read_text("utf-8").splitlines(True)[:1001]), encoding="utf-8")
     yield "1,000 rows", Case(dpcli("release", spec, small), base, rounds=7)
     year = folder / "year"
