@@ -43,8 +43,8 @@ MORE_DRAWS = 20_000
 MAX_CONFIDENCE = Fraction(999, 1000)
 """Above this confidence too few draws lie outside the interval to find its ends: there is none."""
 
-MAX_DRAWS_IN_MEMORY = 1 << 20
-"""Plausible answers that are in memory at the same time."""
+MAX_DRAWS_IN_MEMORY = 1 << 17
+"""Plausible answers that are in memory at the same time: few enough for a processor cache."""
 
 ROUNDED_BELOW = 10
 """Draws of noise with a smaller scale are rounded to whole numbers, as the noise itself is."""
