@@ -15,17 +15,24 @@ From Python, a release takes three calls; `docs/python.md` shows them:
 
 import os
 
-KEPT_VARIABLES = (
-    *("POLARS_MAX_THREADS", "POLARS_TEMP_DIR", "POLARS_FMT_"),
-    *("POLARS_SKIP_CPU_CHECK", "POLARS_PREFER_PKG", "POLARS_FORCE_PKG"),
-)
+KEPT_VARIABLES = ("POLARS_TEMP_DIR", "POLARS_FMT_", "POLARS_SKIP_CPU_CHECK")
 """The beginnings of variables that change neither what polars reads nor what it prints there."""
+
+KEPT_VALUES = {
+    # Polars starts as many threads as are asked for.
+    "POLARS_MAX_THREADS": (*map(str, range(1, 257)),),
+    "POLARS_PREFER_PKG": ("32", "64", "compat"),
+    "POLARS_FORCE_PKG": ("32", "64", "compat"),
+}
+"""Variables of the same kind, with the values that are kept: polars ends at most others."""
 
 for _name in [*os.environ]:
     # One prints what is read. Another maps data files into memory, and to touch a page of a mapped
     # file that was cut off ends the process. Others end the process at an error, or choose another
     # engine. Polars reads most of them when it is loaded.
-    if _name.startswith("POLARS_") and not _name.startswith(KEPT_VARIABLES):
+    if not _name.startswith("POLARS_") or _name.startswith(KEPT_VARIABLES):
+        continue
+    if os.environ[_name] not in KEPT_VALUES.get(_name, ()):
         os.environ.pop(_name)
 
 __version__ = "0.3.0"

@@ -10,13 +10,14 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from dpcli import Ledger
 from tests.laws.test_non_interference import parts, skeleton
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, remove_ledger
 
@@ -378,27 +379,84 @@ def test_objects_have_no_positions(tmp_path: Path, dpcli: Command) -> None:
     assert dpcli("check", spec, data).status == 0
 
 
-@pytest.mark.parametrize(
-    "variable", ["POLARS_PANIC_ON_ERR=1", "POLARS_ENGINE_AFFINITY=gpu", "POLARS_VERBOSE=1"]
-)
-def test_no_variable_of_polars_changes_an_outcome(variable: str, spec: Path, data: Path) -> None:
-    """A byte that is not UTF-8 ends no release, wherever polars is asked to end at an error."""
+REMOVED = [
+    *("PANIC_ON_ERR=1", "ENGINE_AFFINITY=gpu", "ENGINE_AFFINITY=x", "VERBOSE=1", "FORCE_ASYNC=1"),
+    *("MAX_THREADS=0", "MAX_THREADS=x", "MAX_THREADS=-1", "MAX_THREADS=100000", "STRICT_MODE=1"),
+    *("PREFER_PKG=x", "FORCE_PKG=x", "REGEX_SIZE_LIMIT=1", "OOMKILL_THRESHOLD_MB=1"),
+    *("IDEAL_MORSEL_SIZE=0", "CSV_CHUNK_SIZE=0", "IGNORE_TIMEZONE_PARSE_ERROR=1"),
+]
+"""Variables of polars that end a release, print what is read, or change how it is read."""
+
+
+def environment(variables: Sequence[str]) -> dict[str, str]:
+    """The environment with these variables of polars."""
+    named = dict(variable.split("=") for variable in variables)
+    return {**os.environ, **{f"POLARS_{name}": value for name, value in named.items()}}
+
+
+@pytest.mark.parametrize("variables", [[one] for one in REMOVED] + [REMOVED])
+def test_no_variable_of_polars_changes_an_outcome(
+    variables: list[str], spec: Path, data: Path
+) -> None:
+    """A byte that is not UTF-8 ends no release, and nothing is printed, whatever polars is told."""
     with data.open("ab") as file:
         file.write(b"\xff,1,f,2020-01-01,x\n")
-    name, value = variable.split("=")
     done = subprocess.run(
-        [sys.executable, "-m", "dpcli", "release", str(spec), str(data)],
+        [sys.executable, "-m", "dpcli", "release", str(spec), str(data), "-q"],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, name: value},
+        env=environment(variables),
     )
     assert done.returncode == 0, done.stderr
+    assert not [line for line in done.stderr.splitlines() if "ledger" not in line]
+
+
+@pytest.mark.parametrize("command", ["check", "local", "api"])
+def test_no_variable_of_polars_changes_other_commands(
+    command: str, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """A check, a local collection and a release of a program are as without any of them."""
+    book = tmp_path / "book.sqlite"
+    program = (
+        "import dpcli, polars\n"
+        f"with dpcli.Ledger.create({str(book)!r}) as book:\n"
+        f"    table = polars.read_csv({str(data)!r}, infer_schema=False)\n"
+        f"    plan = dpcli.plan(dpcli.load_spec({str(spec)!r}))\n"
+        "    made = dpcli.release(plan, table, ledger=book)\n"
+        "    print(made.table.height)\n"
+    )
+    out = str(tmp_path / "responses.csv")
+    local = ["-m", "dpcli", "local", "randomize", str(LOCAL), str(PEOPLE), "-q", "-o", out]
+    words = {
+        "check": ["-m", "dpcli", "check", str(spec), str(data)],
+        "local": [*local, "--ledger", str(book)],
+        "api": ["-c", program],
+    }
+    if command == "local":
+        with Ledger.create(book):
+            pass
+    done = subprocess.run(
+        [sys.executable, *words[command]],
+        capture_output=True, text=True, check=False, env=environment(REMOVED),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "POLARS" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "is_kept"),
+    [
+        *((one, False) for one in REMOVED),
+        *((one, True) for one in ("MAX_THREADS=2", "TEMP_DIR=x", "FMT_MAX_COLS=3")),
+        *((one, True) for one in ("PREFER_PKG=32", "FORCE_PKG=32", "SKIP_CPU_CHECK=1")),
+    ],
+)
+def test_variables_that_change_no_outcome_are_kept(variable: str, *, is_kept: bool) -> None:
+    """Threads, folders and printed tables of other programs stay as they are asked for."""
+    name = f"POLARS_{variable.partition('=')[0]}"
     shown = subprocess.run(
         [sys.executable, "-c", f"import os, dpcli; print({name!r} in os.environ)"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, name: value, "POLARS_MAX_THREADS": "2"},
-    )
-    assert shown.stdout == "False\n"
+        capture_output=True, text=True, check=True, env=environment([variable]),
+    )  # fmt: skip
+    assert shown.stdout == f"{is_kept}\n"
