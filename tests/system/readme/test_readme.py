@@ -114,7 +114,10 @@ def test_every_command_runs_twice(place: Path) -> None:
 
 
 def test_the_first_command_shows_good_numbers_twice(place: Path) -> None:
-    """The release that follows the installation works again, and no number in it is flagged."""
+    """The release that follows the installation works again, and its numbers say something.
+
+    Up to 5% of releases of a file that is within its limits have the flag `limited`.
+    """
     installed = README.split("<!-- first command -->\n```sh\n")[1].splitlines()[0]
     release = installed.rsplit("&& .venv/bin/", 1)[1]
     for _ in range(2):
@@ -123,7 +126,7 @@ def test_the_first_command_shows_good_numbers_twice(place: Path) -> None:
 
         assert done.returncode == 0, done.stderr
         assert len(rows) > 10
-        assert {row["flag"] for row in rows} == {""}
+        assert {row["flag"] for row in rows} <= {"", "limited"}
 
 
 YESTERDAY = "$(date -u -d yesterday +%F)"
