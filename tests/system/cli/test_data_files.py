@@ -423,7 +423,7 @@ def test_no_variable_of_polars_changes_other_commands(
         f"with dpcli.Ledger.create({str(book)!r}) as book:\n"
         f"    table = polars.read_csv({str(data)!r}, infer_schema=False)\n"
         f"    plan = dpcli.plan(dpcli.load_spec({str(spec)!r}))\n"
-        "    made = dpcli.release(plan, table, ledger=book)\n"
+        '    made = dpcli.release(plan, table, ledger=book, release_id="r")\n'
         "    print(made.table.height)\n"
     )
     out = str(tmp_path / "responses.csv")

@@ -68,9 +68,8 @@ def test_a_record_is_not_copied(
 
     assert (outcome.status, outcome.out) == (4, "")
     assert "error[not-column-names]" in outcome.err and "--no-header" in outcome.err
-    assert not any(
-        cell in outcome.err for cell in re.split(r"[,\"]", RECORDS[kind]) if len(cell) > 1
-    )
+    message = outcome.err.replace(str(data.parent), "")  # Its name may have any number.
+    assert not any(cell in message for cell in re.split(r"[,\"]", RECORDS[kind]) if len(cell) > 1)
     assert not spec.exists()
 
 
