@@ -356,7 +356,7 @@ def test_no_error_of_a_table_passes_its_words_on(
 ) -> None:
     """A stream that ends the program ends it, and what it says is left out."""
     with pytest.raises(kinds) as caught:
-        release(plan(load_spec(spec)), Failing(kind(word), at=at))
+        release(plan(load_spec(spec)), Failing(kind(word), at=at), release_id="r")
     shown = "".join(traceback.format_exception(caught.value))
     assert SECRET not in f"{shown}{caught.value!r}{caught.value.args}{vars(caught.value)}"
     if isinstance(caught.value, SystemExit):
