@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,19 @@ def test_a_file_is_short_and_says_what_it_is(path: Path) -> None:
     assert len(text.splitlines()) <= LONGEST
     assert docstring
     assert len(docstring.splitlines()[0]) < 80
+
+
+def test_every_dependency_states_its_lowest_version() -> None:
+    """What users install has a lowest version, which the tests of a submission install."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    used = {*project["dependencies"], *extras["spark"], *extras["excel"], *extras["pld"]}
+    script = [sys.executable, str(ROOT / ".ci" / "lowest.py")]
+    printed = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert set(extras) == {"spark", "excel", "pld", "oracles", "dev"}
+    assert {*printed.split()} == {one.partition(",")[0].replace(">=", "==") for one in used}
+    assert "lowest.py" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def used_codes() -> Iterator[str]:
