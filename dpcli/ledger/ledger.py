@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import final
@@ -36,10 +36,22 @@ from dpcli.ledger.filesystem import (
     require_place,
     translated_os_errors,
 )
+from dpcli.ledger.sqlite import Database
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
+
+
+def undo_interrupted_creation(path: Path) -> None:
+    """Empty a file that a process began to fill and was stopped; other files stay as they are.
+
+    Such a file is not empty until SQLite reads it and finds the journal of the creation.
+    """
+    file = path.resolve()
+    if path.is_file() and not is_absent(path) and file.with_name(f"{file.name}-journal").exists():
+        with closing(Database(path)) as database:
+            database.value("PRAGMA application_id")
 
 
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> OpenLedger:
@@ -50,6 +62,7 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     """
     require_file_name(path)
     with translated_os_errors(path), ExitStack() as undo:
+        undo_interrupted_creation(path)
         if path.is_file() and not is_absent(path):
             return OpenLedger.open(path)
         require_place(path, network=network)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -141,6 +142,26 @@ def test_an_edited_report_is_detected(dpcli: Command, folder: Path, spec: Path, 
 
     assert (refused.status, foreign.status) == (6, 2)
     assert "its text was changed" in refused.err
+
+
+def test_a_release_creates_a_ledger_whose_creation_was_interrupted(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """A process that was killed while it filled the new file leaves a journal beside it."""
+    begun = sqlite3.connect(folder / "begun", isolation_level=None)
+    # With a small cache, pages are written before the transaction ends.
+    begun.execute("PRAGMA cache_size = 1")
+    begun.execute("BEGIN IMMEDIATE")
+    begun.execute("CREATE TABLE pages (content)")
+    for _ in range(20):
+        begun.execute("INSERT INTO pages VALUES (zeroblob(4000))")
+    shutil.copy(folder / "begun", folder / "dpcli-ledger.sqlite")
+    shutil.copy(folder / "begun-journal", folder / "dpcli-ledger.sqlite-journal")
+    begun.close()
+    assert (folder / "dpcli-ledger.sqlite").stat().st_size
+
+    assert dpcli("release", spec, data).status == 0
+    assert dpcli("ledger", "verify").status == 0
 
 
 def test_waiting_is_reported_and_can_be_interrupted(folder: Path, spec: Path, data: Path) -> None:
