@@ -37,7 +37,6 @@ from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.queries.bernstein import BernsteinQuery
-from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.report.captions import caption_facts, caption_lines
 from dpcli.specification.model import Response
 from dpcli.statistics.person_counts import PersonCounts
@@ -167,8 +166,8 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
 
 def _error_text(part: PlannedQuery, confidence: Fraction) -> str:
     """Empty for an objective: the error of a slope is not that of a coefficient."""
-    is_objective = isinstance(part.weighted.query, ObjectiveQuery)
-    return "" if is_objective else rounded_text(part.error(confidence), 6)
+    minimizes = part.weighted.query.minimizes
+    return "" if minimizes else rounded_text(part.error(confidence), 6)
 
 
 def _percent(plan: Plan) -> str:

@@ -20,7 +20,6 @@ from dpcli.engine.source import Dataset
 from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.query import Query
 
 SealedAnswer = Confidential[Cells] | Confidential[Groups]
@@ -54,7 +53,7 @@ class Aggregation:
         for query in queries:
             require_plain(query)
         self._asked, self._unit = queries, unit
-        self._queries = [part for query in queries for part in _parts(query)]
+        self._queries = [part for query in queries for part in query.parts]
         self._aggregations = share_aggregations(self._queries, unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
@@ -103,15 +102,14 @@ class Aggregation:
         for aggregation, frame in zip(self._aggregations, merged, strict=True):
             answers |= roll_up(frame, self._queries, aggregation)
         parts = (answers[position] for position in range(len(self._queries)))
-        return [self._seal(query, *islice(parts, len(_parts(query)))) for query in self._asked]
+        return [self._seal(query, *islice(parts, len(query.parts))) for query in self._asked]
 
-    def _seal(self, query: Query, answer: Answer, *people: Answer) -> SealedAnswer:
+    def _seal(self, query: Query, answer: Answer, *others: Answer) -> SealedAnswer:
         """The answer to a query, sealed for it and the unit for which the rows were bounded."""
         if isinstance(answer, Groups):
             return Confidential(answer, query, self._unit)
-        if isinstance(query, CenteredCountQuery):
-            answer = query.centered(answer, *(one for one in people if not isinstance(one, Groups)))
-        return Confidential(answer, query, self._unit)
+        numbers = (other for other in others if not isinstance(other, Groups))
+        return Confidential(query.combined(answer, *numbers), query, self._unit)
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
@@ -144,11 +142,6 @@ class Aggregation:
                 decoder = Decoder(self.columns)
                 users = (self._queries, self._aggregations, self._unit, size, decoder)
                 return work(UserLevelAggregation(*users))
-
-
-def _parts(query: Query) -> tuple[Query, ...]:
-    """The queries that are aggregated to answer one query."""
-    return (query.counts, query.people) if isinstance(query, CenteredCountQuery) else (query,)
 
 
 class RowLevelAggregation:

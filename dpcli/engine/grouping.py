@@ -7,6 +7,7 @@ which `rollup` sums up for each query. All aggregations share one scan, and quer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -14,12 +15,11 @@ import polars as pl
 
 from dpcli.columns import Axis, Column, NumericColumn
 from dpcli.engine.row_filter import row_filter
-from dpcli.engine.sums import factor_value, plain_sums
+from dpcli.engine.sums import factor_value, plain_sums, sum_expression
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import Unit
-from dpcli.queries.objectives import LogisticQuery
-from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.queries.query import Query
+from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, UserTotals
 
 JOINT_CELLS = 1 << 14
 """Up to this many cells, an aggregation costs about as much as with one cell."""
@@ -33,16 +33,16 @@ class AggregationKind:
     """What two queries must have in common to share an aggregation.
 
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
-    if the limits on groups can drop rows. `totals` states that rows are first added up per user.
-    `distinct` is a query that counts each value once, and `per_user` one that counts users by their
-    numbers of rows. `factors` are numbers by which a query counts rows with equal ones.
+    if the limits on groups can drop rows. `totals` states that rows are first added up per user,
+    and `starts` are the bins in which users are then counted. `distinct` are values that count
+    once. `factors` are numbers by which rows with equal ones are counted.
     """
 
     private: tuple[Axis, ...] = ()
     groups: tuple[Axis, ...] | None = None
     totals: bool = False
-    distinct: DistinctQuery | None = None
-    per_user: RowsPerUserQuery | None = None
+    starts: tuple[int, ...] | None = None
+    distinct: DistinctValues | None = None
     factors: tuple[Factor, ...] = ()
 
 
@@ -96,13 +96,10 @@ class SharedAggregation:
         """The members, from the list of all queries."""
         return [queries[position] for position in self.members]
 
-    def totalled_members(self, queries: Sequence[Query]) -> list[LinearQuery | RowsPerUserQuery]:
-        """The members that add up numbers of the rows of each user."""
-        return [
-            query
-            for query in self.member_queries(queries)
-            if isinstance(query, LinearQuery | RowsPerUserQuery)
-        ]
+    def totals(self, queries: Sequence[Query]) -> list[UserTotals]:
+        """What the members add up for each user."""
+        shapes = (query.shape for query in self.member_queries(queries))
+        return [shape for shape in shapes if isinstance(shape, UserTotals)]
 
 
 def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggregation]:
@@ -123,18 +120,23 @@ def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggre
 
 
 def _kind(query: Query, unit: Unit) -> AggregationKind:
-    per_user = query if isinstance(query, RowsPerUserQuery) else None
-    totals = isinstance(query, LinearQuery) and query.user_clamp is not None
-    totals = totals or per_user is not None
+    shape = query.shape
+    totals = isinstance(shape, UserTotals)
     drops_rows = totals or (unit.limits_groups and bool(query.axes))
-    return AggregationKind(
+    kind = AggregationKind(
         tuple(key for key in query.by if key.is_private),
         tuple(sorted(query.axes, key=repr)) if drops_rows else None,
         totals,
-        query if isinstance(query, DistinctQuery) else None,
-        per_user,
-        query.inputs if isinstance(query, LogisticQuery) else (),
     )
+    match shape:
+        case UserTotals(starts=starts):
+            return replace(kind, starts=starts)
+        case DistinctValues():
+            return replace(kind, distinct=shape)
+        case CountedFactors(factors=factors):
+            return replace(kind, factors=factors)
+        case _:
+            return kind
 
 
 class Grouping:
@@ -156,7 +158,7 @@ class Grouping:
     ) -> None:
         self.aggregation, self.names, self.size = aggregation, names, size
         self._sums = [
-            plain.expression(names, size).alias(f"s{number}")
+            sum_expression(plain, names, size).alias(f"s{number}")
             for number, plain in enumerate(plain_sums(aggregation.member_queries(queries)))
         ]
         self.private_names = aggregation.private_names
@@ -198,13 +200,10 @@ class Grouping:
 
         `rows` have cells already. `also` are further aggregates, which need a query with sums.
         """
-        query = self.aggregation.kind.distinct
-        if query is not None:
-            not_missing = [column for column in query.present if column.missing is None]
-            mask, value = (
-                row_filter(query.where, not_missing, self.names),
-                pl.col(self.names[query.column]),
-            )
+        distinct = self.aggregation.kind.distinct
+        if distinct is not None:
+            mask = row_filter(distinct.where, distinct.not_missing, self.names)
+            value = pl.col(self.names[distinct.column])
             # A row that does not count has the value null.
             value = value if mask is None else pl.when(mask).then(value)
             return rows.select(*self.keys, value.alias("value")).unique()

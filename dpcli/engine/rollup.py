@@ -5,8 +5,7 @@ Every number is an exact integer: a machine word where no sum can overflow, else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import cast
 
@@ -15,25 +14,10 @@ import polars as pl
 
 from dpcli.columns import Axis
 from dpcli.engine.grouping import SharedAggregation
-from dpcli.engine.ridge import ridge_coefficients
-from dpcli.engine.sums import linear_combinations, plain_sums
-from dpcli.numeric.arrays import (
-    SAFE_INTEGER,
-    Array,
-    Bools,
-    Ints,
-    integer_array,
-    largest_magnitude,
-    widened,
-)
+from dpcli.engine.sums import plain_sums, weighted_sums
+from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints
 from dpcli.privacy.confidential import Cells, Groups
-from dpcli.queries.bernstein import BernsteinQuery
-from dpcli.queries.effects import EffectQuery, effect_scale, scaled_effect
-from dpcli.queries.indicators import IndicatorQuery
-from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery
-from dpcli.queries.query import Query, ReadabilityQuery
-from dpcli.queries.regression import RidgeQuery
-from dpcli.queries.scores import ScoreFunction, ScoreQuery, SelectionQuery
+from dpcli.queries.query import Query
 
 Answer = Cells | Groups
 """The exact answer to a query, before it is sealed."""
@@ -54,8 +38,8 @@ def roll_up(
     for axis in reversed(aggregation.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
     kind, members = aggregation.kind, aggregation.member_queries(queries)
-    if kind.per_user is not None:
-        numbers = np.zeros(kind.per_user.cells, dtype=np.int64)
+    if kind.starts is not None:
+        numbers = np.zeros(len(kind.starts), dtype=np.int64)
         numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
         # Equal queries share the aggregation.
         return {position: numbers.copy() for position in aggregation.members}
@@ -65,45 +49,25 @@ def roll_up(
     for order, position in enumerate(aggregation.members):
         query = queries[position]
         if kind.totals or kind.distinct is not None:
-            combinations = [[(1, f"s{order}" if kind.totals else "s0")]]
+            needed = [[(1, f"s{order}" if kind.totals else "s0")]]
         else:
-            combinations = [
-                [(weight, names[plain]) for weight, plain in combination]
-                for combination in linear_combinations(query)
+            needed = [
+                [(weight, names[plain]) for weight, plain in weighted]
+                for weighted in weighted_sums(query)
             ]
-        sums = [_weighted_sum(merged, combination) for combination in combinations]
-        if isinstance(query, LogisticQuery):
+        sums = [_weighted_sum(merged, columns) for columns in needed]
+        if kind.factors:
             # A row with a missing factor is not counted.
             values = [merged[name].fill_null(0).to_numpy() for name in aggregation.factor_names]
-            answers[position] = np.stack([*values, *sums], axis=1)[sums[0] > 0]
+            answers[position] = query.answer(np.stack([*values, *sums], axis=1)[sums[0] > 0])
+        elif query.has_private_groups:
+            answers[position] = _groups(query, places, private, np.stack(sums, axis=1))
         else:
-            answers[position] = _answer(query, places, private, sums)
+            table = [_sum_cells(query.grouping_axes, places, values) for values in sums]
+            groups = prod(len(axis) for axis in query.by)
+            numbers = np.array(table, dtype=None if table else np.int64)
+            answers[position] = query.answer(numbers.T.reshape(groups, -1))
     return answers
-
-
-def _answer(
-    query: Query,
-    places: Mapping[Axis, Ints],
-    private: Mapping[Axis, pl.Series],
-    sums: Sequence[Array],
-) -> Answer:
-    """The answer to one query, from the sums of each joint cell."""
-    if isinstance(query, ReadabilityQuery | RidgeQuery | LeastSquaresQuery):
-        totals = [sum(values.tolist()) for values in sums]
-        numbers = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
-        return integer_array(numbers)
-    if query.has_private_groups:
-        return _groups(query, places, private, np.stack(sums, axis=1))
-    if isinstance(query, IndicatorQuery | BernsteinQuery):
-        vectors = [_sum_cells(query.axes, places, values) for values in sums]
-        return np.stack(vectors, axis=1).ravel()
-    (values,) = sums
-    cells = _sum_cells(query.grouping_axes, places, values)
-    if isinstance(query, ScoreQuery):
-        cells = _scores(query.score_function, cells.reshape(prod(len(key) for key in query.by), -1))
-    if isinstance(query, EffectQuery):
-        cells = _effects(query.sizes, cells)
-    return cells
 
 
 def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) -> Array:
@@ -140,19 +104,6 @@ def _cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], count: int) -> tup
     return cell, inside
 
 
-def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
-    """The scores of all candidates, group by group: shape (groups * candidates,)."""
-    most = max(score_function.row_contribution.max_abs, 1) * counts.size
-    return score_function.scores(widened(counts, most * largest_magnitude(counts))).ravel()
-
-
-def _effects(sizes: tuple[int, ...], counts: Array) -> Cells:
-    """The scaled effects in tables of these sizes, group by group."""
-    # Along each axis, numbers become at most two times its size as large.
-    most = largest_magnitude(counts) * effect_scale(sizes) << len(sizes)
-    return scaled_effect(widened(counts, most).reshape(-1, *sizes)).ravel()
-
-
 def _groups(
     query: Query, places: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
 ) -> Groups:
@@ -160,8 +111,7 @@ def _groups(
 
     `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
     """
-    inner = query.classes if isinstance(query, SelectionQuery) else query.items
-    cell, inside = _cells(inner, places, len(values))
+    cell, inside = _cells(query.inner_axes, places, len(values))
     axes = [
         private[key] if key.is_private else pl.Series([*key.labels, None]).gather(places[key])
         for key in query.by
@@ -173,18 +123,13 @@ def _groups(
     first = pl.any_horizontal(pl.col(keys) != pl.col(keys).shift()).fill_null(value=True)
     group = lines.select(first.cast(pl.Int64).cum_sum() - 1).to_series().to_numpy()
     order = lines["line"].to_numpy()
-    scores: Callable[[Array], Array] | None = None
-    if isinstance(query, ScoreQuery):
-        scores = partial(_scores, query.score_function)
-    elif isinstance(query, EffectQuery):
-        scores = partial(_effects, query.sizes)
     numbers = values.shape[1]
-    width = prod(len(key) for key in inner) * numbers
+    width = prod(len(key) for key in query.inner_axes) * numbers
     return Groups(
         tuple(names.iter_rows()),
         group.repeat(numbers),
         (cell[order][:, None] * numbers + np.arange(numbers)).ravel(),
         values[order].ravel(),
         width,
-        scores,
+        query.answer,
     )

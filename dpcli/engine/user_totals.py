@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from dpcli.engine.grouping import Grouping
-from dpcli.engine.sums import PlainSum
-from dpcli.queries.query import LinearQuery
-from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.engine.sums import sum_expression
+from dpcli.queries.sums import UserTotals
 
 
 def user_order() -> pl.Expr:
@@ -32,7 +31,7 @@ def smallest_priorities(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
     return rows.sort(user_order()).filter(is_among_first(most))
 
 
-class UserTotals:
+class TotalsOfUsers:
     """The totals of users, cell by cell, for queries of the same groups.
 
     A table has one line per user and cell: the smallest `priority` of the user's rows there, and
@@ -40,18 +39,16 @@ class UserTotals:
     `sums` uses the `most` cells of each user with the smallest priorities.
     """
 
-    def __init__(
-        self, grouping: Grouping, queries: Sequence[LinearQuery | RowsPerUserQuery], most: int
-    ) -> None:
-        self._grouping, self._queries, self._most = grouping, queries, most
+    def __init__(self, grouping: Grouping, totals: Sequence[UserTotals], most: int) -> None:
+        self._grouping, self._totals, self._most = grouping, totals, most
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The table of these rows."""
         grouping = self._grouping
         aggregates = [pl.col("priority").min()]
-        for position, query in enumerate(self._queries):
-            for name, plain in zip("nt", _count_and_total(query), strict=True):
-                value = plain.expression(grouping.names, grouping.size)
+        for position, totals in enumerate(self._totals):
+            for name, plain in (("n", totals.counted), ("t", totals.total)):
+                value = sum_expression(plain, grouping.names, grouping.size)
                 aggregates.append(value.alias(f"{name}{position}"))
         in_cells = grouping.assign_cells(rows.lazy()).filter(grouping.in_user_group)
         lines = in_cells.group_by("user", *grouping.keys).agg(aggregates)
@@ -72,33 +69,19 @@ class UserTotals:
         Where users are counted by their numbers of rows, a cell is a bin of these.
         """
         used = smallest_priorities(table.lazy(), self._most)
-        per_user = self._grouping.aggregation.kind.per_user
-        if per_user is not None:
-            starts = pl.lit(pl.Series(per_user.starts, dtype=pl.Int64))
-            place = starts.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
+        starts = self._grouping.aggregation.kind.starts
+        if starts is not None:
+            bins = pl.lit(pl.Series(starts, dtype=pl.Int64))
+            place = bins.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
             return used.group_by(place.alias("cell")).agg(pl.len().cast(pl.Int64).alias("s0"))
         # Clamping to bounds without zero can enlarge totals, so their sum may need 128 bits.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)
-            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*query.user_clamp))
+            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*totals.clamp))
             .otherwise(0)
             .sum()
             .alias(f"s{position}")
-            for position, query in enumerate(self._queries)
-            if isinstance(query, LinearQuery) and query.user_clamp is not None
+            for position, totals in enumerate(self._totals)
+            if totals.clamp is not None
         ]
         return used.group_by(self._grouping.keys).agg(clamped)
-
-
-def _count_and_total(query: LinearQuery | RowsPerUserQuery) -> tuple[PlainSum, PlainSum]:
-    """The number of rows of a user that count, and their total."""
-    if isinstance(query, RowsPerUserQuery):
-        every = PlainSum((), (), frozenset())
-        return every, every
-    not_missing = frozenset(
-        column
-        for column in (*query.present, *(factor.column for factor in query.factors))
-        if column.missing is None
-    )
-    counted = PlainSum((), query.where, not_missing)
-    return counted, PlainSum(query.factors, query.where, not_missing) if query.factors else counted

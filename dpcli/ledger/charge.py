@@ -24,8 +24,6 @@ from dpcli.planning.disjoint import require_disjoint
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
-from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.queries.scores import SelectionQuery
 
 STDIN = "-"
 
@@ -152,12 +150,7 @@ def events_of(statistics: Iterable[PlannedStatistic]) -> tuple[MechanismEvent, .
 
 def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:
     query, rule = part.weighted.query, part.partition_selection
-    details: dict[str, object] = {"unit": str(part.weighted.step), "cells": query.cells}
-    if isinstance(query, SelectionQuery):
-        details |= {"candidates": query.candidates, "picks": query.rounds}
-    if isinstance(query, QuantilesQuery):
-        details["quantiles"] = [str(quantile) for quantile in query.quantiles]
-        details["substeps"] = query.substeps
+    details: dict[str, object] = {"unit": str(part.weighted.step), **query.ledger_details()}
     if rule is not None:
         details["threshold"] = str(rule.threshold)
     return replace(

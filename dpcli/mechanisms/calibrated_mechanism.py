@@ -12,16 +12,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Never, NoReturn, final
 
-from dpcli.mechanisms.mechanism import (
-    SINGLE_WEIGHT,
-    AdditiveMechanism,
-    Mechanism,
-    SelectionMechanism,
-)
-from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
-from dpcli.mechanisms.quantile_choices import choose_quantiles
-from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.mechanisms.query_sensitivity import query_sensitivity, single_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
@@ -32,11 +25,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import Query
-from dpcli.queries.regression import RegressionQuery
-from dpcli.queries.scores import SelectionQuery
 
 Responses = tuple[Array, ...]
 """Responses of records: for each column of the response, an array of whole numbers."""
@@ -112,11 +101,9 @@ class CalibratedMechanism:
         # Sequences are read once: another kind could change between two readings.
         queries, weights = tuple(queries), tuple(weights)
         require_exact(*weights, delta)
-        if {isinstance(query, ObjectiveQuery) for query in queries} - {
-            isinstance(mechanism, ObjectivePerturbation)
-        }:
-            raise TypeError("objective perturbation is for objectives, and only for them")
         sensitivities = [query_sensitivity(query, relation) for query in queries]
+        if not all(mechanism.answers(query) for query in queries):
+            raise TypeError("a mechanism is calibrated for the queries that it answers")
         noise_target = _target_for_noise(mechanism, target) if selects_partitions else target
         noises = mechanism.calibrate_and_verify(sensitivities, noise_target, weights, calibration)
         losses = _charged_losses(mechanism, noises, sensitivities, weights, target, delta)
@@ -151,10 +138,7 @@ class CalibratedMechanism:
 
         None if neighbors do not, and for kinds of queries that state their own sensitivity.
         """
-        of_its_own = isinstance(self.query, RegressionQuery)
-        if self.relation.neighbors is Neighbors.ADD_REMOVE or of_its_own:
-            return None
-        return query_sensitivity(self.query, Relation(self.relation.unit, Neighbors.ADD_REMOVE))
+        return single_sensitivity(self.query, self.relation)
 
     @property
     def single_guarantee(self) -> Guarantee:
@@ -181,20 +165,9 @@ class CalibratedMechanism:
         Privacy: the answer reveals no more than `guarantee`. Raises ValueError unless `exact` is an
         answer to this query, for this unit, and the permit covers it.
         """
-        mechanism, query = self.mechanism, self.query
         self._require_own(exact, permit)
         values = integer_array(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
-        if isinstance(mechanism, SelectionMechanism) and isinstance(query, SelectionQuery):
-            by_group = values.reshape(-1, query.cells_per_group)
-            if isinstance(query, QuantilesQuery):
-                return Noisy(choose_quantiles(self.noise, by_group, query))
-            return Noisy(mechanism.choose(self.noise, by_group, query.rounds))
-        if isinstance(mechanism, ObjectivePerturbation) and isinstance(query, ObjectiveQuery):
-            return Noisy(mechanism.minimize(self.noise, query, values))
-        not_numbers = isinstance(query, ObjectiveQuery | SelectionQuery)
-        if not isinstance(mechanism, AdditiveMechanism) or not_numbers:
-            raise TypeError("only an additive mechanism answers with numbers")
-        return Noisy(mechanism.add_noise(self.noise, values))
+        return Noisy(self.mechanism.respond(self.noise, self.query, values))
 
     def select_partitions(
         self, exact: Confidential[Groups], permit: NoisePermit

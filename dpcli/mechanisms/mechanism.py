@@ -14,6 +14,7 @@ from typing import ClassVar, final
 
 from dpcli.noise.candidate_choice import ChoiceNoise
 from dpcli.noise.distribution import NO_NOISE, Noise, Unchangeable
+from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import sqrt_down, sqrt_up
@@ -21,6 +22,8 @@ from dpcli.numeric.search import least_scale
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.queries.query import Query
+from dpcli.queries.scores import SelectionQuery
 
 SINGLE_WEIGHT = (Fraction(1),)
 """The weight of a single answer."""
@@ -84,6 +87,24 @@ class Mechanism(Unchangeable, ABC):
         self, noise: Noise, sensitivity: Sensitivity
     ) -> tuple[DominatingPair, ...]:
         """Pairs of distributions whose product dominates an answer with `noise`."""
+
+    @abstractmethod
+    def answers(self, query: Query) -> bool:
+        """Whether it gives answers to queries of this kind."""
+
+    @abstractmethod
+    def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
+        """The answer with noise, from the exact one; TypeError for a query of another kind."""
+
+    def respond_without_noise(self, noise: Noise, query: Query, exact: Array) -> Array:
+        """What trials compare an answer with noise with; the default is the exact answer."""
+        return exact
+
+    @abstractmethod
+    def expected_error(
+        self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
+    ) -> Fraction | int:
+        """The error of an answer, or of a sum of several, at most with this confidence."""
 
     @final
     def guarantee(
@@ -220,6 +241,25 @@ class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise to whole numbers."""
 
     @final
+    def answers(self, query: Query) -> bool:
+        """Whether its answers are numbers that noise is added to."""
+        return not (query.chooses or query.minimizes)
+
+    @final
+    def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
+        """Each number plus its own noise."""
+        if not self.answers(query):
+            raise TypeError("noise is added to numbers, not to choices or minimizers")
+        return self.add_noise(noise, exact)
+
+    @final
+    def expected_error(
+        self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
+    ) -> int:
+        """The half-width of the noise of a number, or of a sum of several."""
+        return summed_half_width(noise, summed, confidence)
+
+    @final
     def add_noise(self, noise: Noise, values: Array) -> Array:
         """Each value plus its own noise; the values themselves for `NO_NOISE`."""
         if noise == NO_NOISE:
@@ -237,6 +277,25 @@ class SelectionMechanism(Mechanism):
     groups and choices. The scale is that divided by epsilon. A candidate whose score is g below
     the best has the weight exp(-g/scale).
     """
+
+    @final
+    def answers(self, query: Query) -> bool:
+        """Whether its answers are choices among candidates."""
+        return query.chooses
+
+    @final
+    def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
+        """The chosen candidates of each group."""
+        selection = _selection(query)
+        by_group = exact.reshape(-1, selection.cells_per_group)
+        return selection.choose(self.choose, noise, by_group)
+
+    @final
+    def expected_error(
+        self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
+    ) -> Fraction:
+        """How far a chosen candidate falls short of the best."""
+        return _selection(query).expected_error(noise, confidence)
 
     @final
     def choose(self, noise: Noise, scores: Array, k: int) -> Array:
@@ -260,3 +319,9 @@ class SelectionMechanism(Mechanism):
             shape = len(rows), scores.shape[1] - 1
             scores, left = scores[others].reshape(shape), left[others].reshape(shape)
         return np.stack(chosen, axis=1).ravel()
+
+
+def _selection(query: Query) -> SelectionQuery:
+    if not isinstance(query, SelectionQuery):
+        raise TypeError("only selections have candidates to choose from")
+    return query

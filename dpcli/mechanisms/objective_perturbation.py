@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from math import floor
 from typing import final
 
-from dpcli.mechanisms.logistic_minimizer import Located, LogisticMinimizer
 from dpcli.mechanisms.mechanism import PureMechanism
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.numeric.constrained_least_squares import constrained_least_squares
 from dpcli.numeric.interval_arithmetic import sqrt_up
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import pure_rho
-from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery, Perturbation
-
-Locator = Callable[[Sequence[Fraction]], Located | None]
-"""Locates the minimizer for a slope; None if that takes more random digits."""
+from dpcli.queries.objectives import ObjectiveQuery, Perturbation
+from dpcli.queries.query import Query
 
 NOISELESS = Perturbation(Fraction(1, 1 << 60), Fraction(1, 1 << 20))
 """What stands for no noise: too little to matter, but enough that there is one minimizer."""
@@ -74,13 +68,28 @@ class ObjectivePerturbation(PureMechanism):
         return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
 
     @final
-    def minimize_without_noise(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
+    def answers(self, query: Query) -> bool:
+        """Whether its answers are minimizers of objectives."""
+        return query.minimizes
+
+    @final
+    def respond(self, noise: Noise, query: Query, exact: Array) -> Array:
+        """The coefficients that minimize the objective with a random slope."""
+        return self.minimize(noise, _objective(query), exact)
+
+    @final
+    def respond_without_noise(self, noise: Noise, query: Query, exact: Array) -> Array:
         """What `minimize` gives without a slope: the ridge that belongs to `noise` stays."""
-        ridge = query.perturbation(noise.scale * query.step).ridge
-        perturbation = NOISELESS._replace(ridge=ridge)
-        return integer_array(
-            _rounded_minimizer(query, perturbation, _locator(query, perturbation, answer))
-        )
+        objective = _objective(query)
+        ridge = objective.perturbation(noise.scale * objective.step).ridge
+        return _rounded_minimizer(objective, NOISELESS._replace(ridge=ridge), exact)
+
+    @final
+    def expected_error(
+        self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
+    ) -> Fraction:
+        """The half-width of the slope: how far it moves a coefficient depends on the rows."""
+        return _objective(query).slope_width(noise.scale, confidence)
 
     @final
     def minimize(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:
@@ -91,32 +100,18 @@ class ObjectivePerturbation(PureMechanism):
             perturbation = query.perturbation(noise.scale * query.step)
         else:
             raise ValueError("the noise of an objective must be positive")
-        return integer_array(
-            _rounded_minimizer(query, perturbation, _locator(query, perturbation, answer))
-        )
+        return _rounded_minimizer(query, perturbation, answer)
 
 
-def _locator(query: ObjectiveQuery, perturbation: Perturbation, answer: Array) -> Locator:
-    """What locates the minimizer for a slope, from the answer to the query."""
-    if isinstance(query, LogisticQuery):
-        return LogisticMinimizer(query, perturbation.ridge, answer).locate
-    if not isinstance(query, LeastSquaresQuery):
-        raise TypeError("an objective that is not known")
-    moments = [int(total) for total in answer]
-    matrix, vector = _normal_equations(query, perturbation.ridge, moments)
-
-    def locate(slope: Sequence[Fraction]) -> Located | None:
-        shifted = [value - part for value, part in zip(vector, slope, strict=True)]
-        solution = constrained_least_squares(matrix, shifted)
-        return None if solution is None else Located(solution, Fraction(0))
-
-    return locate
+def _objective(query: Query) -> ObjectiveQuery:
+    if not isinstance(query, ObjectiveQuery):
+        raise TypeError("only objectives have a minimizer")
+    return query
 
 
-def _rounded_minimizer(
-    query: ObjectiveQuery, perturbation: Perturbation, locate: Locator
-) -> list[int]:
+def _rounded_minimizer(query: ObjectiveQuery, perturbation: Perturbation, exact: Array) -> Array:
     """The minimizer for one random slope, rounded to the grid with certainty."""
+    locate = query.locator(perturbation.ridge, exact)
     slope = KNormVector(query.cells)
     while True:
         enclosed = [side * perturbation.scale for side in slope.enclosure()]
@@ -129,7 +124,7 @@ def _rounded_minimizer(
             margin = located.distance + far / perturbation.ridge
             rounded = [_rounded(theta, margin, query.grid) for theta in located.point]
             if None not in rounded:
-                return [steps for steps in rounded if steps is not None]
+                return integer_array([steps for steps in rounded if steps is not None])
         slope.refine()
 
 
@@ -137,22 +132,3 @@ def _rounded(value: Fraction, margin: Fraction, grid: Fraction) -> int | None:
     """The nearest grid point of all numbers within `margin`; None if there are two."""
     low, high = (floor((value + side) / grid + Fraction(1, 2)) for side in (-margin, margin))
     return low if low == high else None
-
-
-def _normal_equations(
-    query: LeastSquaresQuery, ridge: Fraction, moments: Sequence[int]
-) -> tuple[list[list[Fraction]], list[Fraction]]:
-    """The second derivative and the negative gradient at zero, for columns in [-1, 1]."""
-    size = query.cells
-    outcome = max(map(abs, query.outcome.limits))
-    half_widths = [Fraction(half) for half in (*query.half_widths, outcome)]
-    pairs = combinations_with_replacement(range(size + 1), 2)
-    scaled = {
-        pair: total / (half_widths[pair[0]] * half_widths[pair[1]])
-        for pair, total in zip(pairs, moments, strict=True)
-    }
-    matrix = [
-        [scaled[min(i, j), max(i, j)] + (ridge if i == j else 0) for j in range(size)]
-        for i in range(size)
-    ]
-    return matrix, [scaled[i, size] for i in range(size)]

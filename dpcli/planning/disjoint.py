@@ -8,8 +8,6 @@ from dpcli.filters import AllOf, Ranges, implied_ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.queries.person_counts import counted_part
-from dpcli.queries.query import LinearQuery
 from dpcli.specification.model import Spec, ValuedColumn
 
 
@@ -31,8 +29,7 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
         weighted_queries = entry.statistic.queries(entry.request, spec.privacy.relation)
-        queries = [counted_part(weighted.query) for weighted in weighted_queries]
-        if all(not isinstance(query, LinearQuery) or query.user_clamp is None for query in queries):
+        if all(weighted.query.total_clamp is None for weighted in weighted_queries):
             implied = implied_ranges(AllOf(entry.request.where)) or {}
             for column, ranges in implied.items():
                 # A branch is named by its column, so only declared columns have branches.
@@ -65,13 +62,12 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
         branches = ranges_by_branch.setdefault(name, {})
         for planned_query in planned.queries:
             query = planned_query.weighted.query
-            counts = counted_part(query)
             implied = implied_ranges(AllOf(query.where)) or {}
             column = next((column for column in implied if column.name == name), None)
             if (
                 column is None
                 or columns.setdefault(name, column) != column
-                or (isinstance(counts, LinearQuery) and counts.user_clamp is not None)
+                or query.total_clamp is not None
                 or (isinstance(unit, PersonUnit) and unit.max_rows > 1)
             ):
                 raise ValueError("a statistic is not about the rows of its branch")

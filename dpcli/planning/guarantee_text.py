@@ -20,9 +20,7 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.queries.scores import Rank, ScoreQuery, SelectionQuery
+from dpcli.queries.words import AnswerWords
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1
@@ -103,31 +101,22 @@ def protection(planned: PlannedStatistic, spec: Spec) -> tuple[str, ...]:
 
 
 def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
-    query = planned_query.weighted.query
-    facts: dict[str, object] = {
-        "role": planned_query.weighted.role[:1].upper() + planned_query.weighted.role[1:],
-        "unit": spec.unit_noun,
-        "error": rounded_text(planned_query.error(spec.confidence), 6),
-        "percent": exact_or_up(spec.confidence * 100),
-    }
+    query, role = planned_query.weighted.query, planned_query.weighted.role
+    role = role[:1].upper() + role[1:]
     if planned_query.is_exact:
-        return note("protection.exact", **facts)
-    if isinstance(query, SelectionQuery):
-        mechanism, most = (
-            planned_query.mechanism.name.replace("_", "-"),
-            exact_or_up(planned_query.linf),
-        )
-        facts |= {"mechanism": mechanism, "candidates": query.candidates, "most": most}
-        if isinstance(query, QuantilesQuery):
-            return note("protection.quantiles", rounds=query.rounds, **facts)
-        is_rank = isinstance(query, ScoreQuery) and isinstance(query.score_function, Rank)
-        return note("protection.rank" if is_rank else "protection.chosen", **facts)
-    if isinstance(query, ObjectiveQuery):
-        return note("protection.objective", **facts)
-    most = exact_or_up(planned_query.l1)
+        return f"{role}: published exactly, because it is the same for all neighbors."
+    change = exact_or_up(planned_query.l1)
     if planned_query.noise.norm == "l2":
-        most = f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' in L2'}"
-    key = {None: "private", 1: "one"}.get(query.cells, "several")
-    noise, scale = planned_query.noise.title, rounded_text(planned_query.scale, 6)
-    facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}
-    return note(f"protection.{key}", **facts)
+        change = f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' in L2'}"
+    words = AnswerWords(
+        role=role,
+        unit=spec.unit_noun,
+        mechanism=planned_query.mechanism.name.replace("_", "-"),
+        noise=planned_query.noise.title,
+        scale=rounded_text(planned_query.scale, 6),
+        change=change,
+        farthest=exact_or_up(planned_query.linf),
+        error=rounded_text(planned_query.error(spec.confidence), 6),
+        percent=exact_or_up(spec.confidence * 100),
+    )
+    return query.protection(words)

@@ -11,9 +11,7 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.person_counts import counted_part
-from dpcli.queries.query import LinearQuery, Query
-from dpcli.queries.scores import SelectionQuery
+from dpcli.queries.query import Query
 from dpcli.specification.model import Spec
 from dpcli.statistics.quality import counted_limits
 
@@ -28,7 +26,7 @@ def bounding_notes(plan: Plan) -> list[str]:
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.statistics:
         weighted, key = planned.queries[0].weighted, _totals_key(planned)
-        clamp = getattr(counted_part(weighted.query), "user_clamp", None)
+        clamp = weighted.query.total_clamp
         if key and clamp is not None:
             low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
             notes.append(note(f"bounding.{key}", name=planned.name, low=low, high=high, **limits))
@@ -44,7 +42,7 @@ def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
 
 def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
     queries, unit = _queries(planned), spec.privacy.unit
-    chosen = "choice" if isinstance(queries[0], SelectionQuery) else "interval"
+    chosen = "choice" if queries[0].chooses else "interval"
     if isinstance(unit, PersonUnit):
         totals, grouped = _totals_key(planned), bool(queries[0].axes)
         key = totals or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
@@ -62,7 +60,7 @@ def interval_about(planned: PlannedStatistic, spec: Spec) -> str:
     queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
     used = person and _totals_key(planned) != "distinct"
     clamped = bool(_clamped(queries, spec))
-    if isinstance(queries[0], SelectionQuery) or not (used or clamped):
+    if queries[0].chooses or not (used or clamped):
         return ""
     keys = ["used"] * used + ["clamped"] * clamped
     return note(f"about.{'_and_'.join(keys)}")
@@ -140,8 +138,8 @@ def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int 
 
 def _totals_key(planned: PlannedStatistic) -> str:
     """The template for a statistic that clamps the totals of a person; empty for others."""
-    query = counted_part(planned.queries[0].weighted.query)
-    if not isinstance(query, LinearQuery) or query.user_clamp is None:
+    query = planned.queries[0].weighted.query
+    if query.total_clamp is None:
         return ""
     key = "distinct" if planned.entry.statistic.counts_people else "total"
     return key if query.cells == 1 else f"{key}_groups"

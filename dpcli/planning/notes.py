@@ -18,19 +18,17 @@ from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.published_error import published_error
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.person_counts import counted_part
-from dpcli.queries.query import LinearQuery
 from dpcli.specification.dataset_names import mixed_scripts_warning
 from dpcli.specification.model import Spec
 
 
 def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     """The units that a statistic counts or takes values over: rows, visits or people."""
-    request, query = planned.entry.request, counted_part(planned.queries[0].weighted.query)
+    request, query = planned.entry.request, planned.queries[0].weighted.query
     column, weight = request.column, request.weight
     if not planned.entry.statistic.counts_people:
         return f"{spec.rows_are} weighted by {weight.name}" if weight else spec.rows_are
-    if isinstance(query, LinearQuery) or column is None:
+    if query.counted_values is None or column is None:
         return "people"
     return f"different values of {column.name}"
 

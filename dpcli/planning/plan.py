@@ -12,16 +12,13 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.planning.published_error import published_error
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.queries.objectives import ObjectiveQuery, slope_width
 from dpcli.queries.query import Query
-from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Entry, Spec
 from dpcli.statistics.statistic import WeightedQuery, groups
 
@@ -115,17 +112,10 @@ class PlannedQuery:
         """The half-width of the interval around an answer, or around a sum of several.
 
         For choices, the most by which the utility of each chosen candidate falls short of the best;
-        for quantiles, where values lie densely and evenly; for objectives, see `slope_width`.
+        for quantiles, where values lie densely and evenly; for objectives, the width of the slope.
         """
-        query = self.weighted.query
-        missed: Fraction | int
-        if isinstance(query, SelectionQuery):
-            missed = query.expected_error(self.noise, confidence)
-        elif isinstance(query, ObjectiveQuery):
-            missed = slope_width(query, self.noise.scale, confidence)
-        else:
-            missed = summed_half_width(self.noise, summed, confidence)
-        return missed * self.weighted.step
+        query, noise = self.weighted.query, self.noise
+        return self.mechanism.expected_error(noise, query, confidence, summed) * self.weighted.step
 
 
 @dataclass(frozen=True, slots=True)

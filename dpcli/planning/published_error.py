@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.arrays import np
-from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Entry
 from dpcli.statistics.statistic import NoisyAnswer
 
@@ -24,7 +23,7 @@ def published_error(
     several answers, it is that of a sum of answers of zero.
     """
     statistic = entry.statistic
-    chosen = all(isinstance(planned.weighted.query, SelectionQuery) for planned in queries)
+    chosen = all(planned.weighted.query.chooses for planned in queries)
     if len(queries) == 1 or chosen:
         if not statistic.error_is_known:
             return None

@@ -28,8 +28,8 @@ class Groups:
     """The groups that occur in the data, in the order of `names`, and their nonzero cells.
 
     `place`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
-    the group with index `place`. A group has `width` cells. `scores` turns a table of cells, with a
-    row for each group, into scores or effects, if the query is about those.
+    the group with index `place`. A group has `width` cells. `answer` is that of the query: it turns
+    a table of cells, with a row for each group, into the numbers of the answer.
     """
 
     names: tuple[Group, ...]
@@ -37,7 +37,7 @@ class Groups:
     cell: Ints
     value: Array
     width: int
-    scores: Callable[[Array], Array] | None = None
+    answer: Callable[[Array], Array]
 
     def cells(self, groups: Sequence[Group]) -> Cells:
         """The cells of these groups, one after another; zeros for a group without rows."""
@@ -46,7 +46,7 @@ class Groups:
         wanted = row >= 0
         table = np.zeros((len(groups), self.width), self.value.dtype)
         np.add.at(table, (row[wanted], self.cell[wanted]), self.value[wanted])
-        return table.ravel() if self.scores is None else self.scores(table)
+        return self.answer(table)
 
 
 @final

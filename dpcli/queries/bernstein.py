@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import comb, prod
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.light_dataclasses import dataclass
-from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries.query import Query
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity, divided_sensitivity
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Factor, RowSums, Shape, WeightedSum
 
 Coefficients = tuple[int, ...]
 """Whole numbers: those of the powers of a value, from the power zero on."""
@@ -88,6 +91,37 @@ class BernsteinQuery(Query):
     def row_contribution(self) -> RowContribution:
         """From zero to all that a row adds together, because it may be in one sum."""
         return RowContribution(0, self.largest)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """That of sums to which a row adds parts of a public number."""
+        unit = self.bounded_unit(relation.unit)
+        numbers, groups = self.cells_per_group, self.groups
+        return divided_sensitivity(numbers, relation.neighbors, unit, groups).scaled(self.largest)
+
+    @property
+    def shape(self) -> Shape:
+        """The sum of each polynomial, from sums of the powers of the value."""
+        weights = () if self.weight is None else (Factor(self.weight),)
+        powers = [
+            LinearQuery(
+                by=self.by,
+                where=self.where,
+                present=self.required_columns,
+                factors=(Factor(self.column),) * power + weights,
+            ).weighted_sum
+            for power in range(self.degree + 1)
+        ]
+        return RowSums(tuple(_combined(powers, polynomial) for polynomial in self.polynomials))
+
+
+def _combined(powers: Sequence[WeightedSum], polynomial: Coefficients) -> WeightedSum:
+    """The sum of a polynomial, from those of the powers."""
+    return tuple(
+        (coefficient * weight, plain)
+        for coefficient, power in zip(polynomial, powers, strict=True)
+        for weight, plain in power
+        if coefficient
+    )
 
 
 def _times(

@@ -6,9 +6,12 @@ from functools import cached_property
 from math import prod
 
 from dpcli.light_dataclasses import dataclass
-from dpcli.numeric.arrays import Array
-from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries.query import Query
+from dpcli.numeric.arrays import Array, largest_magnitude, widened
+from dpcli.privacy.effect_sensitivity import effect_sensitivity
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,23 @@ class EffectQuery(Query):
             corners = [low * (size - 1), high * (size - 1), -low, -high]
             low, high = min(corners), max(corners)
         return RowContribution(low, high)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """The table of `dpcli.privacy.effect_sensitivity`."""
+        unit = self.bounded_unit(relation.unit)
+        return effect_sensitivity(self.sizes, relation.neighbors, unit, self.groups)
+
+    @property
+    def shape(self) -> Shape:
+        """The number of rows of each cell of the table."""
+        rows = LinearQuery(items=self.grouping_axes, where=self.where, present=self.present)
+        return rows.shape
+
+    def answer(self, sums: Array) -> Array:
+        """The scaled effects, group by group, from the counts of the tables."""
+        # Along each axis, numbers become at most two times its size as large.
+        largest = largest_magnitude(sums) * effect_scale(self.sizes) << len(self.sizes)
+        return scaled_effect(widened(sums, largest).reshape(-1, *self.sizes)).ravel()
 
 
 def scaled_effect(counts: Array) -> Array:

@@ -8,8 +8,15 @@ from math import prod
 from dpcli.columns import Column
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
-from dpcli.privacy.sensitivity import RowContribution
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.sensitivity import (
+    RowContribution,
+    Sensitivity,
+    indicator_sensitivity,
+    signed_sensitivity,
+)
 from dpcli.queries.query import Query
+from dpcli.queries.sums import PlainSum, RowSums, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +94,24 @@ class IndicatorQuery(Query):
     def row_contribution(self) -> RowContribution:
         """From zero or minus one to one in each cell; `most` bounds the number of cells."""
         return RowContribution(-1 if self.signed else 0, 1)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """That of counts of tests, of which a row adds to a few, or of signed ones."""
+        tests, neighbors = len(self.tests), relation.neighbors
+        unit = self.bounded_unit(relation.unit)
+        if self.signed:
+            return signed_sensitivity(tests, neighbors, unit, self.groups)
+        return indicator_sensitivity(tests, self.most, neighbors, unit, self.groups)
+
+    @property
+    def shape(self) -> Shape:
+        """For each test the rows that pass it; signed, twice those less all rows."""
+        axes = {axis.column for axis in self.axes}
+        not_missing = frozenset(
+            {column for column in self.present if column.missing is None} - axes
+        )
+        passing = (PlainSum((), (*self.where, test), not_missing) for test in self.indicators)
+        if not self.signed:
+            return RowSums(tuple(((1, counted),) for counted in passing))
+        every = PlainSum((), self.where, not_missing)
+        return RowSums(tuple(((2, counted), (-1, every)) for counted in passing))

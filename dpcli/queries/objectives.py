@@ -8,6 +8,7 @@ one unit causes for noise of scale one, and which noise and ridge have that loss
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import exp
@@ -17,14 +18,18 @@ from dpcli.columns import Column
 from dpcli.filters import InRanges
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.k_norm import KNormNoise
+from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.constrained_least_squares import constrained_least_squares
+from dpcli.numeric.logistic_minimizer import Located, LogisticMinimizer
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.regression import LinearRegressionQuery, RegressionQuery
+from dpcli.queries.sums import CountedFactors, PlainSum, Shape
+from dpcli.queries.words import AnswerWords
 
-MAX_HALF_WIDTH = 1 << 30
-"""Inputs of a logistic regression are at most this many steps from their middle: their products fit
-machine words."""
+Locator = Callable[[Sequence[Fraction]], Located | None]
+"""Locates the minimizer for a slope; None if that takes more random digits."""
 
 
 class Perturbation(NamedTuple):
@@ -56,6 +61,7 @@ class ObjectiveQuery(RegressionQuery):
     curvature: ClassVar[Fraction]
     losses: ClassVar[tuple[int, int]] = (4, 7)
     grid: ClassVar[Fraction] = Fraction(1, 1 << 20)
+    minimizes: ClassVar[bool] = True
 
     def perturbation(self, unit: Fraction) -> Perturbation:
         """The noise and the ridge for a loss of 4 `step`/unit if a row is added or removed."""
@@ -71,6 +77,41 @@ class ObjectiveQuery(RegressionQuery):
     @abstractmethod
     def curvature_at(self, size: float) -> float:
         """The least h of a row, for coefficients whose absolute values add up to at most `size`."""
+
+    @abstractmethod
+    def locator(self, ridge: Fraction, answer: Array) -> Locator:
+        """What locates the minimizer with this ridge for a slope, from the exact answer."""
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """The loss that one unit causes for noise of scale one step, as the change of one number.
+
+        The losses of the rows of a person add up. Raises ValueError if the query has groups: a
+        row that is replaced could then change two of them.
+        """
+        if self.axes:
+            raise ValueError("an objective has no groups")
+        rows = relation.unit.max_rows if isinstance(relation.unit, PersonUnit) else 1
+        added, replaced = self.losses
+        loss = rows * (added if relation.neighbors is Neighbors.ADD_REMOVE else replaced)
+        return Sensitivity(1, loss, loss**2, loss)
+
+    def slope_width(self, scale: Fraction, confidence: Fraction) -> Fraction:
+        """The half-width of the noise in one coordinate of the slope, in steps, for this scale."""
+        slope = KNormNoise(self.perturbation(scale * self.step).scale)
+        return slope.coordinate_width(self.cells, confidence) / self.step
+
+    def trial_errors(self, noisy: Array, exact: Array) -> Array:  # noqa: ARG002 - for none
+        """None: the errors of coefficients depend on the rows too."""
+        return np.zeros(0, np.int64)
+
+    def protection(self, words: AnswerWords) -> str:
+        """What the slope does."""
+        return (
+            f"{words.role}: one random slope was added to the objective, on columns that are "
+            "scaled to [-1, 1], and its minimizer is published. In one direction the slope is "
+            f"within {words.error} in {words.percent}% of cases; how far that moves a coefficient "
+            "depends on the rows."
+        )
 
     @cached_property
     def row_contribution(self) -> RowContribution:
@@ -103,6 +144,18 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
         """One."""
         return 1.0
 
+    def locator(self, ridge: Fraction, answer: Array) -> Locator:
+        """Exact least squares, with a limit on the sum of absolute coefficients."""
+        equations = self.normal_equations([int(total) for total in answer], ridge)
+        matrix, vector = [row[:-1] for row in equations], [row[-1] for row in equations]
+
+        def locate(slope: Sequence[Fraction]) -> Located | None:
+            shifted = [value - part for value, part in zip(vector, slope, strict=True)]
+            solution = constrained_least_squares(matrix, shifted)
+            return None if solution is None else Located(solution, Fraction(0))
+
+        return locate
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticQuery(ObjectiveQuery):
@@ -132,22 +185,20 @@ class LogisticQuery(ObjectiveQuery):
         """The column of the outcome, then the inputs."""
         return (self.outcome.column, *(factor.column for factor in self.inputs))
 
+    @property
+    def shape(self) -> Shape:
+        """The combinations of inputs, with their rows and those whose outcome is true."""
+        not_missing = frozenset(
+            column for column in self.required_columns if column.missing is None
+        )
+        every = PlainSum((), self.where, not_missing)
+        true = PlainSum((), (*self.where, self.outcome), not_missing)
+        return CountedFactors(self.inputs, (((1, every),), ((1, true),)))
 
-def loss_as_sensitivity(query: ObjectiveQuery, relation: Relation) -> Sensitivity:
-    """The loss that one unit causes for noise of scale one step, as the change of one number.
+    def answer(self, sums: Array) -> Array:
+        """The combinations as they are, a line for each: the minimizer needs no order."""
+        return sums
 
-    The losses of the rows of a person add up. Raises ValueError if the query has groups: a
-    row that is replaced could then change two of them.
-    """
-    if query.axes:
-        raise ValueError("an objective has no groups")
-    rows = relation.unit.max_rows if isinstance(relation.unit, PersonUnit) else 1
-    added, replaced = query.losses
-    loss = rows * (added if relation.neighbors is Neighbors.ADD_REMOVE else replaced)
-    return Sensitivity(1, loss, loss**2, loss)
-
-
-def slope_width(query: ObjectiveQuery, scale: Fraction, confidence: Fraction) -> Fraction:
-    """The half-width of the noise in one coordinate of the slope, in steps, for this scale."""
-    slope = KNormNoise(query.perturbation(scale * query.step).scale)
-    return slope.coordinate_width(query.cells, confidence) / query.step
+    def locator(self, ridge: Fraction, answer: Array) -> Locator:
+        """Newton's method, with a proven distance."""
+        return LogisticMinimizer(self.half_widths, ridge, answer).locate

@@ -7,9 +7,11 @@ from math import prod
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact
-from dpcli.privacy.sensitivity import RowContribution
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity, centered_sensitivity
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +46,42 @@ class CenteredCountQuery(Query):
         """The number of people with a row that counts."""
         return LinearQuery(where=self.where, present=self.present, user_clamp=(0, 1))
 
-    def centered(self, counts: Array, people: Array) -> Array:
-        """The answer, from those to `counts` and to `people`."""
-        subtracted = multiply_exact(people, -self.less).repeat(len(counts))
-        return add_exact(multiply_exact(counts, self.times), subtracted)
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The counts and the people."""
+        return self.counts, self.people
+
+    def combined(self, answer: Array, *others: Array) -> Array:
+        """The counts, each less its part of the people."""
+        (people,) = others
+        subtracted = multiply_exact(people, -self.less).repeat(len(answer))
+        return add_exact(multiply_exact(answer, self.times), subtracted)
+
+    @property
+    def shape(self) -> Shape:
+        """That of the counts; the engine computes the `parts`."""
+        return self.counts.shape
+
+    @property
+    def total_clamp(self) -> tuple[int, int] | None:
+        """That of the counts."""
+        return self.counts.total_clamp
+
+    @property
+    def counted_part(self) -> Query:
+        """The counts."""
+        return self.counts
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """That of the counts."""
+        return self.counts.bounded_unit(unit)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """That of counts less people; ValueError unless people are added or removed."""
+        unit = self.bounded_unit(relation.unit)
+        if relation.neighbors is not Neighbors.ADD_REMOVE or not isinstance(unit, PersonUnit):
+            raise ValueError("counts less people have a bound if people are added or removed")
+        return centered_sensitivity(self.times, self.less, unit, self.number_of_cells)
 
     def row_limit(self, unit: PersonUnit) -> int | None:
         """That of the counts."""
@@ -70,8 +104,3 @@ class CenteredCountQuery(Query):
     def row_contribution(self) -> RowContribution:
         """What a person without a row in a cell adds to it, and what one row adds at most."""
         return RowContribution(-self.less, self.times)
-
-
-def counted_part(query: Query) -> Query:
-    """The counts from which people are subtracted; another query as it is."""
-    return query.counts if isinstance(query, CenteredCountQuery) else query

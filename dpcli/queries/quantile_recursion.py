@@ -1,22 +1,27 @@
 """Several quantiles by recursion: the parts of the rows, and the choices in them.
 
-`QuantilesQuery` has the privacy argument. `dpcli.mechanisms.quantile_choices` makes the choices.
+`QuantilesQuery` has the privacy argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 
 from dpcli.light_dataclasses import dataclass
-from dpcli.noise.distribution import Noise
+from dpcli.noise.bernoulli import BLOCK
+from dpcli.noise.candidate_choice import ChoiceNoise
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.entropy import random_bytes
 from dpcli.noise.tails import laplace_sum_width
 from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries.scores import Points, Rank, SelectionQuery
+from dpcli.queries.scores import Chooser, Points, Rank, SelectionQuery
+from dpcli.queries.words import AnswerWords
 
 LEAST_FOR_RECURSION = 3
 """From this number of quantiles on, recursion needs fewer rounds than there are quantiles."""
@@ -158,6 +163,36 @@ class QuantilesQuery(SelectionQuery):
         ordered = {quantile: place for place, quantile in enumerate(sorted(self.quantiles))}
         return tuple(ordered[quantile] for quantile in self.quantiles)
 
+    def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:  # noqa: ARG002 - by cuts
+        """The candidates of cuts, which are chosen from parts of the rows."""
+        return choose_quantiles(noise, answers, self)
+
+    def trial_errors(self, noisy: Array, exact: Array) -> Array:
+        """The rows by which chosen candidates miss their quantiles more than the best ones do."""
+        counts = exact.reshape(-1, self.cells_per_group)
+        missed, groups = [], np.arange(len(counts))
+        for item, chosen in enumerate(noisy.reshape(len(counts), -1).T):
+            scores = self.rank_scores(counts, item)
+            gaps = scores.max(axis=1) - scores[groups, chosen]
+            missed.append(gaps.astype(np.float64) / self.quantiles[item].denominator)
+        return np.concatenate(missed)
+
+    def ledger_details(self) -> dict[str, object]:
+        """Which quantiles are chosen, and from how many sub-steps."""
+        quantiles = [str(quantile) for quantile in self.quantiles]
+        return super().ledger_details() | {"quantiles": quantiles, "substeps": self.substeps}
+
+    def protection(self, words: AnswerWords) -> str:
+        """What one unit can change in a round, and how far a choice may be from the best."""
+        return (
+            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public candidates, "
+            f"in {self.rounds:,} rounds, better ones with a higher probability. In a round, one "
+            f"{words.unit} can change how good candidates are by at most {words.farthest} times "
+            "what a row can change. Where values lie densely and evenly, at most "
+            f"{words.error} ranks lie between a quantile and the chosen value in "
+            f"{words.percent}% of cases."
+        )
+
     def rank_scores(self, counts: Array, item: int) -> Array:
         """Minus the number of rows by which each candidate misses a quantile of the group.
 
@@ -198,6 +233,59 @@ class QuantilesQuery(SelectionQuery):
             errors[chosen.place] = moved | {chosen.place: own}
         for place in range(len(self.quantiles)):
             yield tuple(sorted(errors[place].values()))
+
+
+def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Array:
+    """The index of a candidate for each quantile, group by group, as one array of int64.
+
+    `counts` has the shape (groups, classes). With `NO_NOISE`, the first of the best candidates of
+    each quantile is chosen from all rows.
+    """
+    if isinstance(noise, ChoiceNoise):
+        chosen = [_chosen_cuts(noise, ordered_rows(row, query), query) for row in counts]
+        return query.published(np.array(chosen, np.int64).ravel())
+    if noise == NO_NOISE:
+        scores = (query.rank_scores(counts, item) for item in range(len(query.quantiles)))
+        return np.stack([one.argmax(axis=1) for one in scores], axis=1).ravel()
+    raise TypeError("a choice needs the noise of choices")
+
+
+def ordered_rows(counts: Array, query: QuantilesQuery) -> Array:
+    """How many rows of a group lie below each cut: first by class, then by a random sub-step.
+
+    The sub-step of each row is uniform and independent of all others. The array has one element
+    for each sub-step of each class, and one for the cut above all rows.
+    """
+    cells = _divided(counts.astype(np.int64), query.substeps)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(cells)])
+
+
+def _divided(counts: Ints, substeps: int) -> Ints:
+    """How many rows of each class have each sub-step, the sub-steps of a class side by side."""
+    if substeps == 1:
+        return counts
+    cells = np.zeros(len(counts) * substeps, np.int64)
+    ends = np.cumsum(counts)
+    rows = int(ends[-1])
+    for start in range(0, rows, BLOCK):
+        numbers = np.arange(start, min(start + BLOCK, rows))
+        classes = np.searchsorted(ends, numbers, side="right")
+        # The number of sub-steps is a power of two up to 2^16, which 16 bits cannot hold.
+        drawn = np.frombuffer(random_bytes(2 * len(numbers)), np.uint16) & np.uint16(substeps - 1)
+        np.add.at(cells, classes * substeps + drawn, 1)
+    return cells
+
+
+def _chosen_cuts(noise: ChoiceNoise, below: Array, query: QuantilesQuery) -> list[int]:
+    """The cuts of one group, for the quantiles in the order of the query."""
+    cuts: dict[int | None, int] = {}
+    for part in (part for level in query.levels for part in level):
+        low = 0 if part.low is None else cuts[part.low]
+        high = len(below) - 1 if part.high is None else cuts[part.high]
+        scores = part.scores(below[low : high + 1] - below[low])
+        scaled = replace(noise, scale=noise.scale * part.largest_change)
+        cuts[part.place] = low + int(scaled.pick((scores.max() - scores)[None, :])[0])
+    return [cuts[place] for place in query.places]
 
 
 def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: Bools) -> Ints:

@@ -1,65 +1,51 @@
 """Queries as data: what each row, or each user, adds to which cell.
 
-A query does not say how it is computed. The engine executes it, the plan prints it, and a
-plain-Python evaluator in the tests recomputes it.
+A query states its sensitivity, the sums from which it is answered, and its words. The engine
+computes the sums, the plan prints the words, and a plain-Python evaluator in the tests recomputes
+the answer.
+
+Privacy: `answer` and `combined` work on exact values. They compute numbers from numbers and do
+nothing else: no error, no message, and no choice of what is computed depends on a value.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING, ClassVar
 
-from dpcli.columns import Axis, Column, NumericColumn
+from dpcli.columns import Axis, Column
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
-from dpcli.privacy.sensitivity import RowContribution
-from dpcli.privacy.unit import PersonUnit
+from dpcli.numeric.arrays import Array, add_exact
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import (
+    RowContribution,
+    Sensitivity,
+    readability_sensitivity,
+    sensitivity,
+)
+from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.queries.sums import (
+    ALL_ROWS,
+    DistinctValues,
+    Factor,
+    PlainSum,
+    RowSums,
+    Shape,
+    UserTotals,
+    WeightedSum,
+)
+from dpcli.queries.words import AnswerWords
+
+if TYPE_CHECKING:
+    from dpcli.noise.distribution import Noise
 
 MAX_PRODUCT = 1 << 80
 """What one row adds to a sum stays below this, so that the sums of any file fit 128 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """A multiple of a numeric column minus a public offset, in whole steps of the column."""
-
-    column: NumericColumn
-    offset: int = 0
-    times: int = 1
-
-    @classmethod
-    def centered(cls, column: NumericColumn) -> Factor:
-        """The distance from the middle of the bounds: in half steps if it is between two steps."""
-        twice = column.lower + column.upper
-        return cls(column, twice, 2) if twice % 2 else cls(column, twice // 2)
-
-    @property
-    def limits(self) -> tuple[int, int]:
-        """The least and the greatest value of the factor."""
-        low, high = sorted(self.times * limit for limit in self.column.limits)
-        return low - self.offset, high - self.offset
-
-    def power_limits(self, exponent: int) -> tuple[int, int]:
-        """The least and the greatest value of a power of the factor."""
-        low, high = self.limits
-        ends = [low**exponent, high**exponent]
-        if exponent % 2 == 0 and low <= 0 <= high:
-            # The value nearest to zero, which is not zero if the middle is between two steps.
-            beyond = self.offset % self.times
-            ends.append(min(beyond, self.times - beyond) ** exponent)
-        return min(ends), max(ends)
-
-    @property
-    def step(self) -> Fraction:
-        """What one of its whole numbers is, in the unit of the column."""
-        return self.column.step / self.times
-
-    @property
-    def origin(self) -> Fraction:
-        """The value of the column where the factor is zero, in the unit of the column."""
-        return self.offset * self.step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,20 +62,109 @@ class Query:
     where: tuple[Filter, ...] = ()
     present: tuple[Column, ...] = ()
 
+    chooses: ClassVar[bool] = False
+    """Whether the answer is a choice among candidates."""
+
+    minimizes: ClassVar[bool] = False
+    """Whether the answer is the minimizer of an objective."""
+
     @property
     @abstractmethod
     def row_contribution(self) -> RowContribution:
         """The least and the most that one row (or one user) can add to one cell."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """What the engine computes in each cell of the `grouping_axes`."""
+
+    def answer(self, sums: Array) -> Array:
+        """The exact answer, from exact sums of shape (groups, numbers of a group).
+
+        The numbers of a group are those of its cells, one cell after another. The default is the
+        sums themselves.
+        """
+        return sums.ravel()
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        """The queries that the engine answers instead of this one; the default is itself."""
+        return (self,)
+
+    def combined(self, answer: Array, *others: Array) -> Array:  # noqa: ARG002 - of other parts
+        """The exact answer, from those to the `parts`; the default is that of the only part."""
+        return answer
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """How far one unit can change the answer, in steps; ValueError if no bound is proven.
+
+        The default is the table of `dpcli.privacy.sensitivity` for a sum of what rows add.
+        """
+        unit = self.bounded_unit(relation.unit)
+        return sensitivity(self.row_contribution, relation.neighbors, unit, self.cells)
+
+    def single_sensitivity(self, relation: Relation) -> Sensitivity | None:
+        """The sensitivity to one unit that is added or removed, where neighbors exchange one.
+
+        None if neighbors do not, and for queries that have no such bound.
+        """
+        if relation.neighbors is Neighbors.ADD_REMOVE:
+            return None
+        return self.sensitivity(Relation(relation.unit, Neighbors.ADD_REMOVE))
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """The unit with the limits that hold for this query."""
+        return unit.for_ungrouped if isinstance(unit, PersonUnit) and not self.axes else unit
+
+    def trial_errors(self, noisy: Array, exact: Array) -> Array:
+        """How far published numbers are from exact ones, for trials on synthetic rows."""
+        return add_exact(noisy, -exact)
+
+    def shortfall_bound(
+        self,
+        noise: Noise,  # noqa: ARG002 - of choices
+        confidence: Fraction,  # noqa: ARG002 - of choices
+    ) -> int | None:
+        """How far chosen scores fall short of the best at most; None without a proven bound."""
+        return None
+
+    def ledger_details(self) -> dict[str, object]:
+        """What ledgers record of the query. The keys never change: entries are chained."""
+        return {"cells": self.cells}
+
+    def protection(self, words: AnswerWords) -> str:
+        """How an answer with noise is protected, in a sentence or two."""
+        if self.cells == 1:
+            return (
+                f"{words.role}: one {words.unit} can change it by at most {words.change}. Discrete "
+                f"{words.noise} noise of scale {words.scale} was added to it; the noise is within "
+                f"{words.error} in {words.percent}% of cases."
+            )
+        each = (
+            f"each of {self.cells:,} numbers, independently"
+            if self.cells
+            else "each of its numbers"
+        )
+        return (
+            f"{words.role}: one {words.unit} can change all its numbers together by at most "
+            f"{words.change}. Discrete {words.noise} noise of scale {words.scale} was added to "
+            f"{each}; the noise is within {words.error} in {words.percent}% of cases."
+        )
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """All axes, those of the groups first."""
         return self.by + self.items
 
+    @property
+    def inner_axes(self) -> tuple[Axis, ...]:
+        """The axes by which the engine groups the rows of a group."""
+        return self.items
+
     @cached_property
     def grouping_axes(self) -> tuple[Axis, ...]:
         """The axes by which the engine groups rows to answer the query."""
-        return self.axes
+        return self.by + self.inner_axes
 
     @cached_property
     def has_private_groups(self) -> bool:
@@ -148,6 +223,30 @@ class Query:
         is_limited = bool(self.axes) and unit.max_rows_per_group < unit.max_rows
         return unit.max_rows_per_group if is_limited else None
 
+    @property
+    def total_clamp(self) -> tuple[int, int] | None:
+        """The range to which the total of a user in a cell is clamped; None if rows are counted."""
+        return None
+
+    @property
+    def counted_part(self) -> Query:
+        """The part of the query that a reader knows: counts without what is subtracted."""
+        return self
+
+    @property
+    def counted_values(self) -> Column | None:
+        """The column whose distinct values are counted, if that is what the query counts."""
+        return None
+
+    @property
+    def largest_product(self) -> int:
+        """The most that one row adds to a sum of products, in absolute value; zero without one."""
+        return 0
+
+    def without_clamp(self) -> Query:
+        """The same query about all rows, for trials; one that counts users stays as it is."""
+        return self
+
     @cached_property
     def may_skip(self) -> bool:
         """Whether a row can add nothing to any cell."""
@@ -195,6 +294,55 @@ class LinearQuery(Query):
             low, high = min(low, 0), max(high, 0)
         return RowContribution(low, high)
 
+    @property
+    def shape(self) -> Shape:
+        """One weighted sum, or with `user_clamp` the totals of users."""
+        if self.user_clamp is None:
+            return RowSums((self.weighted_sum,))
+        used = (*self.present, *(factor.column for factor in self.factors))
+        not_missing = frozenset(column for column in used if column.missing is None)
+        counted = PlainSum((), self.where, not_missing)
+        total = PlainSum(self.factors, self.where, not_missing) if self.factors else counted
+        return UserTotals(counted, total, self.user_clamp)
+
+    @property
+    def weighted_sum(self) -> WeightedSum:
+        """The weighted sum that is the answer in each cell, without a clamp."""
+        # Rows that are missing on an axis lie in no cell, so axes need no test.
+        axes = {key.column for key in self.axes}
+        present = {column for column in self.present if column.missing is None}
+        factors = {factor.column for factor in self.factors if factor.column.missing is None}
+        # A product with a missing factor is missing, and adds nothing.
+        not_missing = frozenset(present - factors - axes)
+        counted = PlainSum((), self.where, frozenset((present | factors) - axes))
+        single = len(self.factors) == 1
+        factors_summed = tuple(Factor(factor.column) for factor in self.factors)
+        total = PlainSum(factors_summed if single else self.factors, self.where, not_missing)
+        times, offset = (self.factors[0].times, self.factors[0].offset) if single else (1, 0)
+        offset += self.offset
+        return ((times, total), (-offset, counted)) if offset else ((times, total),)
+
+    @property
+    def total_clamp(self) -> tuple[int, int] | None:
+        """The `user_clamp`."""
+        return self.user_clamp
+
+    @property
+    def largest_product(self) -> int:
+        """The most that one row adds."""
+        return self.row_contribution.max_abs
+
+    def without_clamp(self) -> Query:
+        """Without a `user_clamp`, unless it counts users."""
+        counts_users = not self.factors and self.user_clamp == (0, 1)
+        return self if counts_users else replace(self, user_clamp=None)
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """For totals, a user has one number in each group."""
+        if isinstance(unit, PersonUnit) and self.user_clamp is not None:
+            return unit.for_totals
+        return super().bounded_unit(unit)
+
     def row_limit(self, unit: PersonUnit) -> int | None:
         """None for totals of users, which are of all rows in the groups that are used."""
         return super().row_limit(unit) if self.user_clamp is None else None
@@ -218,6 +366,17 @@ class DistinctQuery(Query):
     def operands(self) -> tuple[Column, ...]:
         """The column whose values are counted."""
         return (self.column,)
+
+    @property
+    def counted_values(self) -> Column:
+        """The column."""
+        return self.column
+
+    @property
+    def shape(self) -> Shape:
+        """The distinct values in its cells."""
+        not_missing = tuple(column for column in self.present if column.missing is None)
+        return DistinctValues(self.axes, self.column, self.where, not_missing)
 
     @cached_property
     def row_contribution(self) -> RowContribution:
@@ -245,6 +404,22 @@ class ReadabilityQuery(Query):
     def operands(self) -> tuple[Column, ...]:
         """The columns that are checked."""
         return self.checked
+
+    @property
+    def shape(self) -> Shape:
+        """The number of rows, and for each column twice its readable cells minus the rows."""
+        readable = (PlainSum(not_missing=frozenset({column})) for column in self.checked)
+        signed = tuple(((2, counted), (-1, ALL_ROWS)) for counted in readable)
+        return RowSums((((1, ALL_ROWS),), *signed) if self.with_rows else signed)
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """The unit itself: limits on groups do not matter."""
+        return unit
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """That of a vector in which every row changes every element."""
+        unit, count = self.bounded_unit(relation.unit), len(self.checked)
+        return readability_sensitivity(count, relation.neighbors, unit, with_rows=self.with_rows)
 
     @cached_property
     def cells(self) -> int:

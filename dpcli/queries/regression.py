@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,9 +11,13 @@ from math import floor
 
 from dpcli.columns import Column
 from dpcli.light_dataclasses import dataclass
+from dpcli.numeric.arrays import Array, integer_array
+from dpcli.numeric.constrained_least_squares import solve_equations
 from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
+from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
-from dpcli.queries.query import Factor, LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Factor, RowSums, Shape
 
 GRID_STEPS = 1 << 10
 """The steps of the grid in the largest change of a coefficient; rounding adds one more."""
@@ -34,6 +39,9 @@ class RegressionQuery(Query):
         """One for each input, and the intercept."""
         return len(self.inputs) + 1
 
+    def single_sensitivity(self, relation: Relation) -> None:
+        """None: coefficients have a bound for these neighbors alone."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinearRegressionQuery(RegressionQuery):
@@ -53,6 +61,36 @@ class LinearRegressionQuery(RegressionQuery):
         terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
         pairs = combinations_with_replacement(terms, 2)
         return tuple(replace(rows, factors=first + second) for first, second in pairs)
+
+    @property
+    def largest_product(self) -> int:
+        """The most that one row adds to a moment."""
+        return max(moment.largest_product for moment in self.moments)
+
+    @property
+    def shape(self) -> Shape:
+        """The moments."""
+        return RowSums(tuple(moment.weighted_sum for moment in self.moments))
+
+    def normal_equations(
+        self, moments: Sequence[int], ridge: Fraction, rows: int = 1
+    ) -> list[list[Fraction]]:
+        """The equations of the least sum of squares over `rows`, for columns in [-1, 1].
+
+        `moments` are the totals of the `moments`. The last column is the right side.
+        """
+        size = self.cells
+        halves = (*self.half_widths, max(map(abs, self.outcome.limits)))
+        pairs = combinations_with_replacement(range(size + 1), 2)
+        scaled = {
+            pair: Fraction(total, halves[pair[0]] * halves[pair[1]] * rows)
+            for pair, total in zip(pairs, moments, strict=True)
+        }
+        return [
+            [scaled[min(i, j), max(i, j)] + (ridge if i == j else 0) for j in range(size)]
+            + [scaled[i, size]]
+            for i in range(size)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +130,7 @@ class RidgeQuery(LinearRegressionQuery):
         return round_down(self.change / GRID_STEPS, 1)
 
     @cached_property
-    def sensitivity(self) -> Sensitivity:
+    def change_in_steps(self) -> Sensitivity:
         """The most that replacing a row changes, in steps; rounding adds one per coefficient."""
         size, steps = self.cells, self.change / self.grid
         root = sqrt_up(Fraction(size))
@@ -103,4 +141,23 @@ class RidgeQuery(LinearRegressionQuery):
     @cached_property
     def row_contribution(self) -> RowContribution:
         """The most that one coefficient changes, in either direction."""
-        return RowContribution(-self.sensitivity.linf, self.sensitivity.linf)
+        return RowContribution(-self.change_in_steps.linf, self.change_in_steps.linf)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """The `change_in_steps`; ValueError unless rows are replaced, and none is skipped."""
+        if not relation.size_is_public or self.may_skip or self.axes:
+            raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
+        return self.change_in_steps
+
+    def answer(self, sums: Array) -> Array:
+        """The coefficients in steps of the grid, halves rounded up, from the moments.
+
+        The equations are solved in exact rationals, so that the sensitivity that is proved for
+        exact coefficients holds for the computed ones. They have one solution, because the ridge
+        is above zero.
+        """
+        moments = [int(total) for total in sums.ravel()]
+        equations = self.normal_equations(moments, self.ridge, max(self.rows, moments[0]))
+        return integer_array(
+            [floor(theta / self.grid + Fraction(1, 2)) for theta in solve_equations(equations)]
+        )

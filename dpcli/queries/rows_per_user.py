@@ -6,8 +6,9 @@ from functools import cached_property
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.sensitivity import RowContribution
-from dpcli.privacy.unit import PersonUnit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
+from dpcli.queries.sums import ALL_ROWS, Shape, UserTotals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,17 @@ class RowsPerUserQuery(Query):
     def cells_per_group(self) -> int:
         """All of them: there are no groups."""
         return len(self.starts)
+
+    @property
+    def shape(self) -> Shape:
+        """The users in each bin of their numbers of rows."""
+        return UserTotals(ALL_ROWS, ALL_ROWS, starts=self.starts)
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        """A user is in one bin; ValueError where a row is the unit."""
+        if isinstance(unit, PersonUnit):
+            return unit.in_one_cell
+        raise ValueError("rows are counted per user where a user is the unit")
 
     @cached_property
     def row_contribution(self) -> RowContribution:

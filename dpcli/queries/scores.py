@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from math import log
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcli.columns import Axis
 from dpcli.light_dataclasses import dataclass
-from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.arrays import Array, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
-from dpcli.privacy.sensitivity import RowContribution
-from dpcli.queries.query import Query
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Shape
+from dpcli.queries.words import AnswerWords
+
+if TYPE_CHECKING:
+    from dpcli.noise.distribution import Noise
 
 Points = tuple[int, ...] | range
 """Increasing whole numbers: steps of a grid, or indices."""
+
+Chooser = Callable[["Noise", Array, int], Array]
+"""Chooses k candidates for each row of scores, one after another."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,13 @@ class ScoreFunction(ABC):
         The default is a bound for any data; there are as many `choices` as picks and candidates.
         """
         return Fraction(noise.shortfall(choices, confidence))
+
+    def protection(self, words: AnswerWords) -> str:
+        """How a choice is protected, in what follows the mechanism and its candidates."""
+        return (
+            f"one {words.unit} can change how good a candidate is by at most {words.farthest}. The "
+            f"choice falls short of the best by at most {words.error} in {words.percent}% of cases."
+        )
 
     @abstractmethod
     def scores(self, counts: Array) -> Array:
@@ -121,6 +138,14 @@ class Rank(ScoreFunction):
         exp(-t/scale), whatever the number of candidates.
         """
         return short_up(noise.scale * Fraction(-log(1 - confidence)), 6)
+
+    def protection(self, words: AnswerWords) -> str:
+        """The error is one of ranks."""
+        return (
+            f"one {words.unit} can change how good a candidate is by at most {words.farthest}. "
+            f"Where values lie densely and evenly, at most {words.error} ranks lie between the "
+            f"quantile and the chosen value in {words.percent}% of cases."
+        )
 
     def scores(self, counts: Array) -> Array:
         """Minus the distance of the ranks, in units of 1/d rows."""
@@ -204,10 +229,27 @@ class SelectionQuery(Query):
 
     classes: tuple[Axis, ...]
 
-    @cached_property
-    def grouping_axes(self) -> tuple[Axis, ...]:
-        """The axes of the groups, then those of the classes."""
-        return self.by + self.classes
+    chooses: ClassVar[bool] = True
+
+    @property
+    def inner_axes(self) -> tuple[Axis, ...]:
+        """The axes of the classes."""
+        return self.classes
+
+    @property
+    def shape(self) -> Shape:
+        """The number of rows of each class."""
+        rows = LinearQuery(items=self.grouping_axes, where=self.where, present=self.present)
+        return rows.shape
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """How far one unit can change the differences of scores, in all rounds."""
+        return super().sensitivity(relation).repeated(self.rounds)
+
+    def ledger_details(self) -> dict[str, object]:
+        """How many candidates there are, and how many are chosen."""
+        details = super().ledger_details()
+        return details | {"candidates": self.candidates, "picks": self.rounds}
 
     @property
     @abstractmethod
@@ -218,6 +260,13 @@ class SelectionQuery(Query):
     @abstractmethod
     def rounds(self) -> int:
         """How many choices follow one another; a unit can change each of them."""
+
+    @abstractmethod
+    def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:
+        """The index of each chosen candidate, group by group, as one array of int64.
+
+        `answers` are exact, of shape (groups, numbers of a group).
+        """
 
     @abstractmethod
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
@@ -252,6 +301,36 @@ class ScoreQuery(SelectionQuery):
     def rounds(self) -> int:
         """One for each chosen candidate."""
         return self.k
+
+    def answer(self, sums: Array) -> Array:
+        """The scores of all candidates, group by group."""
+        largest = max(self.row_contribution.max_abs, 1) * sums.size
+        counts = widened(sums, largest * largest_magnitude(sums))
+        return self.score_function.scores(counts).ravel()
+
+    def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:
+        """Candidates that are chosen by their scores, each from those that are left."""
+        return chooser(noise, answers, self.k)
+
+    def trial_errors(self, noisy: Array, exact: Array) -> Array:
+        """The best score that was left less the chosen one, for each choice of a group."""
+        left = exact.reshape(-1, self.cells_per_group).copy()
+        gaps, groups, lowest = [], np.arange(len(left)), left.min(axis=1) - 1
+        for chosen in noisy.reshape(-1, self.k).T:
+            gaps.append(left.max(axis=1) - left[groups, chosen])
+            left[groups, chosen] = lowest
+        return np.stack(gaps, axis=1).ravel()
+
+    def shortfall_bound(self, noise: Noise, confidence: Fraction) -> int:
+        """A bound for any data, for the greatest of a group's shortfalls."""
+        return noise.shortfall(self.candidates * self.k, confidence)
+
+    def protection(self, words: AnswerWords) -> str:
+        """What one unit can change, and how far a choice may be from the best."""
+        return (
+            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public candidates, "
+            f"better ones with a higher probability; {self.score_function.protection(words)}"
+        )
 
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
         """That of the score function."""

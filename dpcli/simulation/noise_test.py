@@ -11,11 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, log, sqrt
 
-from dpcli.numeric.arrays import Array, Floats, add_exact, np
+from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.planning.plan import PlannedQuery
-from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.queries.scores import ScoreQuery, SelectionQuery
 
 LOG_FALSE_ALARM = log(1e-9 / 4)
 """Logarithm of the probability of a false alarm in one of up to four tests of a query."""
@@ -100,36 +97,28 @@ class QueryTrial:
         self._query, self._unit = part.weighted.query, part.weighted.step
         self.predicted = part.error(confidence)
         self.errors = ErrorSample(confidence, self._unit)
-        self._largest_gaps: list[float] = []
+        self._largest_errors: list[float] = []
 
     def add(self, noisy: Array, exact: Array) -> None:
         """Add one run: noisy and exact numbers, or chosen candidates and scores or counts."""
-        query = self._query
-        if isinstance(query, ObjectiveQuery):
-            return
-        if isinstance(query, QuantilesQuery):
-            self.errors.add(_missed_rows(query, exact, noisy))
-            return
-        if not isinstance(query, ScoreQuery):
-            self.errors.add(add_exact(noisy, -exact))
-            return
-        gaps = _gaps(exact.reshape(-1, query.cells_per_group), noisy.reshape(-1, query.k))
-        self._largest_gaps += gaps.max(axis=1).tolist()
-        self.errors.add(gaps.ravel())
+        errors = self._query.trial_errors(noisy, exact)
+        self.errors.add(errors)
+        if self._query.chooses:
+            groups = len(exact) // self._query.cells_per_group
+            self._largest_errors += errors.reshape(groups, -1).max(axis=1).tolist()
 
     @property
     def observed(self) -> Observed:
         """The errors, the fraction within the prediction, and the fraction of best choices."""
         sizes, query = self.errors.sizes, self._query
         within = sizes <= float(self.predicted / self._unit)
-        chosen = isinstance(query, SelectionQuery)
         return {
             "role": self.part.weighted.role,
             "mechanism": self.part.mechanism_kind,
             "predicted95": self.predicted,
             **self.errors.observed,
             "within": fraction(int(within.sum()), len(sizes)),
-            "best": fraction(int((sizes == 0).sum()), len(sizes)) if chosen else None,
+            "best": fraction(int((sizes == 0).sum()), len(sizes)) if query.chooses else None,
             "verdict": self.verdict.value if self.verdict else None,
         }
 
@@ -137,15 +126,16 @@ class QueryTrial:
     def verdict(self) -> NoiseVerdict | None:
         """Whether the noise is as the plan states; to be read after the last run."""
         sizes = self.errors.sizes
-        if self._selected or not len(sizes) or isinstance(self._query, QuantilesQuery):
+        if self._selected or not len(sizes):
             return None
         if self.part.is_exact:
             return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.AS_PREDICTED
-        if isinstance(self._query, ScoreQuery):
-            choices = self._query.candidates * self._query.k
-            most = self.part.noise.shortfall(choices, self._confidence)
-            failed = sum(gap > most for gap in self._largest_gaps)
-            large, _ = binomial_test(failed, len(self._largest_gaps), 1 - self._confidence)
+        if self._query.chooses:
+            most = self._query.shortfall_bound(self.part.noise, self._confidence)
+            if most is None:
+                return None
+            failed = sum(error > most for error in self._largest_errors)
+            large, _ = binomial_test(failed, len(self._largest_errors), 1 - self._confidence)
             return NoiseVerdict.LARGER if large else NoiseVerdict.AS_PREDICTED
         for confidence in (Fraction(1, 2), self._confidence):
             width = self.part.noise.half_width(confidence)
@@ -156,26 +146,6 @@ class QueryTrial:
             if width and binomial_test(int((sizes >= width).sum()), len(sizes), outside)[1]:
                 return NoiseVerdict.SMALLER
         return NoiseVerdict.AS_PREDICTED
-
-
-def _gaps(scores: Array, chosen: Array) -> Array:
-    """The best score that was left minus the chosen one; shape (groups, choices)."""
-    left, gaps, groups = scores.copy(), [], np.arange(len(scores))
-    for places in chosen.T:
-        gaps.append(left.max(axis=1) - left[groups, places])
-        left[groups, places] = scores.min(axis=1) - 1
-    return np.stack(gaps, axis=1)
-
-
-def _missed_rows(query: QuantilesQuery, exact: Array, noisy: Array) -> Array:
-    """The rows by which chosen candidates miss their quantiles more than the best ones do."""
-    counts = exact.reshape(-1, query.cells_per_group)
-    missed, groups = [], np.arange(len(counts))
-    for item, chosen in enumerate(noisy.reshape(len(counts), -1).T):
-        scores = query.rank_scores(counts, item)
-        gaps = scores.max(axis=1) - scores[groups, chosen]
-        missed.append(gaps.astype(np.float64) / query.quantiles[item].denominator)
-    return np.concatenate(missed)
 
 
 def fraction(part: int, whole: int) -> Fraction | None:

@@ -11,13 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast, final
 
 from dpcli.light_dataclasses import dataclass
-from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedQuery
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.queries.query import LinearQuery, Query
 from dpcli.releasing import NoisyStatistic, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
@@ -52,7 +49,7 @@ class SyntheticRun:
         self._plan, self._dataset = plan, dataset
         queries, unit = plan.engine_queries, plan.spec.privacy.unit
         if not limited:
-            queries = tuple(map(_unlimited, queries))
+            queries = tuple(query.without_clamp() for query in queries)
             if isinstance(unit, PersonUnit):
                 unit = replace(
                     unit, max_rows_per_group=UNLIMITED, max_groups=UNLIMITED, max_rows=UNLIMITED
@@ -101,14 +98,4 @@ class SyntheticRun:
 def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:
     """What these numbers give without noise: the numbers, or the minimizer with the same ridge."""
     query, noise = planned_query.weighted.query, planned_query.noise
-    if isinstance(query, ObjectiveQuery):
-        return ObjectivePerturbation().minimize_without_noise(noise, query, values)
-    return values
-
-
-def _unlimited(query: Query) -> Query:
-    """The same query without a clamp per user, unless it counts users."""
-    if not isinstance(query, LinearQuery) or query.user_clamp is None:
-        return query
-    counted = not query.factors and query.user_clamp == (0, 1)
-    return query if counted else replace(query, user_clamp=None)
+    return planned_query.mechanism.respond_without_noise(noise, query, values)

@@ -13,7 +13,6 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.queries.scores import SelectionQuery
 from dpcli.releasing import NoisyStatistic, estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
@@ -163,7 +162,7 @@ class StatisticTrial:
     def _is_chosen(self) -> bool:
         """Whether the published numbers are choices, not read from counts."""
         query = self._planned.queries[0].weighted.query
-        return self._entry.statistic.chooses and isinstance(query, SelectionQuery)
+        return self._entry.statistic.chooses and query.chooses
 
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
         """The best candidates; of equally good ones the nearest to the chosen one."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import model_validator
 
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.person_counts import counted_part
-from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.query import Query
 from dpcli.spec_values import Epsilon, ExactNumber, SectionModel, Text, invalid_value
 from dpcli.specification.bounds_section import CHOSEN_OR_KEPT, WHOLE, Cover, LadderName
 from dpcli.specification.tree import MappingNode, Node, node_at
@@ -110,10 +109,9 @@ def refuse_open_choice(section: Section[Any], key: str, column: str) -> None:
 
 
 def _depends(query: Query, unit: PersonUnit) -> bool:
-    counts = counted_part(query)
-    totals = isinstance(counts, LinearQuery) and counts.user_clamp is not None
     # Totals are of all rows. The limit on groups is that on rows unless it is declared.
-    return not totals or (counts.cells != 1 and unit.max_groups == unit.max_rows)
+    follows = query.cells != 1 and unit.max_groups == unit.max_rows
+    return query.total_clamp is None or follows
 
 
 def require_limit_used(root: Node, spec: Spec) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from dpcli import mechanisms
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.queries.scores import SelectionQuery
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.validation import Section
@@ -42,7 +41,7 @@ def answers_by_counts(
         queries = statistic.queries(request(), context.relation)
     except AlreadyReportedError:
         return True
-    return not isinstance(queries[0].query, SelectionQuery)
+    return not queries[0].query.chooses
 
 
 def read_mechanisms(

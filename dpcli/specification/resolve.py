@@ -13,9 +13,7 @@ from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePa
 from dpcli.filters import Filter
 from dpcli.number_syntax import is_year
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.objectives import LeastSquaresQuery
-from dpcli.queries.query import MAX_PRODUCT, LinearQuery
-from dpcli.queries.regression import RidgeQuery
+from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
 from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.spec_values import AlreadyReportedError
@@ -225,10 +223,7 @@ class RequestReader:
         if len(set(items)) < len(items):
             raise section.report("ambiguous-items")
         for weighted in statistic.queries(request, context.relation):
-            query = weighted.query
-            sums = query.moments if isinstance(query, RidgeQuery | LeastSquaresQuery) else [query]
-            linear = (moment for moment in sums if isinstance(moment, LinearQuery))
-            if any(moment.row_contribution.max_abs >= MAX_PRODUCT for moment in linear):
+            if weighted.query.largest_product >= MAX_PRODUCT:
                 raise section.report("grid-too-fine.product")
 
     def with_bounds(self, request: Request) -> tuple[Request, Request | None]:

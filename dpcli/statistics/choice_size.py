@@ -37,8 +37,7 @@ def with_size(choices: Queries, relation: Relation) -> Queries:
     that is the same for all neighbors is answered exactly and leaves all of it.
     """
     scored = choices[0].query
-    assert isinstance(scored, SelectionQuery)
-    columns = (*scored.present, *(axis.column for axis in scored.classes))
+    columns = (*scored.present, *(axis.column for axis in scored.inner_axes))
     rows = LinearQuery(by=scored.by, where=scored.where, present=tuple(dict.fromkeys(columns)))
     public = relation.size_is_public and not rows.may_skip and rows.cells == 1
     share = Fraction(0) if public else SIZE_SHARE

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.spec_fields import (
     BoundName,
     NumericColumnName,

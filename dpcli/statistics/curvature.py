@@ -21,7 +21,8 @@ from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE
 from dpcli.statistics.statistic import NoisyAnswer, Queries, WeightedQuery

@@ -15,8 +15,8 @@ from dpcli.numeric.arrays import Floats
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.objectives import LeastSquaresQuery
-from dpcli.queries.query import Factor
 from dpcli.queries.regression import RidgeQuery
+from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.curvature import curvature_design, curvature_note, with_bounds, with_curvature

@@ -13,9 +13,10 @@ from dpcli.filters import InRanges
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import integer_array
+from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
-from dpcli.queries.query import Factor
+from dpcli.queries.objectives import LogisticQuery
+from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.curvature import curvature_design, curvature_note, with_bounds, with_curvature

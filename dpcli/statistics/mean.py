@@ -11,7 +11,8 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.spec_fields import AveragedColumnName, WeightColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates

@@ -13,7 +13,8 @@ from dpcli.columns import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.statistics.statistic import Request, WeightedQuery
 
 TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35

@@ -15,7 +15,7 @@ from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.person_counts import CenteredCountQuery, counted_part
+from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
@@ -125,4 +125,4 @@ class PersonCounts(Statistic):
 def _counts(weighted: WeightedQuery) -> WeightedQuery:
     """The same counts without people subtracted."""
     role = weighted.role.removesuffix(LESS_PEOPLE)
-    return replace(weighted, role=role, query=counted_part(weighted.query), weight=Fraction(1))
+    return replace(weighted, role=role, query=weighted.query.counted_part, weight=Fraction(1))

@@ -16,7 +16,8 @@ from dpcli.filters import Filter, InRanges
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.estimates import Estimates

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpcli.messages import note
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Factor
+from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault
 from dpcli.statistics.statistic import Request, Statistic
 

@@ -149,7 +149,7 @@ def imports(trees: Mapping[str, ast.Module]) -> dict[str, set[str]]:
 
 
 def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """The groups of modules that import each other (Tarjan 1972)."""
+    """The groups of modules that import each other."""
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []

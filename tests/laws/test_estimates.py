@@ -12,12 +12,11 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import InRanges
-from dpcli.mechanisms.quantile_choices import choose_quantiles
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.queries.quantile_recursion import QuantilesQuery
+from dpcli.queries.quantile_recursion import QuantilesQuery, choose_quantiles
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.statistics import STATISTICS

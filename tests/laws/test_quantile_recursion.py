@@ -22,15 +22,21 @@ from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import SelectionMechanism
-from dpcli.mechanisms.quantile_choices import choose_quantiles, ordered_rows
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ChoiceNoise, ExponentialChoice
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.search import bisect
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.quantile_recursion import PartQuantile, QuantilesQuery, substeps_for
+from dpcli.queries.quantile_recursion import (
+    PartQuantile,
+    QuantilesQuery,
+    choose_quantiles,
+    ordered_rows,
+    substeps_for,
+)
 from dpcli.queries.scores import Points
 from dpcli.statistics.candidate_classes import classes_at_and_between
 from tests.laws.test_choices import each_choosing, probabilities
@@ -400,12 +406,10 @@ def test_answers_are_in_the_order_of_their_quantiles(
 def test_noise_is_not_added_to_what_choices_are_made_from() -> None:
     """The sensitivity of choices bounds differences of scores, not the counts behind them."""
     asked, relation = query(QUARTILES, 3, 2), Relation(RowUnit(), Neighbors.ADD_REMOVE)
-    (calibrated,) = CalibratedMechanism.calibrate(
-        Laplace(), [asked], relation, Loss(Fraction(EPSILON))
-    )
-    sealed = Confidential(np.array([3, 3, 0]), asked, relation.unit)
-    with pytest.raises(TypeError, match="additive"):
-        calibrated.answer(sealed, free_permit())
+    with pytest.raises(TypeError, match="the queries that it answers"):
+        CalibratedMechanism.calibrate(Laplace(), [asked], relation, Loss(Fraction(EPSILON)))
+    with pytest.raises(TypeError, match="not to choices"):
+        Laplace().respond(DiscreteLaplace(Fraction(1)), asked, np.array([3, 3, 0]))
 
 
 def test_the_expected_error_is_that_of_the_worst_quantile(stream: Stream) -> None:

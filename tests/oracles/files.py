@@ -24,11 +24,13 @@ from dpcli.columns import (
 )
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.indicators import IndicatorQuery
-from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
-from dpcli.queries.query import Factor, LinearQuery, Query, ReadabilityQuery
+from dpcli.queries.objectives import LogisticQuery
+from dpcli.queries.query import LinearQuery, Query, ReadabilityQuery
+from dpcli.queries.sums import Factor
 from dpcli.specification.axes import two_values
 from dpcli.statistics.comparison import Comparison
 from dpcli.statistics.proportion import PROPORTION

@@ -9,7 +9,8 @@ import pytest
 
 from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.filters import InRanges
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.plain import evaluate, table, value
 
 AGE = NumericColumn("age", "integer", bounds=(18, 100))

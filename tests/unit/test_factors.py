@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), (-3, 0), (1, 5), (-2, 7), (4, 4)])

@@ -28,7 +28,8 @@ from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, 
 from dpcli.engine.derive import derived_value
 from dpcli.filters import Compared
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.oracles.plain import derived, evaluate
 

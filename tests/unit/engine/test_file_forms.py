@@ -21,7 +21,8 @@ from dpcli.engine.source import open_dataset
 from dpcli.engine.table_text import merged_names
 from dpcli.errors import DataError
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.blocks import read_in_blocks

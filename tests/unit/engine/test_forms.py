@@ -26,7 +26,8 @@ from dpcli.engine.decode import Decoder
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles import files, users
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value

@@ -122,11 +122,12 @@ def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
 
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
-    from dpcli.engine.sums import linear_combination
-    from dpcli.queries.query import Factor, LinearQuery
+    from dpcli.engine.sums import sum_expression
+    from dpcli.queries.query import LinearQuery
+    from dpcli.queries.sums import Factor
 
     column = NumericColumn("x", "integer", Fraction(1), (0, 2**62 - 1))
-    ((_, total),) = linear_combination(LinearQuery(factors=(Factor(column),)))
+    ((_, total),) = LinearQuery(factors=(Factor(column),)).weighted_sum
     frame = pl.DataFrame({"v": [2**62 - 1] * 1000}, schema={"v": pl.Int64()})
 
-    assert frame.select(total.expression({column: "v"}, 10**6)).item() == 1000 * (2**62 - 1)
+    assert frame.select(sum_expression(total, {column: "v"}, 10**6)).item() == 1000 * (2**62 - 1)

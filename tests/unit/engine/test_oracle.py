@@ -18,7 +18,8 @@ from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles import plain as oracle
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine

@@ -21,7 +21,8 @@ from dpcli.engine.parquet import column_text, parquet_source, scan_parquet_file
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 
 RANDOM = Random("parquet")

@@ -19,7 +19,8 @@ from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query
+from dpcli.queries.query import DistinctQuery, LinearQuery, Query
+from dpcli.queries.sums import Factor
 from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import cells_of, engine, opened

@@ -18,7 +18,8 @@ from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
 from dpcli.errors import StoppedBySignal
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
 SIZE = 5000

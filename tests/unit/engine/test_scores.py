@@ -13,8 +13,9 @@ import pytest
 from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.queries.query import Factor, LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
+from dpcli.queries.sums import Factor
 from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
 from tests.oracles import files, users
 from tests.oracles.files import batches

@@ -24,7 +24,8 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.source import Dataset, Source, open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.opened import cells_of, engine, opened
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))

@@ -41,7 +41,8 @@ from dpcli.engine import spark as runner
 from dpcli.engine.spark_tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.queries.query import DistinctQuery, Factor, LinearQuery, Query
+from dpcli.queries.query import DistinctQuery, LinearQuery, Query
+from dpcli.queries.sums import Factor
 from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened

@@ -18,7 +18,8 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.unit.engine.test_file_forms import texts, workbook
 

@@ -34,7 +34,8 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.support.permits import free_permit
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
@@ -42,7 +43,8 @@ COUNT, ONE = LinearQuery(), Loss(Fraction(1))
 AGE = NumericColumn("age", "integer", bounds=(0, 100))
 SUM = LinearQuery(factors=(Factor(AGE),))
 NOTHING = np.zeros(1, np.int64)
-GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT, RELATION.unit)
+EMPTY = Groups((("a",),), NOTHING, NOTHING, NOTHING, 1, COUNT.answer)
+GROUPS = Confidential(EMPTY, COUNT, RELATION.unit)
 SEALED: Confidential[Cells] = Confidential(integer_array([7]), SUM, RELATION.unit)
 
 
@@ -232,7 +234,7 @@ def test_an_answer_about_rows_of_another_unit_stays_sealed(unit: Unit) -> None:
 
 def test_groups_of_another_unit_stay_sealed() -> None:
     """Groups of another unit are not selected, and their cells are not answered."""
-    groups = Groups((("a",),), NOTHING, NOTHING, integer_array([1]), 1)
+    groups = Groups((("a",),), NOTHING, NOTHING, integer_array([1]), 1, np.ravel)
     other = PersonUnit("who", 9, 9, 81)
     query = LinearQuery(by=(Axis(PrivatePartitionColumn("town")),))
     target = Loss(Fraction(1), Fraction(1, 10**6))

@@ -14,7 +14,6 @@ from scipy import stats
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.filters import InRanges
-from dpcli.mechanisms.logistic_minimizer import LogisticMinimizer
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
@@ -22,10 +21,11 @@ from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, Ints
 from dpcli.numeric.logistic_function import WORD_BITS
+from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH, LogisticMinimizer
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
-from dpcli.queries.query import Factor
+from dpcli.queries.objectives import LogisticQuery
+from dpcli.queries.sums import Factor
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.streams import Stream
 
@@ -165,7 +165,7 @@ def exact_gradient(table: Ints, point: Sequence[Fraction], ridge: Fraction) -> l
 def test_the_gradient_has_the_stated_error(size: float) -> None:
     """At small and huge coefficients, in words and in large numbers, with many equal rows."""
     ridge, table = Fraction(1, 3), some_lines(30, 5)
-    minimizer = LogisticMinimizer(query(*HALF_WIDTHS), ridge, table)
+    minimizer = LogisticMinimizer(query(*HALF_WIDTHS).half_widths, ridge, table)
     random = np.random.default_rng(11)
     for bits in (WORD_BITS, 2 * WORD_BITS):
         minimizer._bits = bits
@@ -182,7 +182,7 @@ def test_the_gradient_has_the_stated_error(size: float) -> None:
 def test_the_minimizer_is_as_near_as_stated() -> None:
     """Points that are located with few and with many bits are not farther apart than stated."""
     table, slope = some_lines(200, 3), [Fraction(7, 3), Fraction(-1), Fraction(1, 9), Fraction(2)]
-    minimizer = LogisticMinimizer(query(*HALF_WIDTHS), Fraction(2), table)
+    minimizer = LogisticMinimizer(query(*HALF_WIDTHS).half_widths, Fraction(2), table)
     first, second = minimizer.locate(slope), minimizer.locate(slope)
     apart = sum((a - b) ** 2 for a, b in zip(first.point, second.point, strict=True))
     assert apart <= (first.distance + second.distance) ** 2
@@ -310,7 +310,7 @@ def test_equal_rows_may_be_counted_in_one_line(monkeypatch: pytest.MonkeyPatch) 
 def test_an_input_with_too_many_steps_is_refused() -> None:
     """Its products would not fit machine words."""
     with pytest.raises(ValueError, match="too many steps"):
-        LogisticMinimizer(query(MAX_HALF_WIDTH + 1), Fraction(1), lines([], 1))
+        LogisticMinimizer(query(MAX_HALF_WIDTH + 1).half_widths, Fraction(1), lines([], 1))
 
 
 PAIRS: list[Pair] = [

@@ -26,7 +26,8 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.objectives import LeastSquaresQuery
-from dpcli.queries.query import Factor, LinearQuery
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
@@ -156,7 +157,7 @@ def test_an_objective_is_answered_by_its_mechanism_alone() -> None:
     """Noise that is added to the sums would protect too little, and sums have no minimizer."""
     one = Loss(Fraction(1))
     for mechanism, query in ((Laplace(), LINE), (ObjectivePerturbation(), LinearQuery())):
-        with pytest.raises(TypeError, match="objective perturbation is for objectives"):
+        with pytest.raises(TypeError, match="the queries that it answers"):
             CalibratedMechanism.calibrate(mechanism, [query], ADDED, one)
 
 

@@ -18,9 +18,10 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.query import Factor, LinearQuery, Query
+from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.regression import RidgeQuery
 from dpcli.queries.scores import Frequency, Revenue, ScoreQuery
+from dpcli.queries.sums import Factor
 
 RELATION, ONE = Relation(RowUnit(), Neighbors.ADD_REMOVE), Loss(Fraction(1))
 AGE = NumericColumn("age", "integer", bounds=(0, 100))

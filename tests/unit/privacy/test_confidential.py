@@ -54,7 +54,7 @@ def test_its_representation_reveals_nothing() -> None:
 def test_groups_show_no_names() -> None:
     """Frames of the engine hold groups before they are sealed, and a traceback may print them."""
     zero = np.zeros(1, np.int64)
-    assert "hidden" not in repr(Groups((("hidden",),), zero, zero, zero, 1))
+    assert "hidden" not in repr(Groups((("hidden",),), zero, zero, zero, 1, np.ravel))
 
 
 def test_it_has_three_public_names() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine.ridge import ridge_coefficients
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -38,7 +37,7 @@ def solved(query: RidgeQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...
     lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{lines}".encode()
     totals = [cells_of(cells)[0] for cells in evaluate(list(query.moments), data)]
-    return tuple(ridge_coefficients(query, totals))
+    return tuple(query.answer(integer_array(totals)))
 
 
 @pytest.mark.parametrize("ridge", ["0.01", "0.1", "1"])
@@ -51,7 +50,7 @@ def test_replacing_a_row_changes_coefficients_by_at_most_the_sensitivity(
     every = list(product(*(range(one.lower, one.upper + 1, 2) for one in columns)))
     rows = 3 if inputs == 1 else 2
     query = ridge_query(columns, Fraction(ridge), rows)
-    claim = query.sensitivity
+    claim = query.change_in_steps
     worst = 0.0
     for others in combinations_with_replacement(every, rows - 1):
         found = [solved(query, [*others, row]) for row in every]

@@ -14,7 +14,9 @@ from typing import NamedTuple
 from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.numeric.interval_arithmetic import sqrt_up
 from dpcli.numeric.logistic_function import EXTRA_BITS, WORD_BITS, farthest, logistic
-from dpcli.queries.objectives import MAX_HALF_WIDTH, LogisticQuery
+
+MAX_HALF_WIDTH = 1 << 30
+"""Inputs are at most this many steps from their middle: their products fit machine words."""
 
 BLOCK = 1 << 14
 """Lines that are computed at a time, so that arrays stay in fast memory."""
@@ -53,16 +55,17 @@ class LogisticMinimizer:
     """Minimizes sum log(1 + exp(-s <theta, x>)) + <b, theta> + ridge |theta|^2 / 2.
 
     `lines` has a line for each combination of inputs that occurs: the inputs in steps, the number
-    of rows that have them, and the number of those whose outcome is true; int64.
+    of rows that have them, and the number of those whose outcome is true; int64. Inputs are divided
+    by their `half_widths`, of which the first is that of a column of ones.
     """
 
-    def __init__(self, query: LogisticQuery, ridge: Fraction, lines: Array) -> None:
-        if max(query.half_widths) > MAX_HALF_WIDTH:
+    def __init__(self, half_widths: Sequence[int], ridge: Fraction, lines: Array) -> None:
+        if max(half_widths) > MAX_HALF_WIDTH:
             raise ValueError("an input has too many steps")
         self._inputs = np.hstack([np.ones((len(lines), 1), np.int64), lines[:, :-2]])
         self._rows, self._true = lines[:, -2], lines[:, -1]
-        self._half_widths, self._ridge = query.half_widths, ridge
-        self._point, self._bits = [Fraction(0)] * query.cells, 0
+        self._half_widths, self._ridge = tuple(half_widths), ridge
+        self._point, self._bits = [Fraction(0)] * len(half_widths), 0
 
     def locate(self, slope: Sequence[Fraction]) -> Located:
         """A point near the minimizer for the slope b. Each call computes with more bits."""

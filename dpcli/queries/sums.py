@@ -1,0 +1,128 @@
+"""The plain sums that answer queries, and the four shapes of an answer.
+
+sum(a x - c) is a times the sum of x minus c times the number of rows with an x. So a total, a mean
+and a count of the same rows need two sums, not four. The offset of a product is subtracted the same
+way.
+
+The engine knows how to compute each shape, and no kind of query.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcli.columns import Axis, Column, NumericColumn
+from dpcli.filters import Filter
+from dpcli.light_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A multiple of a numeric column minus a public offset, in whole steps of the column."""
+
+    column: NumericColumn
+    offset: int = 0
+    times: int = 1
+
+    @classmethod
+    def centered(cls, column: NumericColumn) -> Factor:
+        """The distance from the middle of the bounds: in half steps if it is between two steps."""
+        twice = column.lower + column.upper
+        return cls(column, twice, 2) if twice % 2 else cls(column, twice // 2)
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest value of the factor."""
+        low, high = sorted(self.times * limit for limit in self.column.limits)
+        return low - self.offset, high - self.offset
+
+    def power_limits(self, exponent: int) -> tuple[int, int]:
+        """The least and the greatest value of a power of the factor."""
+        low, high = self.limits
+        ends = [low**exponent, high**exponent]
+        if exponent % 2 == 0 and low <= 0 <= high:
+            # The value nearest to zero, which is not zero if the middle is between two steps.
+            beyond = self.offset % self.times
+            ends.append(min(beyond, self.times - beyond) ** exponent)
+        return min(ends), max(ends)
+
+    @property
+    def step(self) -> Fraction:
+        """What one of its whole numbers is, in the unit of the column."""
+        return self.column.step / self.times
+
+    @property
+    def origin(self) -> Fraction:
+        """The value of the column where the factor is zero, in the unit of the column."""
+        return self.offset * self.step
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSum:
+    """The sum of a product over the rows of a cell that pass, or without factors their number.
+
+    A row passes if all filters are true and no column in `not_missing` is missing in it.
+    """
+
+    factors: tuple[Factor, ...] = ()
+    where: tuple[Filter, ...] = ()
+    not_missing: frozenset[Column] = frozenset()
+
+    @property
+    def columns(self) -> set[Column]:
+        """Every column that the value of a row depends on."""
+        used: set[Column] = {factor.column for factor in self.factors}
+        return used | self.not_missing | {column for test in self.where for column in test.columns}
+
+
+ALL_ROWS = PlainSum()
+"""The number of rows of a cell."""
+
+WeightedSum = tuple[tuple[int, PlainSum], ...]
+"""Plain sums with their integer weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowSums:
+    """In each cell, several weighted sums of plain sums."""
+
+    sums: tuple[WeightedSum, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UserTotals:
+    """In each cell, one number of each user: clamped and added up, or counted in bins.
+
+    The number of a user is its `total` where it has a row that is `counted`. It is clamped to
+    `clamp`, or else users are counted in bins that begin at `starts`.
+    """
+
+    counted: PlainSum
+    total: PlainSum
+    clamp: tuple[int, int] | None = None
+    starts: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctValues:
+    """In each cell of these axes, the number of distinct values of a column in rows that pass."""
+
+    axes: tuple[Axis, ...]
+    column: Column
+    where: tuple[Filter, ...]
+    not_missing: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedFactors:
+    """The different combinations of factors, each with several weighted sums of its rows.
+
+    Combinations without a row in the first sum are left out.
+    """
+
+    factors: tuple[Factor, ...]
+    sums: tuple[WeightedSum, ...]
+
+
+Shape = RowSums | UserTotals | DistinctValues | CountedFactors
+"""What the engine computes for a query."""
