@@ -92,7 +92,9 @@ class Aggregation:
     def merge(self, partials: Sequence[Partial]) -> Partial:
         """The merged partial, one line per cell, from results of `partial` of different rows."""
         return [
-            aggregation.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect()
+            aggregation.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect(
+                engine="streaming"
+            )
             for aggregation, *frames in zip(self._aggregations, *partials, strict=True)
         ]
 
@@ -192,6 +194,8 @@ class RowLevelAggregation:
         if len(self._waiting) == 1:
             return self._waiting[0]
         return [
-            grouping.aggregation.combine_partials(pl.concat(frames).lazy()).collect()
+            grouping.aggregation.combine_partials(pl.concat(frames).lazy()).collect(
+                engine="streaming"
+            )
             for grouping, *frames in zip(self._groupings, *self._waiting, strict=True)
         ]

@@ -119,7 +119,7 @@ class UserLevelAggregation:
                 ),
             )
             .drop("text")
-            .collect()
+            .collect(engine="streaming")
             for frames in zip(*partials, strict=True)
         )
         limit = self._unit.max_rows
@@ -151,13 +151,13 @@ class UserLevelAggregation:
             query = grouping.aggregation.kind.distinct
             if query is not None and self._names[query.column] in self._text_columns:
                 texts.append(self._dictionary.texts(pl.col("value")).alias("value"))
-            frames.append(table.with_columns(texts).collect())
+            frames.append(table.with_columns(texts).collect(engine="streaming"))
         return frames
 
     def merged_partial(self) -> Partial:
         """For each aggregation the merged sums, if there are no other users."""
         return [
-            grouping.aggregation.merge(table).with_columns(texts).collect()
+            grouping.aggregation.merge(table).with_columns(texts).collect(engine="streaming")
             for grouping, table, texts in self._aggregated(merged=True)
         ]
 
@@ -191,7 +191,7 @@ class UserLevelAggregation:
                 # Other scans have other numbers for users.
                 rows = rows.with_columns(self._ids.texts().alias("user"))
             frames.append(grouping.partial(rows))
-        return pl.collect_all(frames)
+        return pl.collect_all(frames, engine="streaming")
 
     @property
     def _text_columns(self) -> list[str]:

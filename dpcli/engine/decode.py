@@ -145,7 +145,11 @@ class Decoder:
     def decode(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The decoded columns of a table in memory, as `t0`, `t1` and so on."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
-        cells = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
+        cells = (
+            self.read(frame.lazy(), names)
+            .select(*names.values(), FLAGS)
+            .collect(engine="streaming")
+        )
         flags = raised_flags(cells.select(FLAGS))
         if flags:
             self.decide(flags, frame.lazy())

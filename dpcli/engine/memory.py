@@ -45,7 +45,9 @@ class MemoryTable:
             file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
             try:
                 with silenced_stderr():
-                    self._lazy().sink_parquet(file, compression="uncompressed", statistics=False)
+                    self._lazy().sink_parquet(
+                        file, compression="uncompressed", statistics=False, engine="streaming"
+                    )
             except (KeyboardInterrupt, SystemExit, StoppedBySignal, DataError):
                 raise
             except BaseException:  # noqa: BLE001 - a panic of native code is no Exception

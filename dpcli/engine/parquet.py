@@ -87,7 +87,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
         with silenced_stderr():
             frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
             schema = frame.collect_schema()
-            rows: int = frame.select(pl.len()).collect().item()
+            rows: int = frame.select(pl.len()).collect(engine="streaming").item()
     except (KeyboardInterrupt, StoppedBySignal):
         raise
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
@@ -148,7 +148,7 @@ def parquet_rows(source: Source, wanted: Sequence[Column], most: int) -> Iterato
     """All rows in their order, a limited number at a time."""
     frame = scan_parquet_file(source.file)
     types = frame.collect_schema().dtypes()
-    total: int = frame.select(pl.len()).collect().item()
+    total: int = frame.select(pl.len()).collect(engine="streaming").item()
     places = [*map(source.place, wanted)]
     with copied_texts(source.name, source.file, types, places) as copy:
         starts = range(0, max(1, total), most)

@@ -263,6 +263,19 @@ def test_a_table_in_memory_needs_a_release_id(
     assert charged == [True, False]
 
 
+@pytest.mark.parametrize("text", [ROWS, PERSONS], ids=["rows", "people"])
+@pytest.mark.parametrize("form", [*FORMS, "file"])
+def test_an_engine_that_the_program_chose_changes_nothing(
+    form: str, text: str, spec: Path, people: pl.DataFrame
+) -> None:
+    """A program may want its own queries on a GPU: a release is made, also if there is none."""
+    spec.write_text(text, encoding="utf-8")
+    data = FORMS[form](people) if form in FORMS else PEOPLE
+    with pl.Config():
+        pl.Config.set_engine_affinity("gpu")
+        assert release(plan(load_spec(spec)), data, release_id="one").charged
+
+
 @pytest.mark.parametrize("case", UNFIT)
 def test_an_unfit_table_is_refused_like_a_file(
     case: str, spec: Path, people: pl.DataFrame, capfd: pytest.CaptureFixture[str]
