@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
@@ -203,6 +204,22 @@ def test_the_nightly_job_never_runs_out(nightly: NightlyJob, dpcli: Command) -> 
 
     (account,) = (entry for entry in shown if entry["dataset"] == "town-nightly")
     assert account["releases"] == NIGHTS
+
+
+@pytest.mark.parametrize("zone", ["America", "Europe", "Africa", "Asia", "Australia", "Pacific"])
+def test_the_nightly_job_runs_once_for_each_day(zone: str) -> None:
+    """In no time zone do clocks skip or repeat its hour, or two nights have one yesterday."""
+    schedule = re.search(r"```crontab\n(\d+) (\d+) \* \* \*", README)
+    assert schedule is not None
+    time = datetime.time(int(schedule[2]), int(schedule[1]))
+    names = [name for name in available_timezones() if name.startswith(f"{zone}/")]
+    nights = [FIRST + datetime.timedelta(days=night) for night in range(366)]
+    assert names
+    for name in names:
+        runs = [datetime.datetime.combine(night, time, ZoneInfo(name)) for night in nights]
+        assert all(run.utcoffset() == run.replace(fold=1).utcoffset() for run in runs), name
+        days = [run.astimezone(datetime.UTC).toordinal() for run in runs]
+        assert days == list(range(days[0], days[0] + len(days))), name
 
 
 BAD, LATE = 12, 20
