@@ -164,14 +164,15 @@ def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def explain(
-    word: Annotated[
-        str | None, typer.Argument(metavar="[WORD]", autocompletion=complete_words)
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORD]", autocompletion=complete_words)
     ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
     delta: Annotated[str | None, typer.Option(metavar="D")] = None,
     rho: Annotated[str | None, typer.Option(metavar="R")] = None,
 ) -> None:
     """Explain a word: a key of specs, a statistic, an error code."""
+    word = " ".join(words) if words else None
     if (epsilon, delta, rho) != (None, None, None) and word != PRIVACY:
         raise UsageError.about("bad-option.loss")
     width = min(width_of(sys.stdout), MAX_PROSE_WIDTH) - 2

@@ -54,10 +54,11 @@ def test_a_name_with_not_does_not_lead_to_the_key_not() -> None:
      ("Time series", "forecast"), ("t test", "p-value"), ("release id", "release-id")],
 )  # fmt: skip
 def test_words_that_new_users_ask_for_have_pages(words: str, page: str, dpcli: Command) -> None:
-    """A word of other tools leads to a page, in any case, also if it is written as two words."""
+    """A word of other tools leads to a page, in any case, and as two words, quoted or not."""
     done = dpcli("explain", words)
 
     assert done.status == 0 and done.out.startswith(f"{page} (")
+    assert dpcli("explain", *words.split()) == done
 
 
 @pytest.mark.parametrize("width", [78, 198])
