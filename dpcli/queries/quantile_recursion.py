@@ -185,11 +185,11 @@ class QuantilesQuery(SelectionQuery):
     def protection(self, words: AnswerWords) -> str:
         """What one unit can change in a round, and how far a choice may be from the best."""
         return (
-            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public candidates, "
-            f"in {self.rounds:,} rounds, better ones with a higher probability. In a round, one "
-            f"{words.unit} can change how good candidates are by at most {words.farthest} times "
-            "what a row can change. Where values lie densely and evenly, at most "
-            f"{words.error} ranks lie between a quantile and the chosen value in "
+            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public "
+            f"candidates, in {self.rounds:,} rounds, better ones with a higher probability. In a "
+            f"round, one {words.unit} can change how good candidates are by at most "
+            f"{words.farthest} times what a row can change. Where values lie densely and evenly, "
+            f"at most {words.error} ranks lie between a quantile and the chosen value in "
             f"{words.percent}% of cases."
         )
 

@@ -328,8 +328,9 @@ class ScoreQuery(SelectionQuery):
     def protection(self, words: AnswerWords) -> str:
         """What one unit can change, and how far a choice may be from the best."""
         return (
-            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public candidates, "
-            f"better ones with a higher probability; {self.score_function.protection(words)}"
+            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public "
+            "candidates, better ones with a higher probability; "
+            f"{self.score_function.protection(words)}"
         )
 
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
