@@ -10,7 +10,6 @@ import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +18,6 @@ from dpcli.charging import (
     ChargeRequest,
     Notices,
     WrongTypeError,
-    charge,
     file_name,
     inputs_of,
     redacted,
@@ -29,7 +27,6 @@ from dpcli.charging import (
 from dpcli.errors import LedgerError, SpecError
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.kept_bounds import LedgerBounds
-from dpcli.ledger.open_charge import OpenCharge
 from dpcli.light_dataclasses import dataclass
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import Plan
@@ -37,7 +34,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
 from dpcli.public_ledger import FileName, Ledger
 from dpcli.publishing import require_writable
-from dpcli.releasing import require_quality, run_release
+from dpcli.releasing import require_quality
 from dpcli.report.document import Report, loss_of
 from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import (
@@ -52,6 +49,7 @@ from dpcli.report.formats import (
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import Spec
+from dpcli.transaction import CollectionTransaction, ReleaseTransaction
 
 if TYPE_CHECKING:
     import polars as pl
@@ -182,14 +180,13 @@ def release(
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 
-    def make(plan: Plan, open_charge: OpenCharge) -> StoredRelease:
-        render = partial(render_outputs, wanted=[LONG])
-        return run_release(
-            plan, request.data, open_charge, lambda one: render(release_report(one)), engine=engine
-        )
-
     notices = Notices()
-    stored = charge(request, make, notices)
+    with ReleaseTransaction(request, notices) as transaction:
+        transaction.begin()
+        if transaction.stored is None:
+            numbers = transaction.answer(transaction.aggregate())
+            transaction.commit(numbers, lambda one: render_outputs(release_report(one), [LONG]))
+    stored = transaction.outcome
     require_quality(stored, request.path)
     return Release(*_parts(plan, stored, notices))
 
@@ -217,9 +214,6 @@ def randomize(
     require_plan(plan)
     if not plan.is_local:
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
-    # It needs polars, which the other names do without until rows are read.
-    from dpcli.local.randomize import randomize_records
-
     require_type("any_period", any_period, "True or False", bool)
     request = ChargeRequest.of(
         plan, inputs_of(data), ledger, release_id, period, any_period=any_period
@@ -229,29 +223,19 @@ def randomize(
     require_writable([target], protected, force=True)
     require_table_name(target)
 
-    def charged(stored: StoredRelease) -> ChargedResponses:
-        return ChargedResponses(stored, request.path, shuffle)
-
-    def require(open_charge: OpenCharge) -> None:
-        if open_charge.stored is not None:
-            charged(open_charge.stored).require(target)
-        else:
-            require_writable([target], [*protected, *open_charge.ledger.files()], force=False)
-
-    def make(plan: Plan, open_charge: OpenCharge) -> StoredRelease:
-        return randomize_records(
-            plan,
-            request.data,
-            open_charge,
-            lambda one: render_outputs(collection_report(one), []),
-            shuffle=shuffle,
-        )
-
-    def publish(stored: StoredRelease) -> None:
-        charged(stored).publish(target, force=False)
-
     notices = Notices()
-    stored = charge(request, make, notices, require=require, publish=publish)
+    with CollectionTransaction(request, notices) as transaction:
+        if transaction.stored is not None:
+            ChargedResponses(transaction.stored, request.path, shuffle).require(target)
+        else:
+            require_writable([target], [*protected, *transaction.ledger.files()], force=False)
+        transaction.begin()
+        if transaction.stored is None:
+            transaction.commit(
+                lambda one: render_outputs(collection_report(one), []), shuffle=shuffle
+            )
+        stored = transaction.outcome
+        ChargedResponses(stored, request.path, shuffle).publish(target, force=False)
     return Collection(*_parts(plan, stored, notices))
 
 

@@ -1,4 +1,4 @@
-"""Charging for a release: the data, the ledger that pays, and notices.
+"""What is to be charged for: the data, the ledger that pays, and notices.
 
 The command line and programs charge by the same call. No error of a program's call quotes a record,
 and no frame that it leaves holds one.
@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal, UsageError, internal_error
-from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.balance import period_number
-from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved, today
+from dpcli.ledger.charge import Charge, charge_for, resolved, today
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import (
     NAMED,
     charged_ledger,
@@ -34,10 +32,7 @@ from dpcli.ledger.options import (
 )
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
-from dpcli.planning.bounds_text import chosen_texts
-from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import Plan
-from dpcli.planning.planner import require_plan_fits
 from dpcli.public_ledger import FileName, Ledger, opened_ledger
 
 if TYPE_CHECKING:
@@ -235,93 +230,6 @@ class ChargeRequest:
             if ledger.created:
                 notices.add("created", path=ledger.path)
             yield ledger
-
-
-def _reading_warnings(plan: Plan, data: tuple[Input, ...]) -> list[str]:
-    # The engine loads more than a command needs that reads no row.
-    from dpcli.engine.reading_warnings import reading_warnings
-
-    return reading_warnings(plan, data)
-
-
-def charge(
-    request: ChargeRequest,
-    make: Callable[[Plan, OpenCharge], StoredRelease],
-    notices: Notices,
-    *,
-    require: Callable[[OpenCharge], None] = lambda _: None,
-    publish: Callable[[StoredRelease], None] = lambda _: None,
-) -> StoredRelease:
-    """What is made of the data and charged for, or was before under the same id.
-
-    What it leaves is checked by `require` before anything is read or spent, and published by
-    `publish` while the ledger is open. Bounds that the spec leaves open are chosen first. Raises
-    BudgetError, LedgerError, and what these raise.
-    """
-    plan = request.plan
-    require_plan_fits(plan)
-    request.require_attempt()
-    with request.opened(notices) as ledger:
-        latest, request = ledger.latest(), request.attempt(ledger)
-        require = _with_likely_period(request, require)
-        # Known before the entry of a choice records the files as well.
-        shared = ledger.new_sharing(plan.spec.dataset, request.charge.files)
-        if plan.chooses_bounds:
-            request = _with_bounds(request, ledger, notices, require)
-            plan = request.plan
-        wanted = request.charge
-        with OpenCharge(ledger, wanted) as open_charge:
-            require(open_charge)
-            if open_charge.stored is None:
-                notices.warn(ledger.access_warnings())
-                notices.warn(sharing_warnings(shared))
-                notices.warn([*quality_warnings(plan), *_reading_warnings(plan, request.data)])
-            stored = make(plan, open_charge)
-        publish(stored)
-    if wanted.created < latest:
-        notices.warn([note("notice.clock", latest=latest)])
-    if stored.receipt is None:
-        what = "responses" if plan.is_local else "release"
-        notices.add("again", what=what, name=stored.release_id)
-    elif request.after_check:
-        notices.add("checked_again", name=stored.release_id, failed=request.after_check)
-    elif stored.receipt.first:
-        notices.add("first", dataset=plan.spec.dataset, ledger=stored.receipt.ledger)
-    return stored
-
-
-def _with_likely_period(
-    request: ChargeRequest, require: Callable[[OpenCharge], None]
-) -> Callable[[OpenCharge], None]:
-    """What is required, and a likely period unless the release is stored."""
-
-    def require_both(open_charge: OpenCharge) -> None:
-        require(open_charge)
-        if open_charge.stored is None:
-            request.require_likely_period(open_charge.ledger)
-
-    return require_both
-
-
-def _with_bounds(
-    request: ChargeRequest,
-    ledger: OpenLedger,
-    notices: Notices,
-    require: Callable[[OpenCharge], None],
-) -> ChargeRequest:
-    """The request with the bounds that noisy counts choose; as it was if it is stored already."""
-    charge = request.charge
-    with OpenCharge(ledger, charge) as open_charge:
-        require(open_charge)
-    if open_charge.stored is not None:
-        return request
-    # Few specs leave bounds to noisy counts.
-    from dpcli.choosing_bounds import choose_bounds
-
-    plan = choose_bounds(request.plan, request.data, ledger, charge, request.engine)
-    for text in chosen_texts(plan):
-        notices.add("bounds", text=text, name=request.release_id)
-    return replace(request, plan=plan)
 
 
 def _without_words(error: BaseException) -> BaseException:

@@ -1,8 +1,8 @@
-"""A release: aggregate the data, add noise, charge for it, store the outputs."""
+"""The steps of a release: aggregate the data, check their quality, add noise, estimate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, cast
 from dpcli.columns import Axis
 from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
@@ -20,7 +19,6 @@ from dpcli.ledger.open_charge import OpenCharge
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
-from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import QualityResult, is_limited, quality_result
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
@@ -63,6 +61,15 @@ class PublishedStatistic:
 
 
 @dataclass(frozen=True, slots=True)
+class NoisyNumbers:
+    """What noise made of the answers; `plan` is that of the quality check alone if it failed."""
+
+    plan: Plan
+    statistics: tuple[PublishedStatistic, ...]
+    quality: QualityResult | None
+
+
+@dataclass(frozen=True, slots=True)
 class NoisyRelease:
     """All that may be published: a function of the plan, the noisy answers and the ledger.
 
@@ -78,27 +85,14 @@ class NoisyRelease:
     warnings: tuple[str, ...] = ()  # of the formats of the data files
 
 
-def run_release(
-    plan: Plan,
-    data: tuple[Input, ...],
-    open_charge: OpenCharge,
-    render: Callable[[NoisyRelease], Mapping[str, bytes]],
-    progress: Progress | None = None,
-    engine: Engine = "local",
-) -> StoredRelease:
-    """Read the data, add noise to every answer, charge for it, and return the bytes to publish.
+def answer_release(
+    plan: Plan, exact: Sequence[SealedAnswer], open_charge: OpenCharge
+) -> NoisyNumbers:
+    """Add noise to every answer, and estimate what is published.
 
-    A stored release of the same name and spec is returned unchanged, without reading data. The
-    budget is checked before a data file is opened, and again at the charge. If the quality check
-    fails, only the check is charged and rendered. With the engine `partials`, the data are sealed
-    partials of this spec. Raises BudgetError, DataError or LedgerError.
+    If the quality check fails, only the check is charged and answered: the numbers are those of its
+    plan, and the charge is reduced to it.
     """
-    assert not plan.is_local, "records of a local spec are randomized one by one"
-    if open_charge.stored is not None:
-        return open_charge.stored
-    require_plan_fits(plan)
-    open_charge.ledger.check_budget(open_charge.charge)
-    exact = aggregate_data(plan, data, progress, engine)
     permit = open_charge.draw_noise(
         None if plan.quality is None else charged_events(plan.quality_check_only)
     )
@@ -111,11 +105,7 @@ def run_release(
         estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
         for noisy in noisy_statistics
     )
-    stamp = open_charge.charge.release_id, open_charge.charge.created
-    warnings = tuple(reading_warnings(plan, data))
-    return open_charge.commit(
-        lambda receipt: render(NoisyRelease(plan, *stamp, statistics, receipt, quality, warnings))
-    )
+    return NoisyNumbers(plan, statistics, quality)
 
 
 def require_quality(stored: StoredRelease, ledger: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -21,11 +21,10 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 
 if TYPE_CHECKING:
-    from dpcli.charging import ChargeRequest
+    from dpcli.charging import Notices
     from dpcli.cli.outputs import Outputs
-    from dpcli.ledger.charge import StoredRelease
     from dpcli.ledger.ledger import OpenLedger
-    from dpcli.ledger.open_charge import OpenCharge
+    from dpcli.transaction import Transaction
 
 waiting.notice = partial(notify, "waiting")
 
@@ -107,62 +106,53 @@ def warn(texts: list[str]) -> list[str]:
     return texts
 
 
-def charge_and_publish(
-    request: ChargeRequest,
-    inputs: Sequence[Path],
-    outputs: Outputs,
-    make: Callable[..., StoredRelease],
-    render: Callable[..., object],
-    *,
-    quiet: bool,
-    is_local: bool = True,
-) -> tuple[StoredRelease, list[str]]:
-    """Charge for a request and publish what it makes; the same release id again costs nothing.
+@contextmanager
+def published(
+    transaction: Transaction, inputs: Sequence[Path], outputs: Outputs, *, is_local: bool = True
+) -> Iterator[None]:
+    """A block that commits a transaction, which has begun then; its end publishes the outputs.
 
-    `make` is `dpcli.releasing.run_release` or `dpcli.local.randomize.randomize_records`. Returns
-    what was stored, and warnings. Outputs that must be a mistake, such as those that would replace
-    `inputs`, are refused before a ledger is created or anything is read. So are data files that do
-    not exist, if they are plain files of this machine (`is_local`) and nothing is stored.
+    The same release id again costs nothing. Outputs that must be a mistake, such as those that
+    would replace `inputs`, are refused before a ledger is created or anything is read. So are data
+    files that do not exist, if they are plain files of this machine (`is_local`) and nothing is
+    stored.
     """
-    from dpcli.charging import Notices, charge
-    from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain_stdin, require_files
     from dpcli.releasing import require_quality
 
+    request = transaction.request
     files = request.files if is_local else ()
     again = f"run the command again with --release-id {request.release_id}"
-
-    def require(open_charge: OpenCharge) -> None:
-        if open_charge.stored is not None and open_charge.stored.later:
-            # The outputs of a later check may be in the files of this one.
-            require_quality(open_charge.stored, request.path)
-        # What failed checks have published may be replaced by what a later one publishes.
-        book = open_charge.ledger
-        failed = book.failed_checks(request.release_id) if request.check_again else ()
-        outputs.require_valid([*inputs, *book.files()], open_charge.stored, failed)
-        if open_charge.stored is None:
-            require_files(files)
-
-    def make_with_progress(plan: Plan, open_charge: OpenCharge) -> StoredRelease:
-        with shown_progress(quiet=quiet) as progress:
-            return make(plan, request.data, open_charge, render, progress=progress)
-
-    def publish(stored: StoredRelease) -> None:
-        # A check that is made again would be charged again.
-        export = f"run `dpcli ledger export {stored.release_id}`"
-        outputs.publish(stored, export if request.check_again else again)
-
-    notices = Notices(lambda name, text: None if quiet and name in QUIET else print_line(text))
     # Only a ledger knows which outputs may be there already, and which data are not needed.
     is_new = is_absent(request.path)
     outputs.require_valid(inputs, exist_ok=not is_new)
     if is_new:
         require_files(files)
     try:
-        stored = charge(request, make_with_progress, notices, require=require, publish=publish)
+        with transaction:
+            stored, book = transaction.stored, transaction.ledger
+            if stored is not None and stored.later:
+                # The outputs of a later check may be in the files of this one.
+                require_quality(stored, request.path)
+            # What failed checks have published may be replaced by what a later one publishes.
+            failed = book.failed_checks(request.release_id) if request.check_again else ()
+            outputs.require_valid([*inputs, *book.files()], stored, failed)
+            if stored is None:
+                require_files(files)
+            transaction.begin()
+            yield
+            # A check that is made again would be charged again.
+            export = f"run `dpcli ledger export {transaction.outcome.release_id}`"
+            outputs.publish(transaction.outcome, export if request.check_again else again)
     except (KeyboardInterrupt, StoppedBySignal):
         notify("interrupted_check" if request.check_again else "interrupted", again=again)
         raise
-    if stored.receipt is None:
+    if transaction.outcome.receipt is None:
         drain_stdin(request.files)
-    return stored, notices.warnings
+
+
+def shown_notices(*, quiet: bool) -> Notices:
+    """Notices of a charge that are printed on standard error."""
+    from dpcli.charging import Notices
+
+    return Notices(lambda name, text: None if quiet and name in QUIET else print_line(text))

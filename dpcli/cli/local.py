@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from dpcli.charging import ChargeRequest
 from dpcli.cli import options
-from dpcli.cli.accounts import charge_and_publish
+from dpcli.cli.accounts import published, shown_notices
 from dpcli.cli.console import notify
 from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, output_file
+from dpcli.cli.progress import shown_progress
 from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
 from dpcli.ledger.options import new_release_id
 from dpcli.local.estimate import count_responses, estimate_groups
-from dpcli.local.randomize import RandomizedCollection, randomize_records
+from dpcli.local.randomize import RandomizedCollection
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.planning.planner import make_plan, require_plan_fits
+from dpcli.planning.planner import make_plan
 from dpcli.publishing import publish, publish_to_stdout, require_writable
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render_outputs, require_table_name
 from dpcli.report.table import csv_text, estimate_lines
 from dpcli.specification.load import read_local_spec
+from dpcli.transaction import CollectionTransaction
 
 SUMMARY_LINES = 40
 """The largest number of estimates in the summary; the others are counted."""
@@ -47,17 +48,20 @@ def randomize(
 ) -> None:
     """Write a response for every record of the data, as the spec asks."""
     plan = make_plan(read_local_spec(spec))
-    require_plan_fits(plan)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     request = ChargeRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
+    transaction = CollectionTransaction(request, shown_notices(quiet=quiet))
     responses = Responses(output, report, report_format, force, shuffle, request.path)
-    make = partial(randomize_records, shuffle=shuffle)
 
     def rendered(collection: RandomizedCollection) -> dict[str, bytes]:
         return render_outputs(collection_report(collection), responses.wanted)
 
-    stored, _ = charge_and_publish(request, inputs, responses, make, rendered, quiet=quiet)
+    with published(transaction, inputs, responses):
+        if transaction.stored is None:
+            with shown_progress(quiet=quiet) as progress:
+                transaction.commit(rendered, shuffle=shuffle, progress=progress)
+    stored = transaction.outcome
     if quiet:
         return
     if stored.receipt is not None:

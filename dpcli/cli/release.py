@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,10 +12,11 @@ import typer
 
 from dpcli.charging import ChargeRequest
 from dpcli.cli import options
-from dpcli.cli.accounts import charge_and_publish, existing_ledger, forecast_balance
+from dpcli.cli.accounts import existing_ledger, forecast_balance, published, shown_notices
 from dpcli.cli.console import notify, print_json, write_json
 from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, output_file
+from dpcli.cli.progress import shown_progress
 from dpcli.cli.summary import print_summary
 from dpcli.engine.source import require_files
 from dpcli.ledger.charge import StoredRelease
@@ -24,13 +24,14 @@ from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
-from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.releasing import Engine, NoisyRelease, require_data, require_quality, run_release
+from dpcli.planning.planner import make_plan
+from dpcli.releasing import Engine, NoisyRelease, require_data, require_quality
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import release_report
 from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
+from dpcli.transaction import ReleaseTransaction
 
 QUALITY = ("passed", "missed", "rows", "people", "readable")
 """The keys of the quality check in `--json`: noisy numbers and their verdict."""
@@ -68,7 +69,13 @@ def release(
         }
     )
     plan = make_plan(read_central_spec(spec, LedgerBounds(ledger, spec)))
-    require_plan_fits(plan)
+    name = release_id or new_release_id()
+    reader: Engine = "partials" if partials else engine
+    request = ChargeRequest(
+        plan, tuple(data), name, ledger, period, reader, check_again, any_period
+    )
+    notices = shown_notices(quiet=quiet)
+    transaction = ReleaseTransaction(request, notices)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(
         output, report, report_format, force, layout, names, metadata=metadata, digits=digits
@@ -79,11 +86,6 @@ def release(
 
         simulated = read_simulation(simulation, plan)
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
-    name = release_id or new_release_id()
-    reader: Engine = "partials" if partials else engine
-    request = ChargeRequest(
-        plan, tuple(data), name, ledger, period, reader, check_again, any_period
-    )
     if dry_run:
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
@@ -96,17 +98,19 @@ def release(
 
     # Each problem of a sealed part has its message, so that all of them appear together.
     is_local = engine == "local" and not partials
-    make = partial(run_release, engine=reader)
-    stored, warned = charge_and_publish(
-        request, inputs, tables, make, rendered, quiet=quiet, is_local=is_local
-    )
+    with published(transaction, inputs, tables, is_local=is_local):
+        if transaction.stored is None:
+            with shown_progress(quiet=quiet) as progress:
+                numbers = transaction.answer(transaction.aggregate(progress))
+                transaction.commit(numbers, rendered)
+    stored = transaction.outcome
     if stored.receipt is not None:
         on_terminal = tables.on_terminal
         print_summary(reports[0], stored.receipt, shown=on_terminal, quiet=quiet, digits=digits)
     if not quiet:
         tables.notify_written(stored)
     if as_json:
-        print_json(_result(stored, tables, [*warned, *reader_warnings(plan)]))
+        print_json(_result(stored, tables, [*notices.warnings, *reader_warnings(plan)]))
     require_quality(stored, request.path)
 
 

@@ -30,7 +30,6 @@ from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.planning.plan import Plan
-from dpcli.planning.planner import require_plan_fits
 from dpcli.privacy.confidential import Confidential
 from dpcli.specification.model import Response, Spec, ValuedColumn
 
@@ -67,15 +66,10 @@ def randomize_records(
 ) -> StoredRelease:
     """Randomize every record, charge for it, and keep the responses in the outbox of the ledger.
 
-    If the release is stored already, it is returned and nothing is read. The budget is checked
-    before a data file is opened, and again at the charge. By then all responses are on disk, so
-    that every charge has its responses. Raises BudgetError, DataError, LedgerError or OutputError.
+    At the charge all responses are on disk, so that every charge has its responses. Raises
+    BudgetError, DataError, LedgerError or OutputError.
     """
     assert plan.is_local, "only a local plan has responses"
-    if open_charge.stored is not None:
-        return open_charge.stored
-    require_plan_fits(plan)
-    open_charge.ledger.check_budget(open_charge.charge)
     ledger, charge = open_charge.ledger, open_charge.charge
     with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:
 

@@ -27,6 +27,7 @@ from dpcli.ledger.options import DEFAULT
 from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.report.formats import FORMATS
+from dpcli.transaction import ReleaseTransaction
 from tests.support.cli import PEOPLE, ROOT, Command
 
 SECRET = "a-cell-that-no-one-may-see"
@@ -298,7 +299,7 @@ def test_a_fault_shows_no_words_of_its_error(spec: Path, monkeypatch: pytest.Mon
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr(api, "run_release", fail)
+    monkeypatch.setattr(ReleaseTransaction, "aggregate", fail)
     with pytest.raises(DpcliError) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     assert codes(caught.value) == ["internal-fault"]
@@ -316,7 +317,7 @@ def test_an_error_leaves_no_frames_behind(
         answers = SECRET
         raise error(answers if error is not DataError else [])
 
-    monkeypatch.setattr(api, "run_release", fail)
+    monkeypatch.setattr(ReleaseTransaction, "aggregate", fail)
     with pytest.raises((DpcliError, KeyboardInterrupt, SystemExit)) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]

@@ -115,7 +115,7 @@ def test_a_crash_between_the_phases_charges_once_and_keeps_the_bounds(
         raise Crash
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.cli.release.run_release", crash)
+        patched.setattr("dpcli.transaction.ReleaseTransaction.aggregate", crash)
         with pytest.raises(Crash):
             dpcli(*words)
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1")]

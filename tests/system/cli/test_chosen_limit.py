@@ -239,13 +239,13 @@ def test_one_more_row_moves_one_person(
 
 KILL = """
 import os, signal, sys
-from dpcli.cli import release
 from dpcli.cli.main import main
+from dpcli.transaction import ReleaseTransaction
 
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
-release.run_release = kill
+ReleaseTransaction.aggregate = kill
 sys.argv[1:] = {words!r}
 sys.exit(main())
 """
@@ -298,7 +298,7 @@ def test_another_spec_cannot_use_a_choice_under_its_id(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.cli.release.run_release", stop)
+        patched.setattr("dpcli.transaction.ReleaseTransaction.aggregate", stop)
         dpcli("release", spec, data, "--release-id", "r")
     spec.write_text(SPEC.replace("up_to: 500", "up_to: 600"), encoding="utf-8")
     outcome = dpcli("release", spec, data, "--release-id", "r")

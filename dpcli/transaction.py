@@ -1,0 +1,188 @@
+"""A release as one linear function: open the account, read, add noise, charge, store.
+
+The command line, programs and the local model run the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, final
+
+from dpcli.charging import ChargeRequest, Notices
+from dpcli.engine.progress import Progress
+from dpcli.engine.reading_warnings import reading_warnings
+from dpcli.ledger.account import sharing_warnings
+from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.open_charge import OpenCharge
+from dpcli.messages import note
+from dpcli.planning.bounds_text import chosen_texts
+from dpcli.planning.notes import quality_warnings
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import require_plan_fits
+from dpcli.releasing import NoisyNumbers, NoisyRelease, aggregate_data, answer_release
+
+if TYPE_CHECKING:
+    from dpcli.engine.aggregate import SealedAnswer
+    from dpcli.local.randomize import RandomizedCollection
+
+
+class Transaction:
+    """What is released and charged for, from the request to what the ledger stores.
+
+    `with Transaction(request, notices) as release:` opens the ledger that pays. If something is
+    `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
+    are read, and `commit` of the subclass charges and stores. `notices` has what people should
+    know. Raises BudgetError, DataError or LedgerError.
+    """
+
+    def __init__(self, request: ChargeRequest, notices: Notices) -> None:
+        require_plan_fits(request.plan)
+        self.request, self._notices = request, notices
+
+    def __enter__(self) -> Self:
+        self.request.require_attempt()
+        with ExitStack() as opened:
+            self.ledger = opened.enter_context(self.request.opened(self._notices))
+            self._latest = self.ledger.latest()
+            self.request = self.request.attempt(self.ledger)
+            # Known before the entry of a choice records the files as well.
+            files = self.request.charge.files
+            self._shared = self.ledger.new_sharing(self.plan.spec.dataset, files)
+            self._opened = opened
+            self._open_charge()
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._opened.__exit__(kind, error, trace)
+        if error is None and self.stored is not None:
+            self._announce(self.stored)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, with the bounds that were chosen."""
+        return self.request.plan
+
+    @property
+    def outcome(self) -> StoredRelease:
+        """What is stored. Raises ValueError before anything is."""
+        if self.stored is None:
+            raise ValueError("nothing is stored before it is committed")
+        return self.stored
+
+    def begin(self) -> None:
+        """Check period and account before rows are read, and choose bounds that are left open.
+
+        If something is stored, nothing happens.
+        """
+        if self.stored is None:
+            self.request.require_likely_period(self.ledger)
+            if self.plan.chooses_bounds:
+                self._choose_bounds()
+        if self.stored is None:
+            plan, data = self.plan, self.request.data
+            self._notices.warn(self.ledger.access_warnings())
+            self._notices.warn(sharing_warnings(self._shared))
+            self._notices.warn([*quality_warnings(plan), *reading_warnings(plan, data)])
+            self.ledger.check_budget(self.open_charge.charge)
+
+    def _open_charge(self) -> None:
+        self.open_charge = self._opened.enter_context(OpenCharge(self.ledger, self.request.charge))
+        self.stored = self.open_charge.stored
+
+    def _choose_bounds(self) -> None:
+        """Go on with the plan with the bounds that noisy counts choose."""
+        # Few specs leave bounds to noisy counts.
+        from dpcli.choosing_bounds import choose_bounds
+
+        request = self.request
+        plan = choose_bounds(
+            request.plan, request.data, self.ledger, request.charge, request.engine
+        )
+        for text in chosen_texts(plan):
+            self._notices.add("bounds", text=text, name=request.release_id)
+        self.request = replace(request, plan=plan)
+        self._open_charge()
+
+    def _announce(self, stored: StoredRelease) -> None:
+        """Say what was done, and of a clock that may be wrong."""
+        if self.open_charge.charge.created < self._latest:
+            self._notices.warn([note("notice.clock", latest=self._latest)])
+        if stored.receipt is None:
+            what = "responses" if self.plan.is_local else "release"
+            self._notices.add("again", what=what, name=stored.release_id)
+        elif self.request.after_check:
+            names = {"name": stored.release_id, "failed": self.request.after_check}
+            self._notices.add("checked_again", **names)
+        elif stored.receipt.first:
+            ledger = stored.receipt.ledger
+            self._notices.add("first", dataset=self.plan.spec.dataset, ledger=ledger)
+
+
+@final
+class ReleaseTransaction(Transaction):
+    """A release of the central model: `aggregate`, `answer`, `commit`.
+
+    >>> def released(request, notices, render):
+    ...     with ReleaseTransaction(request, notices) as release:
+    ...         release.begin()
+    ...         if release.stored is None:
+    ...             exact = release.aggregate()
+    ...             release.commit(release.answer(exact), render)
+    ...     return release.outcome
+    """
+
+    def aggregate(self, progress: Progress | None = None) -> Sequence[SealedAnswer]:
+        """Read the data once, and seal the exact answer to every query; raises DataError."""
+        assert not self.plan.is_local, "records of a local spec are randomized one by one"
+        return aggregate_data(self.plan, self.request.data, progress, self.request.engine)
+
+    def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:
+        """The numbers to publish: the answers with noise, or those of a failed check alone."""
+        return answer_release(self.plan, exact, self.open_charge)
+
+    def commit(
+        self, numbers: NoisyNumbers, render: Callable[[NoisyRelease], Mapping[str, bytes]]
+    ) -> StoredRelease:
+        """Charge for the numbers, and store the outputs that `render` makes of them."""
+        charge = self.open_charge.charge
+        plan, statistics, quality = numbers.plan, numbers.statistics, numbers.quality
+        stamp = charge.release_id, charge.created
+        warned = tuple(reading_warnings(plan, self.request.data))
+        self.stored = self.open_charge.commit(
+            lambda receipt: render(NoisyRelease(plan, *stamp, statistics, receipt, quality, warned))
+        )
+        return self.stored
+
+
+@final
+class CollectionTransaction(Transaction):
+    """A collection of the local model: `commit` randomizes the records and charges."""
+
+    def commit(
+        self,
+        render: Callable[[RandomizedCollection], Mapping[str, bytes]],
+        *,
+        shuffle: bool,
+        progress: Progress | None = None,
+    ) -> StoredRelease:
+        """Randomize every record, charge for that, and store what `render` makes of it.
+
+        The responses are in the outbox of the ledger then.
+        """
+        # It needs polars, which commands do without until rows are read.
+        from dpcli.local.randomize import randomize_records
+
+        self.stored = randomize_records(
+            self.plan, self.request.data, self.open_charge, render,
+            shuffle=shuffle, progress=progress,
+        )  # fmt: skip
+        return self.stored
