@@ -92,7 +92,8 @@ def _takes_file(final: Path) -> bool:
     temporary = _temporary_name(final)
     try:
         os.close(os.open(temporary, NEW_FILE, 0o600))
-        temporary.unlink()
+        # A run with the same output may have removed it: it looked like one that was left.
+        temporary.unlink(missing_ok=True)
     except OSError:
         return False
     return True

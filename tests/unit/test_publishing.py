@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.publishing import publish
+from dpcli.publishing import publish, require_writable
 from tests.support.cli import Command, data, dpcli, spec
 
 __all__ = ["data", "dpcli", "spec"]
@@ -120,3 +121,19 @@ def test_many_at_once_publish_the_same_output(tmp_path: Path) -> None:
     assert failures == []
     assert (tmp_path / "t.csv").read_text("utf-8") in {"0", "1", "2", "3"}
     assert list(tmp_path.glob(".*.tmp")) == []
+
+
+def test_an_output_is_not_refused_because_another_run_publishes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That run may take the file by which this one tries the folder for one that was left."""
+    target, close = tmp_path / "t.csv", os.close
+
+    def closed(descriptor: int) -> None:
+        close(descriptor)
+        for left in tmp_path.glob(".t.csv.*.tmp"):
+            left.unlink()
+
+    monkeypatch.setattr(os, "close", closed)
+    require_writable([target], [], force=False)
+    assert list(tmp_path.iterdir()) == []
