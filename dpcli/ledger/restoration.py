@@ -11,7 +11,7 @@ in both, so both are charged: the releases that the ledger lacks are appended wi
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -178,22 +178,32 @@ def _append_missing(
             firsts.setdefault(proof.terms.dataset, proof)
     last = max(entries, default=0)
     end = max([last, *recorded, *new])
+    # Several reports name these lost entries, and one of them proves each.
+    named = Counter(proof.entry for proof in forked if proof.entry > last)
+    shared = {at for at in named if named[at] > 1 and at in recorded}
+    proven = {*new, *shared}
     lost_of_fork = _lost_of_fork(forked, start, recorded, entries)
-    lost = end - last - len(new) - len(firsts) + lost_of_fork
+    lost = end - last - len(proven) - len(firsts) + lost_of_fork
     if lost > unproven:
         code = "releases-unproven" if lost != 1 else "releases-unproven.one"
         raise LedgerError.about(code, lost=lost, path=ledger.path)
-    openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in new])
+    openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in proven])
+    # In this order, each release follows all that its own history has before it.
+    left, others = (deque(lacking), ()) if shared else (deque(new.values()), forked)
+    opened = [*firsts]
     for number in range(last + 1, end + 1):
         origin: Payload = {"replaces": recorded.get(number)}
-        if number in new:
-            _require_history(ledger, new[number], is_forked=bool(forked), is_whole=not lost)
-            _append_release(ledger, new[number], origin)
-        elif number in openings:
+        if number in openings:
             _append_opening(ledger, openings[number], origin)
-        else:
+        elif number not in proven:
             _append_lost(ledger, created, origin)
-    opened = [*firsts, *_append_forked(ledger, forked, is_whole=not lost)]
+        elif (dataset := left[0].terms.dataset) not in ledger.accounts():
+            _append_opening(ledger, left[0], origin)
+            opened.append(dataset)
+        else:
+            _require_history(ledger, left[0], is_forked=bool(forked), is_whole=not lost)
+            _append_release(ledger, left.popleft(), origin)
+    opened += _append_forked(ledger, [*left, *others], is_whole=not lost)
     for _ in range(lost_of_fork):
         _append_lost(ledger, created, {})
     closed = tuple(ledger.accounts()) if lost > 0 else ()
@@ -280,11 +290,17 @@ def _histories(
     counts = Counter(proof.entry for proof in lacking)
     start = min((at for at in counts if at in entries or counts[at] > 1), default=0)
     if start:
-        # Without the anchor, no one knows which of the releases after that follow which.
+        # No one knows which of the releases after that follow which. A release that was made before
+        # one with a smaller number is of another history: it may not be the one that is lost.
+        times = [(number, str(entry.content()["created"])) for number, entry in entries.items()]
+        times += [(proof.entry, proof.created) for proof in lacking]
         new = {
             proof.entry: proof
             for proof in lacking
-            if proof.entry in recorded and proof.entry not in entries and counts[proof.entry] == 1
+            if proof.entry in recorded
+            and proof.entry not in entries
+            and counts[proof.entry] == 1
+            and all(time <= proof.created for number, time in times if number < proof.entry)
         }
         return new, tuple(proof for proof in lacking if proof.entry not in new), start
     ids, problems = {entry.release_id for entry in entries.values()}, []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -369,6 +370,61 @@ def test_both_histories_of_a_restored_ledger_are_charged(
 def alone(report: Path) -> float:
     """The epsilon of a release by itself, as its report states it."""
     return float(json.loads(report.read_text("utf-8"))["privacy"]["spent"]["epsilon"])
+
+
+def two_histories(folder: Path, release: Release) -> tuple[list[Path], list[Path]]:
+    """A release, and two more with the ledger and two with a restored copy of it; their reports.
+
+    The copy was restored a second later, and its releases cost more.
+    """
+    release()
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / name, folder / f"backup-{name}")
+    first = [release(epsilon=epsilon) for epsilon in ("0.1", "0.2")]
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / f"backup-{name}", folder / name)
+    time.sleep(1)
+    second = [release(epsilon=epsilon) for epsilon in ("0.3", "0.4")]
+    return first, second
+
+
+@pytest.mark.parametrize("kept", ["backup", None], ids=["a copy", "no ledger"])
+def test_both_histories_are_charged_if_an_anchor_remembers_one(
+    kept: str | None, dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Two reports name each lost entry; all reports prove all that is missing."""
+    first, second = two_histories(folder, release)
+    reports = [folder / "1.report.json", *first, *second]
+    restore(folder, folder / f"backup-{LEDGER}" if kept else None)
+    kept_files = files(folder)
+    refused = dpcli("ledger", "recover", "--from", *reports[:-1])
+    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert files(folder) == kept_files
+    assert dpcli("ledger", "recover", "--from", *reports).status == 0
+    assert dpcli("ledger", "verify", "--against", *reports).status == 0
+    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == len(reports)
+    assert not balances(dpcli)["town"]["closed"]
+
+
+def test_a_report_of_another_history_proves_no_lost_entry(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """It has the number of a lost entry, but it was made before the entry that precedes that."""
+    release()
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / name, folder / f"backup-{name}")
+    other = [release(epsilon=epsilon) for epsilon in ("0.1", "0.2")]
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / f"backup-{name}", folder / name)
+    time.sleep(1)
+    release(epsilon="0.3")
+    shutil.copy(folder / LEDGER, folder / "copy")
+    last = release(epsilon="0.4")
+    restore(folder, folder / "copy")
+    refused = dpcli("ledger", "recover", "--from", *other)
+    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert dpcli("ledger", "recover", "--from", *other, last).status == 0
+    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 5
 
 
 def test_a_lost_report_of_another_history_closes_the_accounts(
