@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from dpcli.transaction import Transaction
 
 waiting.notice = partial(notify, "waiting")
+
+REPORT = " --report check.md"
+"""What `dpcli ledger export` needs for a failed check, which has no table."""
 
 QUIET = ("again", "bounds")
 """Notices that `--quiet` leaves out."""
@@ -142,8 +146,10 @@ def published(
             transaction.begin()
             yield
             # A check that is made again would be charged again.
-            export = f"run `dpcli ledger export {transaction.outcome.release_id}`"
-            outputs.publish(transaction.outcome, export if request.check_again else again)
+            stored = transaction.outcome
+            name = f"{stored.release_id} --ledger {shlex.quote(str(request.path))}"
+            export = f"run `dpcli ledger export {name}{REPORT if stored.stopped else ''}`"
+            outputs.publish(stored, export if request.check_again else again)
     except (KeyboardInterrupt, StoppedBySignal):
         notify("interrupted_check" if request.check_again else "interrupted", again=again)
         raise

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -219,6 +220,27 @@ def test_a_repaired_file_is_checked_again(dpcli: Command, tmp_path: Path) -> Non
     ledger = ["--ledger", tmp_path / "dpcli-ledger.sqlite"]
     assert dpcli("ledger", "export", "r+3", "-o", exported, *ledger).status == 0
     assert exported.read_bytes() == content
+
+
+def test_hints_about_later_checks_name_their_ledger(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command in a hint publishes what is stored, from any folder."""
+    spec, data = write(tmp_path, "percent")
+    (elsewhere := tmp_path / "else where").mkdir()
+    monkeypatch.chdir(elsewhere)
+    book = tmp_path / "book.sqlite"
+    assert dpcli("ledger", "init", book).status == 0
+    words = ["release", spec, data, "--release-id", "r", "-q", "--ledger", book]
+    assert dpcli(*words).status == 8
+    failed = dpcli(*words, "--check-again", "--report", "/dev/full", "--format", "json")
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    passed = dpcli(*words, "--check-again", "-o", "/dev/full")
+    assert failed.status == passed.status == 7
+    for done in (failed, passed, dpcli(*words)):
+        (command,) = re.findall("`dpcli (ledger export [^`]*)`", done.err)
+        assert dpcli(*shlex.split(command)).status == 0
+    assert (elsewhere / "check.md").exists()
 
 
 def test_a_corrected_spec_is_checked_again(dpcli: Command, tmp_path: Path) -> None:
