@@ -90,8 +90,10 @@ def access_warnings(path: Path, anchor: Path) -> list[str]:
     folder has the sticky bit.
     """
     found = []
-    for file in (path.resolve(), anchor.resolve()):
-        for place in (file, file.parent):
+    # Who replaces a link replaces what it leads to.
+    for named in (path, anchor):
+        file = named.resolve()
+        for place in (file, file.parent, named.absolute().parent):
             with suppress(OSError):
                 mode = place.stat().st_mode
                 is_safe = stat.S_ISDIR(mode) and mode & stat.S_ISVTX

@@ -423,3 +423,17 @@ def test_a_ledger_that_all_may_write_gives_a_warning(
     (command,) = re.findall("run `(chmod [^`]+)`", done.err)
     subprocess.run(["sh", "-c", command], check=True)
     assert "every user" not in dpcli("plan", spec).err
+
+
+def test_a_link_to_a_ledger_that_all_may_replace_gives_a_warning(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """The ledger is safe where it is, but the name that the release uses is not."""
+    assert dpcli("release", spec, data, "-q").status == 0
+    (shared := folder / "shared").mkdir()
+    link = shared / "link.sqlite"
+    link.symlink_to(folder / "dpcli-ledger.sqlite")
+    words = ("release", spec, data, "-q", "--ledger", link)
+    assert "every user" not in dpcli(*words).err
+    shared.chmod(0o777)
+    assert f"run `chmod o-w {shared}`" in dpcli(*words).err
