@@ -34,6 +34,12 @@ for _name in [*os.environ]:
         continue
     if os.environ[_name] not in KEPT_VALUES.get(_name, ()):
         os.environ.pop(_name)
+    elif _name == "POLARS_FORCE_PKG":
+        from importlib.util import find_spec
+
+        # Without the package that it names, polars cannot be used at all.
+        if find_spec(f"_polars_runtime_{os.environ[_name]}") is None:
+            os.environ.pop(_name)
 
 __version__ = "0.3.0"
 
