@@ -202,7 +202,8 @@ class ChargeRequest:
         """The request by the name of its entry, which differs for a check that is made again."""
         if not self.check_again:
             return self
-        name, failed = ledger.next_attempt(self.release_id, self.period)
+        dataset = self.plan.spec.dataset
+        name, failed = ledger.next_attempt(self.release_id, dataset, self.period)
         return replace(self, release_id=name, after_check=failed)
 
     def require_likely_period(self, ledger: OpenLedger) -> None:

@@ -209,11 +209,11 @@ class OpenLedger(Store):
         ]
         return [stored for stored in map(self.stored, names) if stored is not None]
 
-    def next_attempt(self, release_id: str, period: str | None) -> tuple[str, str]:
+    def next_attempt(self, release_id: str, dataset: str, period: str | None) -> tuple[str, str]:
         """The name of the entry that checks a release again, and that of the failed one.
 
         If the last attempt was not stopped, that is its name, and no failed one. Raises LedgerError
-        if there is no attempt, or if it was for another period.
+        if there is no attempt, or if it was of another account or for another period.
         """
         attempts = self.attempts(release_id)
         if not attempts:
@@ -221,6 +221,8 @@ class OpenLedger(Store):
         last = attempts[-1]
         if not _is_stopped(last):
             return last.release_id or "", ""
+        if last.dataset != dataset:
+            raise LedgerError.about("release-id-taken", name=release_id)
         _require_period(last, period, release_id)
         return later_check(release_id, len(attempts) + 1), last.release_id or ""
 

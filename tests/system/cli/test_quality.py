@@ -258,6 +258,22 @@ def test_a_corrected_spec_is_checked_again(dpcli: Command, tmp_path: Path) -> No
     assert "error[release-id-taken]" in dpcli(*words, "--check-again").err
 
 
+def test_a_check_of_another_account_is_not_made_again(dpcli: Command, tmp_path: Path) -> None:
+    """The id stays that of the account whose check failed, and nothing is charged to another."""
+    spec, data = write(tmp_path, "percent")
+    words = [data, "--release-id", "r", "-q", "-o", tmp_path / "t.csv", "--check-again"]
+    assert dpcli("release", spec, *words[:-1]).status == 8
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    other = tmp_path / "other.yaml"
+    text = spec.read_text(encoding="utf-8")
+    other.write_text(text.replace("dataset: shop", "dataset: market"), encoding="utf-8")
+    for dry in ((), ("--dry-run",)):
+        refused = dpcli("release", other, *words, *dry)
+        assert refused.status == 6 and "error[release-id-taken]" in refused.err
+    assert entries(dpcli, tmp_path) == [("r", "0.1", True, None)]
+    assert dpcli("release", spec, *words).status == 0
+
+
 def test_a_check_again_is_never_free(dpcli: Command, tmp_path: Path) -> None:
     """The budget refuses a check that does not fit, before it reads, however often it is tried."""
     spec, data = write(tmp_path, "percent")
