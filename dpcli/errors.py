@@ -68,6 +68,10 @@ class DpcliError(Exception):
         self.problems = tuple(replace(problem, status=self.status) for problem in problems)
         super().__init__("; ".join(problem.message for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[Problem, ...]]]:
+        """A copy for another process is made of the problems, not of the text."""
+        return type(self), (self.problems,)
+
     @classmethod
     def about(cls, code: str, /, **facts: object) -> Self:
         """An error of this class with a single problem and no place."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 
 import pytest
 
@@ -31,3 +32,11 @@ def test_a_full_disk_is_a_problem_of_the_output() -> None:
     assert failure.status == 7
     assert str(failure) == "`t.csv` could not be written: the disk is full"
     assert failure.problems[0].hint == "free space on the disk, then try again"
+
+
+def test_an_error_is_copied_for_another_process() -> None:
+    """A pool of processes stands still if the error of one cannot be read by another."""
+    failure = OutputError.from_system("`t.csv`", OSError(errno.ENOSPC, ""), "try again")
+    copied = pickle.loads(pickle.dumps(failure))
+    assert type(copied) is OutputError
+    assert (copied.problems, str(copied)) == (failure.problems, str(failure))
