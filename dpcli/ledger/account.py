@@ -10,7 +10,14 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
-from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance, period_text
+from dpcli.ledger.balance import (
+    LAST_DAY,
+    Balance,
+    GuaranteeCounts,
+    RecordedCost,
+    balance,
+    period_text,
+)
 from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note, quoted_list
@@ -88,11 +95,13 @@ class Account:
         # losses of its windows change only on days on which a charge leaves them.
         first = max(period + 1, last)
         leaving = {day + (terms.window or 1) for day in self._days}
-        days = sorted({first, *(day for day in leaving if day > first)})
+        days = sorted(day for day in {first, *leaving} if first <= day <= LAST_DAY)
 
         def fits(day: int) -> bool:
             return balance(terms, [*self.costs, replace(cost, period=day)], day).within
 
+        if not days:
+            return "account-exhausted", {}
         if not fits(days[-1]):
             return "account-exhausted.window", {}
         _, place = bisect(lambda place: fits(days[place]), -1, len(days) - 1)
@@ -108,13 +117,14 @@ class Account:
         """From which days on more is left, if nothing else is charged, and how much.
 
         The first such day after the last charged one, and the day from which on all is left. Empty
-        for an account without a window or charges, and for a closed one.
+        for an account without a window or charges, for a closed one, and if no such day has a name.
         """
         if not terms.window or not self._days or self.closed:
             return []
         last = max(self._days)
         ends = sorted(day + terms.window for day in self._days if day + terms.window > last)
-        return [(period_text(day), self.balance(terms, day)) for day in sorted({ends[0], ends[-1]})]
+        named = sorted(day for day in {ends[0], ends[-1]} if day <= LAST_DAY)
+        return [(period_text(day), self.balance(terms, day)) for day in named]
 
     def require_likely_period(self, period: int | None, today: int) -> None:
         """Raise LedgerError for a day that is probably a mistake, in an account with a window.

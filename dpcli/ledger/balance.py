@@ -268,6 +268,10 @@ def period_number(text: str) -> int:
     return datetime.date.fromisoformat(text).toordinal()
 
 
+LAST_DAY = datetime.date.max.toordinal()
+"""The last day that a period can name."""
+
+
 def period_text(number: int) -> str:
     """The day with this ordinal, as a period names it."""
     return datetime.date.fromordinal(number).isoformat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,22 @@ def test_a_day_more_than_a_window_before_the_last_one_is_refused(
     assert ("3 days before 2026-06-14" in done.err) is is_refused
     assert len(history(dpcli, tmp_path)) == (2 if is_refused else 3)
     assert dpcli(*words, "4.csv", "--period", "2026-06-14", "--release-id", "one").status == 0
+
+
+def test_an_account_is_shown_that_was_charged_for_the_last_day(
+    spec: Path, dpcli: Command, tmp_path: Path
+) -> None:
+    """No day after it has a name, so that none is named on which the window frees itself."""
+    words = ("release", spec, PEOPLE, "-q", "--period", "9999-12-31", "--any-period")
+    assert dpcli(*words).status == 0
+    shown = dpcli("ledger", "show")
+    assert shown.status == 0 and "if nothing else is charged" not in shown.out
+    (account,) = json.loads(dpcli("ledger", "show", "--json").out)
+    assert account["frees"] == [] and account["releases"] == 1
+    text = spec.read_text(encoding="utf-8")
+    spec.write_text(text.replace("epsilon: 0.1", "epsilon: 8.95"), encoding="utf-8")
+    refused = dpcli(*words)
+    assert refused.status == 5 and "hint: lower the epsilons to what is left" in refused.err
 
 
 def test_programs_confirm_a_day_as_well(spec: Path) -> None:
