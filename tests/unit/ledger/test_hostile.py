@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dpcli import releasing
+from dpcli import transaction
 from dpcli.ledger.ledger import create_ledger
 from tests.support.cli import Command, data, dpcli, spec
 
@@ -85,15 +85,15 @@ def test_a_rollback_during_a_release_is_detected(
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5")
     path = folder / "dpcli-ledger.sqlite"
     old = path.read_bytes()
-    real = releasing.aggregate_data
+    real = transaction.aggregate_data
 
     def meanwhile(*arguments: Any) -> Any:
-        monkeypatch.setattr(releasing, "aggregate_data", real)
+        monkeypatch.setattr(transaction, "aggregate_data", real)
         assert dpcli("release", spec, data, "-q", "--release-id", "other").status == 0
         path.write_bytes(old)
         return real(*arguments)
 
-    monkeypatch.setattr(releasing, "aggregate_data", meanwhile)
+    monkeypatch.setattr(transaction, "aggregate_data", meanwhile)
     refused = dpcli("release", spec, data, "-q", "--release-id", "one")
 
     assert (refused.status, refused.out) == (6, "")

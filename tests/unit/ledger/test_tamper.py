@@ -17,13 +17,21 @@ from tests.support.ledgers import charge, render
 ENTRIES = 20
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ledger of twenty entries and its anchor."""
+    folder = tmp_path_factory.mktemp("made")
+    with closing(create_ledger(folder / "ledger.sqlite")) as ledger:
+        for number in range(ENTRIES - 1):
+            ledger.commit(charge(f"r{number}", "1/100"), render)
+    return folder
+
+
 @pytest.fixture
-def full(path: Path, ledger: OpenLedger) -> Path:
-    """A ledger of twenty entries."""
-    for number in range(ENTRIES - 1):
-        ledger.commit(charge(f"r{number}", "1/100"), render)
-    ledger.close()
-    return path
+def full(made: Path, tmp_path: Path) -> Path:
+    """A copy of that ledger."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "ledger.sqlite"
 
 
 def is_detected(path: Path) -> bool:
