@@ -1,4 +1,4 @@
-"""The registry of queries, and their sensitivities: how far one unit can change an answer.
+"""The registry of queries, and how far one unit can change an answer.
 
 A registered query computes its own sensitivity, from the audited tables of `dpcli.privacy`, or for
 a `RidgeQuery` and an `ObjectiveQuery` by the proof in its docstring. Laws compare all of them with

@@ -33,7 +33,7 @@ from tests.support.cli import LOCAL
 from tests.support.specs import completed
 
 TABLES = (
-    "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
+    "promise", "meaning", "limits", "central", "local", "bounding", "left_out",
     "limited",
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
     "designs", "regressions", "open",
