@@ -137,7 +137,10 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
             indent = line[: len(line) - len(line.lstrip())] + "  "
             parts = clauses(line) if re.match(MESSAGE, line) else [line]
             parts = [before + parts[0], *(indent + part for part in parts[1:])]
-            lines[place] = "\n".join(_filled(part, width, indent) for part in parts)[len(before) :]
+            # A question ends in a space, before what a person types.
+            end = " " * line.endswith(": ")
+            filled = "\n".join(_filled(part, width, indent) for part in parts)
+            lines[place] = filled[len(before) :] + end
     return "\n".join(lines)
 
 
