@@ -1,4 +1,4 @@
-"""The steps of a release: aggregate the data, check their quality, add noise, estimate."""
+"""The steps of a release: aggregate the data, check them, add noise, estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release as one linear function: open the account, read, add noise, charge, store.
+"""A release as one function: open the account, read, add noise, charge, store.
 
 The command line, programs and the local model run the same lines.
 """
