@@ -15,6 +15,8 @@ From Python, a release takes three calls; `docs/python.md` shows them:
 
 import os
 
+from dpcli.version import __version__ as __version__
+
 KEPT_VARIABLES = ("POLARS_TEMP_DIR", "POLARS_FMT_", "POLARS_SKIP_CPU_CHECK")
 """The beginnings of variables that change neither what polars reads nor what it prints there."""
 
@@ -40,8 +42,6 @@ for _name in [*os.environ]:
         # Without the package that it names, polars cannot be used at all.
         if find_spec(f"_polars_runtime_{os.environ[_name]}") is None:
             os.environ.pop(_name)
-
-__version__ = "0.3.0"
 
 __all__ = [
     "Collection",

@@ -19,7 +19,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpcli import __version__
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
@@ -39,6 +38,7 @@ from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec
 from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
 from dpcli.statistics.limit_choice import LIMIT_NAME
+from dpcli.version import __version__
 
 BOM = "\ufeff"
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcli import __version__
 from dpcli.cli.commands import PARSER_ERROR, LazyGroup, help_page, usage_error
 from dpcli.cli.console import (
     OutputLost,
@@ -22,6 +21,7 @@ from dpcli.cli.console import (
     use_json,
 )
 from dpcli.errors import DpcliError, OutputError, StoppedBySignal, UsageError, internal_error
+from dpcli.version import __version__
 
 COMPLETION_VARIABLE = "_DPCLI_COMPLETE"
 """The environment variable with which a shell requests completions."""

@@ -15,14 +15,15 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from dpcli import __version__
 from dpcli.engine.aggregate import Aggregation, SealedAnswers
+from dpcli.engine.dataset import Dataset
 from dpcli.engine.file_content import SEALED
 from dpcli.engine.rollup import Partial
-from dpcli.engine.source import Dataset, collect_problems, open_file
+from dpcli.engine.source import collect_problems, open_file
 from dpcli.errors import DataError, Problem
 from dpcli.privacy.unit import Unit
 from dpcli.queries.query import Query
+from dpcli.version import __version__
 
 FORMAT = f"1 of dpcli {__version__}"
 """The layout of the frames: other versions may number aggregations and columns differently."""

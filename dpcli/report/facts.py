@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
@@ -30,6 +29,7 @@ from dpcli.report.json_text import Facts, json_text
 from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
+from dpcli.version import __version__
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast

@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcli import __version__
 from dpcli.errors import Problem, UsageError, describe_system_error, make_problem
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
@@ -19,6 +18,7 @@ from dpcli.planning.notes import count_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.report.json_text import Fact, Facts, JsonNumber
+from dpcli.version import __version__
 
 if TYPE_CHECKING:
     from dpcli.simulation.noise_test import Observed
