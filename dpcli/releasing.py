@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.columns import Axis
+from dpcli.engine.dataset import Dataset
 from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Dataset, Input, open_dataset
+from dpcli.engine.source import Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
 from dpcli.ledger.open_charge import OpenCharge

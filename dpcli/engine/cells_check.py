@@ -23,12 +23,12 @@ from dpcli.columns import (
     without_missing_constant,
 )
 from dpcli.engine.cell_remedies import Amount, Remedy, Sample, amount, find_remedy, missing_codes
+from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import FLAGS, Decoder, swap_decimal_mark
 from dpcli.engine.decode_formats import is_marked, plain_text, strip_blanks
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.record_faults import REPLACEMENT, Fault, record_faults
-from dpcli.engine.source import Dataset
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import PersonUnit, Unit
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import UTF8, has_unnamed_index
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
 from dpcli.engine.regular_file import ZIP_ENDING, format_of
-from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem, make_problem
 from dpcli.messages import quote
 

@@ -27,6 +27,7 @@ import polars as pl
 
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.columns import Column, NumericColumn
+from dpcli.engine.dataset import Source
 from dpcli.engine.decode_formats import has_form
 from dpcli.engine.decode_numbers import DECIMAL_DIGITS
 from dpcli.engine.file_content import TYPED
@@ -40,7 +41,6 @@ from dpcli.engine.parquet_texts import (
     scan_copy,
 )
 from dpcli.engine.progress import silenced_stderr
-from dpcli.engine.source import Source
 from dpcli.engine.typed_cells import declared_text
 from dpcli.errors import DataError, StoppedBySignal
 from dpcli.light_dataclasses import dataclass

@@ -18,13 +18,13 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
 from dpcli.engine.decode_numbers import BLANKS
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines, has_odd_ends
 from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
-from dpcli.engine.source import Dataset, Source
 from dpcli.engine.typed_cells import declared_text, untyped_text
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array

@@ -15,8 +15,9 @@ from typing import Literal
 
 from dpcli.columns import CategoryColumn, Column
 from dpcli.csv_dialect import ENCODINGS, UTF8, Dialect
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import LINE_END, UTF8_BOM, parse_line, parse_records
-from dpcli.engine.source import Dataset, Source, open_file
+from dpcli.engine.source import open_file
 from dpcli.errors import DataError
 from dpcli.light_dataclasses import dataclass
 from dpcli.reference import usual_cells

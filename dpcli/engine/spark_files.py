@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from dpcli.columns import Column
 from dpcli.csv_dialect import UTF8, Dialect
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import (
     SEALED_ENDING,
     SIGNATURE_BYTES,
@@ -24,7 +25,7 @@ from dpcli.engine.file_content import (
 )
 from dpcli.engine.header import require_columns
 from dpcli.engine.regular_file import PARQUET_ENDINGS, ZIP_ENDING, format_of
-from dpcli.engine.source import Dataset, Source, collect_problems
+from dpcli.engine.source import collect_problems
 from dpcli.engine.spark_tasks import File
 from dpcli.errors import DataError, Problem
 

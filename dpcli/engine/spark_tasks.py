@@ -22,6 +22,7 @@ from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.decode_formats import plain_text
 from dpcli.engine.file_content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.header import require_columns
@@ -30,7 +31,7 @@ from dpcli.engine.parquet import parquet_source
 from dpcli.engine.partials import pack_blocks
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Dataset, Source, open_source
+from dpcli.engine.source import open_source
 from dpcli.engine.typed_cells import untyped_text
 from dpcli.errors import DpcliError
 from dpcli.light_dataclasses import dataclass

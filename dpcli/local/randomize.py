@@ -14,11 +14,12 @@ from typing import BinaryIO
 import polars as pl
 
 from dpcli.columns import CategoryColumn, NumericColumn, file_columns
+from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Dataset, Input, open_dataset
+from dpcli.engine.source import Input, open_dataset
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Receipt, StoredRelease
 from dpcli.ledger.ledger import OpenLedger

@@ -14,8 +14,7 @@ from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
-from dpcli.planning.published_error import published_error
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, published_error
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.dataset_names import mixed_scripts_warning

@@ -12,15 +12,15 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import np
 from dpcli.numeric.number_text import decimal_sqrt_up
-from dpcli.planning.published_error import published_error
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.query import Query
 from dpcli.specification.model import Entry, Spec
-from dpcli.statistics.statistic import WeightedQuery, groups
+from dpcli.statistics.statistic import NoisyAnswer, WeightedQuery, groups
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
@@ -288,3 +288,28 @@ def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Gu
         return Counter(response.randomizer.guarantee for response in spec.responses)
     answers = ((entry.answers, entry.branch) for entry in entries)
     return parallel_composition(answers, spec.privacy.neighbors)
+
+
+def published_error(
+    entry: Entry, queries: Sequence[PlannedQuery], confidence: Fraction
+) -> Fraction | None:
+    """The half-width of a published number; None if it depends on the answers.
+
+    Of several numbers that are chosen one by one, it is the largest. If the numbers are sums of
+    several answers, it is that of a sum of answers of zero.
+    """
+    statistic = entry.statistic
+    chosen = all(planned.weighted.query.chooses for planned in queries)
+    if len(queries) == 1 or chosen:
+        if not statistic.error_is_known:
+            return None
+        return max(planned.error(confidence, planned.weighted.summed) for planned in queries)
+    if not statistic.sums_answers:
+        return None
+    answers = []
+    for planned in queries:
+        query = planned.weighted.query
+        zeros = np.zeros(query.cells or 0, np.int64)
+        answers.append(NoisyAnswer(zeros, planned.noise, query=query))
+    estimates = statistic.estimate(entry.request, answers, confidence)
+    return int(estimates.upper[0]) * estimates.step

@@ -22,7 +22,7 @@ from dpcli.columns import (
     file_columns,
 )
 from dpcli.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
-from dpcli.engine.source import Dataset, Source
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.filters import AllOf, AnyOf, Filter, InRanges, Not
 from dpcli.privacy.confidential import Confidential

@@ -17,7 +17,7 @@ from dpcli.derivations import FirstTrue
 from dpcli.filters import InRanges
 from dpcli.numeric.exact import readable_text
 from dpcli.queries.scores import Points
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number, read_on_grid, read_within_bounds
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -22,23 +21,18 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
+from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import Entry
 from dpcli.specification.tree import ScalarNode, node_at
 from dpcli.specification.validation import Section
-from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds, KeptBounds, bounds_name
+from dpcli.statistics.bounds_choice import BoundsChoice, KeptBounds, bounds_name
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder
-
-if TYPE_CHECKING:
-    from dpcli.specification.columns_section import SpecContext
 
 LadderName = Annotated[
     str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
 ]
 Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
-
-Published = Callable[[str, str], ChosenBounds | None]
-"""What a release chose, by its id and the name of the histogram; None if it chose nothing there."""
 
 WHOLE = ("choose", "up_to", "epsilon")
 """The keys of a choice that have no default."""

@@ -23,7 +23,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
 from dpcli.spec_values import Boolean, ByForm, SectionModel, Text
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_in_steps, read_within_bounds
 from dpcli.specification.model import ValuedColumn
 from dpcli.specification.texts import require_text

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 from dpcli.columns import Column
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.columns_section import MAX_COLUMNS, SpecContext, require_name
+from dpcli.specification.columns_section import MAX_COLUMNS, require_name
+from dpcli.specification.context import SpecContext
 from dpcli.specification.derived_columns import DERIVED
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.specification.validation import read_section

@@ -16,7 +16,7 @@ from dpcli.spec_fields import NUMERIC, ORDERED
 from dpcli.spec_values import Choice, GridNumber, SectionModel, Text, Texts, extended_model
 from dpcli.specification.axes import MAX_BINS, read_bin_starts
 from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.derived_terms import (
     Read,
     category_column,

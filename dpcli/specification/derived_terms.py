@@ -15,7 +15,7 @@ from dpcli.number_syntax import DATE, NumberSyntaxError, parse_day, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.spec_fields import VALUED
 from dpcli.specification.column_types import DROP, with_missing
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
 from dpcli.specification.texts import require_distinct_texts
 from dpcli.specification.tree import ScalarNode, attempt, read_all, scalars_of

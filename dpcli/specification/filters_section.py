@@ -8,8 +8,8 @@ from dpcli.filters import AllOf, AnyOf, Filter, Not, implied_ranges
 from dpcli.light_dataclasses import dataclass
 from dpcli.reference import variant_code
 from dpcli.spec_values import ByForm, SectionModel, Text, Texts
-from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.conditions import ConditionModel, ConditionReader
+from dpcli.specification.context import SpecContext
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, read_all
 from dpcli.specification.validation import Section, read_section
 

@@ -18,7 +18,7 @@ from dpcli.statistics.bounds_ladder import LADDERS
 from dpcli.statistics.limit_choice import LIMIT_NAME, MAX_ROWS, KeptLimit, LimitChoice, chosen_limit
 
 if TYPE_CHECKING:
-    from dpcli.specification.columns_section import SpecContext
+    from dpcli.specification.context import SpecContext
     from dpcli.specification.model import Spec
 
 MAX_LIMIT = 1_000_000

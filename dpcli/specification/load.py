@@ -29,9 +29,10 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
-from dpcli.specification.bounds_section import Published, require_choices_used
+from dpcli.specification.bounds_section import require_choices_used
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
-from dpcli.specification.columns_section import SpecContext, declare_columns
+from dpcli.specification.columns_section import declare_columns
+from dpcli.specification.context import Published, SpecContext
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations_section import DeclarationsModel, read_declarations

@@ -9,7 +9,7 @@ from dpcli import mechanisms
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.validation import Section
 from dpcli.statistics.statistic import Request, Statistic
 

@@ -16,7 +16,7 @@ from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
 from dpcli.spec_values import Choice, ExactNumber, SectionModel, summaries_by_name
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number
 from dpcli.specification.mechanism_choice import (
     AUTO,

@@ -32,7 +32,7 @@ from dpcli.spec_values import (
     limited_rho,
     summaries_by_name,
 )
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.limit_section import ChosenLimitModel, Limit, read_limit
 from dpcli.specification.mechanism_fields import MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck

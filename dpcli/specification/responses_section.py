@@ -39,7 +39,7 @@ from dpcli.spec_values import (
     summaries_by_name,
 )
 from dpcli.specification.axes import ESTIMATE_COLUMNS
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.mechanism_fields import single_key
 from dpcli.specification.model import Response, SpecFile, ValuedColumn
 from dpcli.specification.probability_tables import (

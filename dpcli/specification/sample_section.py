@@ -6,7 +6,7 @@ from typing import Annotated
 
 from dpcli.privacy.unit import PersonUnit
 from dpcli.spec_values import Choice, ExactNumber, SectionModel
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations_section import MAX_POPULATION
 from dpcli.specification.tree import MappingNode
 from dpcli.specification.validation import read_section

@@ -31,7 +31,7 @@ from dpcli.spec_values import (
 )
 from dpcli.specification.axes import read_keys
 from dpcli.specification.captions import Note, Title, UnitText, entry_caption
-from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.limit_section import open_choice, refuse_open_choice
 from dpcli.specification.mechanism_fields import (
     Calibration,

@@ -20,8 +20,9 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.engine import file_content
 from dpcli.engine.aggregate import aggregate
+from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import Dataset, Source, open_dataset
+from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
