@@ -26,6 +26,7 @@ from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.light_dataclasses import dataclass
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
+from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
@@ -167,7 +168,7 @@ def responses(
 
 
 def _respond(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Series]:
-    answers = response.randomizer.respond(cells).value
+    answers = respond(response.randomizer, cells).value
     if response.randomizer.form == "number":
         assert isinstance(response.column, NumericColumn)
         columns = [_decimals(response.column, answers[0])]

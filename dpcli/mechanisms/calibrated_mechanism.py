@@ -1,22 +1,21 @@
 """The only place where something confidential becomes noisy.
 
-`CalibratedMechanism` opens answers of the central model, `LocalRandomizer` cells of the local
-model. Nothing else opens a `Confidential` of real data.
+`CalibratedMechanism` opens answers of the central model, `respond` cells of the local model.
+Nothing else opens a `Confidential` of real data.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Never, NoReturn, final
+from typing import TYPE_CHECKING, Never, NoReturn, final
 
 from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
 from dpcli.mechanisms.query_sensitivity import query_sensitivity, single_sensitivity
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, Ints, integer_array, np
+from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.events import MechanismEvent
@@ -27,8 +26,8 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import Query
 
-Responses = tuple[Array, ...]
-"""Responses of records: for each column of the response, an array of whole numbers."""
+if TYPE_CHECKING:
+    from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, Responses
 
 
 @final
@@ -226,39 +225,23 @@ def _charged_losses(
     return losses
 
 
-class LocalRandomizer(ABC):
-    """Turns the cell of one record into a random response."""
+def respond(randomizer: CalibratedRandomizer, exact: Confidential[Ints]) -> Noisy[Responses]:
+    """The responses of a randomizer to cells that were sealed for it.
 
-    @property
-    @abstractmethod
-    def is_certified(self) -> bool:
-        """Whether the loss that is recomputed from the parameters is within the stated loss."""
+    Privacy: as for `CalibratedMechanism`, only a registered kind opens cells, and its loss is
+    recomputed first. Raises TypeError for another kind, and ValueError if the loss exceeds the
+    stated loss or the cells are for another randomizer.
+    """
+    from dpcli.mechanisms import local
 
-    @abstractmethod
-    def draw(self, cells: Ints) -> Responses:
-        """Responses to an array of cells: one array of the same length for each column.
-
-        Each response depends on its own cell and on fresh randomness alone.
-        """
-
-    @final
-    def respond(self, exact: Confidential[Ints]) -> Noisy[Responses]:
-        """The responses to cells that were sealed for this randomizer.
-
-        Privacy: as for `CalibratedMechanism`, only a registered kind opens cells, and its loss is
-        recomputed first. Raises TypeError for another kind, and ValueError if the loss exceeds the
-        stated loss or the cells are for another randomizer.
-        """
-        from dpcli.mechanisms import local
-
-        if type(self) not in local.CALIBRATED_RANDOMIZERS:
-            raise TypeError("only a registered randomizer responds")
-        if not self.is_certified:
-            raise ValueError("the probabilities reveal more than is stated")
-        if not exact.is_sealed_for(self):
-            raise ValueError("the cells are for another randomizer")
-        cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
-        responses = self.draw(cells)
-        if not responses or any(len(column) != len(cells) for column in responses):
-            raise ValueError("every record must respond")
-        return Noisy(responses)
+    if type(randomizer) not in local.CALIBRATED_RANDOMIZERS:
+        raise TypeError("only a registered randomizer responds")
+    if not randomizer.is_certified:
+        raise ValueError("the probabilities reveal more than is stated")
+    if not exact.is_sealed_for(randomizer):
+        raise ValueError("the cells are for another randomizer")
+    cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
+    responses = randomizer.draw(cells)
+    if not responses or any(len(column) != len(cells) for column in responses):
+        raise ValueError("every record must respond")
+    return Noisy(responses)

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
 from dpcli.mechanisms.local.local_mechanism import (
@@ -148,7 +149,7 @@ def test_the_chi_square_test_rejects_a_slightly_different_table(
 def _p_value(randomizer: CalibratedRandomizer, rows: Rows, count: int = 200_000) -> float:
     """Pearson's test of the responses to `count` records of each input."""
     cells = np.repeat(np.arange(len(rows)), count)
-    places = output_of(randomizer, randomizer.respond(Confidential(cells, randomizer)).value)
+    places = output_of(randomizer, respond(randomizer, Confidential(cells, randomizer)).value)
     observed = np.zeros((len(rows), len(rows[0])))
     np.add.at(observed, (cells, places), 1)
     expected = np.array([[float(chance) * count for chance in row] for row in rows])
@@ -192,7 +193,7 @@ class TestTwoFairCoins:
             RandomizerRequest(labels(2), probability=Fraction(3, 4))
         )
         for true in (0, 1):
-            (drawn,) = randomizer.respond(Confidential(np.full(10**6, true), randomizer)).value
+            (drawn,) = respond(randomizer, Confidential(np.full(10**6, true), randomizer)).value
             kept = int((drawn == true).sum())
             statistic = (kept - 750_000) ** 2 / 750_000 + (kept - 750_000) ** 2 / 250_000
             assert chi_square_tail(statistic, 1) > CUT

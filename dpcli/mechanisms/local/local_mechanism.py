@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.light_dataclasses import dataclass
-from dpcli.mechanisms.calibrated_mechanism import LocalRandomizer
+from dpcli.numeric.arrays import Array, Ints
 from dpcli.numeric.exact import require_exact
 from dpcli.numeric.interval_arithmetic import exp_down
 from dpcli.privacy.events import MechanismEvent
@@ -77,8 +77,12 @@ class ResponseCounts:
     total: Fraction = Fraction(0)
 
 
+Responses = tuple[Array, ...]
+"""Responses of records: for each column of the response, an array of whole numbers."""
+
+
 @dataclass(frozen=True, slots=True)
-class CalibratedRandomizer(LocalRandomizer):
+class CalibratedRandomizer(ABC):
     """A randomizer with fixed probabilities, which are exact and public.
 
     `loss` is the loss of one response. `form` says how responses are written: as a label, as a
@@ -96,9 +100,19 @@ class CalibratedRandomizer(LocalRandomizer):
 
     @property
     def is_certified(self) -> bool:
-        """Whether the worst ratio is within exp(epsilon), rounded down."""
+        """Whether the loss that is recomputed from the parameters is within the stated loss.
+
+        The default is that the worst ratio is within exp(epsilon), rounded down.
+        """
         ratio = self.ratio
         return ratio is not None and 1 <= ratio <= exp_down(self.loss.epsilon, 512)
+
+    @abstractmethod
+    def draw(self, cells: Ints) -> Responses:
+        """Responses to an array of cells: one array of the same length for each column.
+
+        Each response depends on its own cell and on fresh randomness alone.
+        """
 
     @property
     @abstractmethod

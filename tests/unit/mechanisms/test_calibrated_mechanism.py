@@ -16,10 +16,10 @@ from dpcli import mechanisms
 from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import local
-from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
-from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
+from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, ProbabilityTable
 from dpcli.mechanisms.local.matrix import MatrixRandomizer
 from dpcli.mechanisms.local.randomized_response import KaryRandomizer
 from dpcli.mechanisms.local.unary_encoding import UnaryEncodingRandomizer
@@ -27,7 +27,7 @@ from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mech
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise, NoiseSamples
-from dpcli.numeric.arrays import Array, Ints, integer_array, np
+from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.dominating_pairs import LaplacePair
 from dpcli.privacy.loss import Loss
@@ -285,15 +285,15 @@ def test_texts_that_record_comparisons_name_no_group() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Echo(LocalRandomizer):
-    """A randomizer whose responses are the cells."""
+class Echo(KaryRandomizer):
+    """A randomizer whose responses are the cells, and which certifies itself."""
 
     @property
     def is_certified(self) -> bool:
         """Always true."""
         return True
 
-    def draw(self, cells: Ints) -> tuple[Array, ...]:
+    def draw(self, cells: Ints) -> tuple[Ints]:
         """The cells."""
         return (cells,)
 
@@ -310,8 +310,8 @@ class Honest(KaryRandomizer):
 HALF, FEW = Fraction(1, 2), Fraction(1, 10**9)
 CERTAIN = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1)))
 
-CALIBRATED_RANDOMIZERS: list[Callable[[], LocalRandomizer]] = [
-    Echo,
+CALIBRATED_RANDOMIZERS: list[Callable[[], CalibratedRandomizer]] = [
+    lambda: Echo(ONE, 1 - FEW, FEW, 2),
     lambda: Honest(ONE, HALF, HALF, 2),
     lambda: KaryRandomizer(ONE, 1 - FEW, FEW, 2),
     lambda: KaryRandomizer(ONE, Fraction(3, 2), -HALF, 2),
@@ -328,15 +328,15 @@ CALIBRATED_RANDOMIZERS: list[Callable[[], LocalRandomizer]] = [
 
 @pytest.mark.parametrize("make", CALIBRATED_RANDOMIZERS)
 def test_records_respond_with_certified_probabilities_only(
-    make: Callable[[], LocalRandomizer],
+    make: Callable[[], CalibratedRandomizer],
 ) -> None:
     """An unregistered kind, or parameters that reveal more than stated, open nothing."""
     with pytest.raises((TypeError, ValueError)):
         _truth(make())
 
 
-def _truth(randomizer: LocalRandomizer) -> object:
-    return randomizer.respond(Confidential(np.array([0, 1]), randomizer))
+def _truth(randomizer: CalibratedRandomizer) -> object:
+    return respond(randomizer, Confidential(np.array([0, 1]), randomizer))
 
 
 def test_a_randomizer_opens_only_its_own_cells() -> None:
@@ -345,4 +345,4 @@ def test_a_randomizer_opens_only_its_own_cells() -> None:
     assert type(randomizer) in local.CALIBRATED_RANDOMIZERS
     for other in (SUM, KaryRandomizer(ONE, Fraction(3, 5), Fraction(2, 5), 2)):
         with pytest.raises(ValueError, match="another randomizer"):
-            randomizer.respond(Confidential(np.array([0, 1]), other))
+            respond(randomizer, Confidential(np.array([0, 1]), other))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.local.estimate import on_simplex
+from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
@@ -114,7 +115,7 @@ def collections(
     block = max(1, 2_000_000 // size)
     for start in range(0, many, block):
         count = min(block, many - start)
-        drawn = randomizer.respond(Confidential(np.tile(cells, count), randomizer)).value
+        drawn = respond(randomizer, Confidential(np.tile(cells, count), randomizer)).value
         for place in range(count):
             part = slice(place * size, (place + 1) * size)
             tally = counts_of(randomizer, [column[part] for column in drawn], size)
