@@ -1,0 +1,133 @@
+"""Layers and import cycles, counted by module: imports inside functions and for types included.
+
+The import contracts of `pyproject.toml` check the layers of today. These laws check the layers to
+which modules move; what is listed here as an exception can only become less.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from tests.benchmarks.coupling import cycles, imports, module_name, sources
+
+LAYERS: dict[str, tuple[str, ...]] = {
+    "problems": ("errors", "diagnostics", "messages", "reference", "light_dataclasses", "version"),
+    "numeric": ("numeric",),
+    "privacy": ("privacy",),
+    "fields": ("spec_fields", "spec_values", "number_syntax"),
+    "data": (
+        "columns", "csv_dialect", "cell_formats", "filters", "derivations", "derived_numbers",
+    ),
+    "noise": ("noise",),
+    "queries": ("queries",),
+    "statistics": ("statistics",),
+    "mechanisms": ("mechanisms",),
+    "specification": ("specification",),
+    "planning": ("planning",),
+    "ledger, engine": ("ledger", "public_ledger", "engine"),
+    "local, spark": (
+        "local", "engine.spark", "engine.spark_files", "engine.spark_tasks",
+    ),
+    "report": ("report",),
+    "release": (
+        "releasing", "charging", "charged_responses", "choosing_bounds", "publishing",
+        "report_proofs", "release",
+    ),
+    "simulation": ("simulation",),
+    "api": ("api",),
+    "cli": ("cli", "__main__"),
+}  # fmt: skip
+"""The layers, the lowest first: packages, and modules that will move there."""
+
+EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("dpcli.number_syntax", "dpcli.columns"),
+        ("dpcli.report.entry_facts", "dpcli.releasing"),
+        ("dpcli.report.facts", "dpcli.releasing"),
+        ("dpcli.report.published_numbers", "dpcli.releasing"),
+        ("dpcli.report.simulation", "dpcli.simulation.noise_test"),
+        ("dpcli.report.simulation", "dpcli.simulation.trials"),
+    }
+)
+"""Modules that still import from a layer above their own."""
+
+CYCLES: tuple[tuple[str, ...], ...] = ()
+"""Groups of modules that still import each other."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax of every module of the package, by its path."""
+    return {path: ast.parse(text) for path, text in sources().items()}
+
+
+def layer(module: str) -> int:
+    """The number of the layer of a module: that of the longest name that it begins with."""
+    places = {
+        f"dpcli.{name}": place for place, names in enumerate(LAYERS.values()) for name in names
+    }
+    found = [name for name in places if module == name or module.startswith(f"{name}.")]
+    assert found, f"{module} lies in no layer"
+    return places[max(found, key=len)]
+
+
+def upward(graph: Mapping[str, set[str]]) -> set[tuple[str, str]]:
+    """The imports from a layer above."""
+    return {
+        (module, other)
+        for module, others in graph.items()
+        for other in others
+        if layer(other) > layer(module)
+    }
+
+
+def test_every_module_has_a_layer() -> None:
+    """Each module of the package, but for its root, lies in a layer, and each has one."""
+    modules = {module_name(path) for path in sources()} - {"dpcli"}
+
+    assert {layer(module) for module in modules} == set(range(len(LAYERS)))
+
+
+def test_imports_go_down() -> None:
+    """No module imports from a layer above, but for the exceptions; each of them is still one."""
+    assert upward(imports(trees())) == EXCEPTIONS
+
+
+def test_modules_do_not_import_each_other() -> None:
+    """No import cycle, but for the listed ones; each of them is still one."""
+    assert tuple(map(tuple, cycles(imports(trees())))) == CYCLES
+
+
+def test_nothing_imports_the_root_of_the_package() -> None:
+    """The root names the public API; a module imports from the module that defines a name."""
+    modules = {module_name(path) for path in sources()}
+    for path, tree in trees().items():
+        named = {
+            f"dpcli.{alias.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "dpcli"
+            for alias in node.names
+        }
+        assert named <= modules, path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from dpcli.cli import main",
+        "import dpcli.cli.main",
+        "def late() -> None:\n    from dpcli.cli.main import main",
+        "if TYPE_CHECKING:\n    from dpcli.cli.main import main",
+    ],
+)
+def test_a_planted_import_is_found(text: str) -> None:
+    """Each form of an import from a layer above is found, and the cycle that it closes."""
+    planted = trees() | {"dpcli/errors.py": ast.parse(text)}
+    graph = imports(planted)
+
+    assert {(one, other) for one, other in upward(graph) if one == "dpcli.errors"}
+    assert any("dpcli.errors" in group for group in cycles(graph))
