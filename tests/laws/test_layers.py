@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "report": ("report",),
     "release": (
         "releasing", "charging", "charged_responses", "choosing_bounds", "publishing",
-        "report_proofs", "release",
+        "report_proofs", "transaction", "release",
     ),
     "simulation": ("simulation",),
     "api": ("api",),
