@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import comb, floor, prod
-from typing import Any, Literal, cast
+from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
 from dpcli.cell_formats import DateFormat, NumberFormat
@@ -36,6 +36,7 @@ from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
+from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.effects import EffectQuery
@@ -46,6 +47,9 @@ from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query, ReadabilityQuery
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery, SelectionQuery
+from dpcli.queries.sums import UserTotals
+from tests.oracles.opened import cells_of
+from tests.oracles.shapes import Row, Rules, answer_by_shape
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -63,7 +67,19 @@ Priority = Callable[[str, int], int]
 Answer = list[int] | dict[tuple[str, ...], list[int]]
 """The integers of every cell; by group where keys are private."""
 
-Row = dict[Column, Any]
+OWN_FORMULAS = (
+    SelectionQuery,
+    ReadabilityQuery,
+    ObjectiveQuery,
+    CenteredCountQuery,
+    RowsPerUserQuery,
+    IndicatorQuery,
+    BernsteinQuery,
+    EffectQuery,
+    DistinctQuery,
+    LinearQuery,
+)
+"""The kinds of queries that are answered here, each by its definition."""
 
 
 def evaluate(
@@ -95,7 +111,7 @@ def evaluate(
             name = text or number
         mine = people.setdefault(name, [])
         mine.append((priority(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
-    return [_answer(query, list(people.values()), unit) for query in queries]
+    return [_any_answer(query, list(people.values()), unit) for query in queries]
 
 
 def _derive(column: Column, row: Row) -> None:
@@ -226,6 +242,12 @@ def _place(column: Column, header: Sequence[str]) -> int:
     return header.index(column.source or column.name)
 
 
+def _any_answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+    """One query, by its own formula if it has one here."""
+    answer = _answer if isinstance(query, OWN_FORMULAS) else answer_otherwise
+    return answer(query, people, unit)
+
+
 def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
     """One query, person by person."""
     if isinstance(query, SelectionQuery):
@@ -256,6 +278,21 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return groups
     every = product(*(key.labels for key in query.by))
     return [cell for group in every for cell in groups.get(group, [0] * query.cells_per_group)]
+
+
+def answer_otherwise(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+    """The answer to a query of another kind, from its parts or from the sums of its shape."""
+    if query.parts != (query,):
+        parts = (_any_answer(part, people, unit) for part in query.parts)
+        combined = query.combined(*(integer_array(cells_of(part)) for part in parts))
+        return cast("list[int]", combined.tolist())
+    users = [[row for _, row in _limited(query, rows, unit)] for rows in people]
+    answer = answer_by_shape(query, users, Rules(truth, place_of))
+    if isinstance(answer, dict):
+        return answer
+    if answer.ndim > 1:
+        return [number for line in sorted(answer.tolist()) for number in line]
+    return cast("list[int]", answer.tolist())
 
 
 def _readability(
@@ -351,7 +388,9 @@ def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tupl
     ordered = sorted(rows, key=lambda pair: pair[0])
     if not isinstance(unit, PersonUnit):
         return ordered
-    totals = isinstance(query, LinearQuery) and query.user_clamp is not None
+    totals = isinstance(query.shape, UserTotals)
+    if isinstance(query, LinearQuery):
+        totals = query.user_clamp is not None
     if not totals:
         ordered = ordered[: unit.max_rows]
         if not query.axes:
@@ -471,8 +510,15 @@ def truth(test: Filter, row: Row) -> bool | None:
 
 def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
     """The group of a row and its place among the items there, or None if it has no cell."""
+    return place_of(query.by, query.items, row)
+
+
+def place_of(
+    by: Sequence[Axis], items: Sequence[Axis], row: Row
+) -> tuple[tuple[str, ...], int] | None:
+    """The labels of a row on some axes and its place on others, or None if it has none."""
     labels = []
-    for key in query.by:
+    for key in by:
         found = row[key.column]
         if isinstance(found, str):
             labels.append(found)
@@ -482,7 +528,7 @@ def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
             return None
         labels.append(key.labels[position])
     item = 0
-    for key in query.items:
+    for key in items:
         found = row[key.column]
         assert not isinstance(found, str)
         position = None if found is None else next(_positions(key, found), None)

@@ -17,7 +17,8 @@ from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
-from tests.oracles.plain import Row, evaluate, truth
+from tests.oracles.plain import evaluate, truth
+from tests.oracles.shapes import Row
 from tests.support.specs import completed
 
 X = NumericColumn("x", "integer", bounds=(0, 9))

@@ -19,7 +19,8 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.files import filter_tree
 from tests.oracles.opened import cells_of
-from tests.oracles.plain import Row, evaluate, truth
+from tests.oracles.plain import evaluate, truth
+from tests.oracles.shapes import Row
 
 COLUMNS = """
 columns:

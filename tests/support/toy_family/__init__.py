@@ -1,0 +1,1 @@
+"""A family of the tests alone: a kind of query and a statistic; `toy_registry` registers both."""

@@ -1,0 +1,47 @@
+"""The statistic of counts up to a public number."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import Field
+
+from dpcli.privacy.neighboring import Relation
+from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
+from dpcli.statistics.interval_limits import Limits
+from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+from tests.support.toy_family.capped_counts import CappedCountQuery
+
+Cap = Annotated[
+    int,
+    whole_number(NO_FIXED_LIMIT, "rows are counted in a group"),
+    Field(description="How many rows of a group are counted at most.", examples=[2]),
+]
+
+
+class CappedCount(Statistic):
+    """The number of rows in each group of `by`, or the `cap` if that is less.
+
+    Privacy: a row changes a count by one, or not at all where the count has reached the cap.
+    `CappedCountQuery` has the proof.
+
+    >>> l1("statistic: capped_count, cap: 2")
+    {'add-remove': [1], 'change-one': [0]}
+    >>> unit = "{column: id, max_rows: 5}"
+    >>> l1("statistic: capped_count, cap: 2", unit=unit, id="{type: id}")
+    {'add-remove': [2], 'change-one': [2]}
+    """
+
+    name = "capped_count"
+    takes = field_types(cap=Cap)
+    measure = "counts"
+
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The capped counts."""
+        query = CappedCountQuery(by=request.by, where=request.where, cap=request.option("cap"))
+        return (WeightedQuery("capped count", query),)
+
+    def limits(self, request: Request) -> tuple[Limits, ...]:
+        """From zero to the cap."""
+        return ((Fraction(0), Fraction(request.option("cap"))),)
