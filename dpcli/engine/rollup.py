@@ -42,7 +42,10 @@ def roll_up(
         numbers = np.zeros(len(kind.starts), dtype=np.int64)
         numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
         # Equal queries share the aggregation.
-        return {position: numbers.copy() for position in aggregation.members}
+        return {
+            position: queries[position].answer(numbers[None].copy())
+            for position in aggregation.members
+        }
     private = {key: merged[f"o{place}"] for place, key in enumerate(kind.private)}
     names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
     answers: dict[int, Answer] = {}

@@ -89,7 +89,9 @@ class ObjectivePerturbation(PureMechanism):
         self, noise: Noise, query: Query, confidence: Fraction, summed: int = 1
     ) -> Fraction:
         """The half-width of the slope: how far it moves a coefficient depends on the rows."""
-        return _objective(query).slope_width(noise.scale, confidence)
+        objective = _objective(query)
+        slope = KNormNoise(objective.perturbation(noise.scale * objective.step).scale)
+        return slope.coordinate_width(objective.cells, confidence) / objective.step
 
     @final
     def minimize(self, noise: Noise, query: ObjectiveQuery, answer: Array) -> Array:

@@ -17,7 +17,6 @@ from typing import ClassVar, NamedTuple
 from dpcli.columns import Column
 from dpcli.filters import InRanges
 from dpcli.light_dataclasses import dataclass
-from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.constrained_least_squares import constrained_least_squares
 from dpcli.numeric.logistic_minimizer import Located, LogisticMinimizer
@@ -94,11 +93,6 @@ class ObjectiveQuery(RegressionQuery):
         added, replaced = self.losses
         loss = rows * (added if relation.neighbors is Neighbors.ADD_REMOVE else replaced)
         return Sensitivity(1, loss, loss**2, loss)
-
-    def slope_width(self, scale: Fraction, confidence: Fraction) -> Fraction:
-        """The half-width of the noise in one coordinate of the slope, in steps, for this scale."""
-        slope = KNormNoise(self.perturbation(scale * self.step).scale)
-        return slope.coordinate_width(self.cells, confidence) / self.step
 
     def trial_errors(self, noisy: Array, exact: Array) -> Array:  # noqa: ARG002 - for none
         """None: the errors of coefficients depend on the rows too."""
