@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import cache
 from random import Random
 
 import pytest
@@ -32,11 +33,22 @@ from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.query import LinearQuery, Query, ReadabilityQuery
 from dpcli.queries.sums import Factor
 from dpcli.specification.axes import two_values
+from dpcli.statistics import STATISTICS
 from dpcli.statistics.comparison import Comparison
 from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.statistic import Request
+from dpcli.statistics.statistic import Request, Statistic
+from tests.oracles.plain import OWN_FORMULAS
+from tests.support.statistics import Columns, forms
 
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+
+SMALL = Columns(
+    NumericColumn("x", "integer", bounds=(0, 2)),
+    NumericColumn("y", "integer", bounds=(0, 1)),
+    CategoryColumn("g", "category", (("f", "f"), ("m", "m"))),
+    CategoryColumn("b", "boolean", (("0", "false"), ("1", "true"))),
+)
+"""Columns that no file has."""
 
 NAMES = (
     "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",
@@ -177,7 +189,46 @@ def vectors(seed: int, columns: Iterable[Column]) -> list[Query]:
         *_indicators(seed, columns),
         *_shares(seed, columns),
         *_predictions(seed, columns),
+        *_others(seed, columns),
     ]
+
+
+def _others(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
+    """The queries of kinds for which the oracle has no formula, if these columns suffice."""
+    random, given = Random(f"others {seed}"), {*columns}
+    narrow = [c for c in columns if isinstance(c, NumericColumn) and c.upper - c.lower < 100]
+    labeled = [column for column in columns if isinstance(column, CategoryColumn)]
+    number, second = (random.choice(narrow) if narrow else SMALL.number for _ in range(2))
+    category, flag = (random.choice(labeled) if labeled else SMALL.category for _ in range(2))
+    asked = Columns(number, second, category, flag)
+    by = (Axis(asked.category),) if random.random() < 0.5 else ()
+    where = (_condition(random, asked.number),) if random.random() < 0.3 else ()
+    for statistic in _of_other_kinds():
+        for query in _asked(statistic, asked, by, where):
+            if not isinstance(query, OWN_FORMULAS) and given.issuperset(query.columns):
+                yield query
+
+
+@cache
+def _of_other_kinds() -> tuple[Statistic, ...]:
+    """The statistics with queries of such kinds."""
+    return tuple(
+        statistic
+        for statistic in STATISTICS
+        if any(not isinstance(query, OWN_FORMULAS) for query in _asked(statistic, SMALL))
+    )
+
+
+def _asked(
+    statistic: Statistic,
+    columns: Columns,
+    by: tuple[Axis, ...] = (),
+    where: tuple[InRanges, ...] = (),
+) -> Iterator[Query]:
+    """The queries of every form of a statistic."""
+    for request in forms(statistic, columns, by, where):
+        for design in statistic.designs(request, ADDED):
+            yield from (weighted.query for weighted in design)
 
 
 def _predictions(seed: int, columns: Iterable[Column]) -> Iterator[LogisticQuery]:

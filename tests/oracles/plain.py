@@ -40,7 +40,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.effects import EffectQuery
-from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.indicators import IndicatorQuery, PassesAmongFirst
 from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery, ObjectiveQuery
 from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.quantile_recursion import QuantilesQuery
@@ -480,6 +480,9 @@ def truth(test: Filter, row: Row) -> bool | None:
     """Whether a row passes a filter, or None if that is unknown (Kleene 1938)."""
     if isinstance(test, IsMissing):
         return row[test.column] is None
+    if isinstance(test, PassesAmongFirst):
+        before = [truth(other, row) for other in test.tests[: test.place]].count(True)
+        return truth(test.tests[test.place], row) is True and before < test.most
     if isinstance(test, Not):
         inner = truth(test.inner, row)
         return None if inner is None else not inner

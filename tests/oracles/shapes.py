@@ -50,7 +50,8 @@ def answer_by_shape(query: Query, users: Sequence[list[Row]], rules: Rules) -> A
     shape = query.shape
     if isinstance(shape, CountedFactors):
         lines = _counted_factors(shape, [row for rows in users for row in rows], rules)
-        return query.answer(np.array(lines, object).reshape(len(lines), -1))
+        width = len(shape.factors) + len(shape.sums)
+        return query.answer(integer_array(np.array(lines, object).reshape(len(lines), width)))
     if isinstance(shape, UserTotals) and shape.starts is not None:
         counts = [sum(_passes(shape.counted, row, rules) for row in rows) for rows in users]
         places = [sum(start <= count for start in shape.starts) - 1 for count in counts if count]
