@@ -23,7 +23,7 @@ from dpcli.statistics import STATISTICS
 from dpcli.statistics.statistic import Request, Statistic
 from tests.laws.test_statistics import changes_of, number_of
 from tests.oracles.opened import cells_of
-from tests.oracles.plain import evaluate
+from tests.oracles.plain import OWN_FORMULAS, evaluate
 from tests.support.statistics import Columns, forms
 
 WARD = CategoryColumn("ward", "category", (("a", "a"), ("b", "b"), ("c", "c")))
@@ -56,12 +56,24 @@ def requests(statistic: Statistic) -> Iterator[Request]:
                 yield replace(request, user_clamp=(-1, 3))
 
 
-def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> list[list[int]]:
-    """The exact answers about one person with these rows, by the oracle."""
-    lines = "".join(f"me,{row}\n" for row in rows)
+def answers(
+    queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit, others: Sequence[str] = ()
+) -> list[list[int]]:
+    """The exact answers about one person with these rows, and another one, by the oracle."""
+    lines = "".join(f"{who},{row}\n" for who, of in (("me", rows), ("you", others)) for row in of)
     lots = {0: 2, 1: 0, 2: 1}
     data = f"who,x,ward,other,flag,y\n{lines}".encode()
     return list(map(cells_of, evaluate(queries, data, unit, lambda _, at: lots[at])))
+
+
+def other_people(queries: Sequence[Query], rows: list[str]) -> list[list[str]]:
+    """Rows of another person in the same file; none for kinds that the oracle has formulas for.
+
+    What a person changes in sums does not depend on others; answers of new kinds may be no sums.
+    """
+    if all(isinstance(query, OWN_FORMULAS) for query in queries):
+        return [[]]
+    return [[], rows[-1:], rows[-1:] * 2, rows[-1:] * 3]
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
@@ -102,19 +114,26 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
                 for x, ward, flag in product(sorted(values), ("a", "b", "c"), flags)
             ),
         ]
-        people = [
-            answers(queries, chosen, unit)
-            for count in range(4)
-            for chosen in combinations_with_replacement(rows, count)
+        files = [
+            [
+                answers(queries, chosen, unit, other)
+                for count in range(4)
+                for chosen in combinations_with_replacement(rows, count)
+            ]
+            for other in other_people(queries, rows)
         ]
         for place, query in enumerate(queries):
             claim = query_sensitivity(query, privacy.relation)
-            vectors = {tuple(person[place]) for person in people}
             k = query.rounds if isinstance(query, SelectionQuery) else 1
-            others = (
-                vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * len(people[0][place])}
-            )
-            changes = [changes_of(query, one, other) for one in vectors for other in others]
+            changes = [
+                changes_of(query, one, other)
+                for nothing, *people in files
+                for vectors in ({tuple(nothing[place]), *(tuple(one[place]) for one in people)},)
+                for one in vectors
+                for other in (
+                    vectors if neighbors is Neighbors.CHANGE_ONE else {tuple(nothing[place])}
+                )
+            ]
             l1, linf = max(map(sum, changes)), max(map(max, changes))
             l2 = max(sum(part**2 for part in change) for change in changes)
             l0 = max(sum(map(bool, change)) for change in changes)
