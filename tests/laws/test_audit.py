@@ -8,6 +8,8 @@ shows is judged by the second half: a lower bound of epsilon that holds with a c
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -19,7 +21,10 @@ from scipy.stats import beta
 
 import dpcli
 from dpcli.numeric.arrays import Floats
+from dpcli.spec_fields import column_role, example_line
+from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, Flag
+from dpcli.statistics.statistic import Statistic
 from tests.support.streams import Stream
 
 DELTA = 1e-5
@@ -38,14 +43,14 @@ Row = tuple[int, bool, bool]
 class Design:
     """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
 
-    `direction` is the weight of each number of a group in the test; with `flagged`, also of the
-    flag of each number, after all numbers.
+    `direction` is the weight of each number of a group in the test, by default one; with
+    `flagged`, also of the flag of each number, after all numbers.
     """
 
     entry: str
     rows: tuple[Row, ...]
     added: Row
-    direction: tuple[float, ...] = (1.0,)
+    direction: tuple[float, ...] = ()
     flagged: bool = False
 
 
@@ -133,6 +138,44 @@ DESIGNS = {
     ),
 }
 
+OTHER_COLUMNS = {
+    "comparison",
+    "count_distinct",
+    "covariance",
+    "correlation",
+    "linear_regression",
+    "logistic_regression",
+    "top_k",
+}
+"""Statistics that need columns, or a unit, that the audited file lacks."""
+
+
+def derived_design(statistic: Statistic) -> Design:
+    """A design of a statistic from its required fields, with the examples of those of its own."""
+    parts = [f"statistic: {statistic.name}"]
+    for key, field in statistic.fields.model_fields.items():
+        role = column_role(field)
+        if field.is_required() and role is None:
+            parts.append(example_line(key, field))
+        elif field.is_required() and role is not None:
+            name = "a" if "boolean" in role.kinds else "x"
+            parts.append(f"{key}: {name if role.refers_to == 'column' else f'[{name}]'}")
+    return Design(", ".join(parts), FEW[:1], (10, True, True))
+
+
+def derived_designs() -> Iterator[tuple[str, Design]]:
+    """The designs of the statistics that none of the above is about."""
+    audited = {re.match(r"statistic: (\w+)", design.entry)[1] for design in DESIGNS.values()}  # type: ignore[index]
+    for statistic in STATISTICS:
+        if statistic.name not in audited | OTHER_COLUMNS:
+            yield statistic.name, derived_design(statistic)
+
+
+DERIVED = dict(derived_designs())
+ALL_DESIGNS = DESIGNS | DERIVED
+NEW = [name for name in DERIVED if not type(STATISTICS.named(name)).__module__.startswith("dpcli.")]
+"""Statistics from outside the package, as in tests of how one is added."""
+
 
 def published(design: Design, entry: str, groups: int, path: Path, *, more: bool) -> Floats:
     """The numbers of every group of one release, shape (groups, numbers); with one row `more`."""
@@ -207,29 +250,28 @@ def _bound(one: np.ndarray, other: np.ndarray, delta: float) -> float:
 
 def audited(name: str, groups: int, epsilon: float, folder: Path) -> float:
     """The lower bound of the epsilon of a design that is planned with this epsilon."""
-    design = DESIGNS[name]
+    design = ALL_DESIGNS[name]
     entry = f"{design.entry}, epsilon: {epsilon}"
-    draws = [
-        published(design, entry, groups, folder, more=more) @ np.array(design.direction)
-        for more in (False, True)
-    ]
+    draws = [published(design, entry, groups, folder, more=more) for more in (False, True)]
+    direction = np.array(design.direction or (1.0,) * draws[0].shape[1])
+    draws = [numbers @ direction for numbers in draws]
     return least_epsilon(draws[0], draws[1], DELTA if "gaussian" in entry else 0.0)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", ALL_DESIGNS)
 def test_a_release_reveals_no_more_than_stated(name: str, tmp_path: Path, stream: Stream) -> None:
     """No test on the published numbers of 4,000 groups shows more than epsilon 1."""
     assert audited(name, 4_000, 1.0, tmp_path) <= 1.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", ALL_DESIGNS)
 def test_a_large_audit_shows_no_more_either(name: str, tmp_path: Path, stream: Stream) -> None:
     """The same with 100,000 groups."""
     assert audited(name, 100_000, 1.0, tmp_path) <= 1.0
 
 
-@pytest.mark.parametrize("name", ["count", "sum", "mean by distances from both bounds"])
+@pytest.mark.parametrize("name", ["count", "sum", "mean by distances from both bounds", *NEW])
 def test_an_audit_notices_too_little_noise(name: str, tmp_path: Path, stream: Stream) -> None:
     """With noise for epsilon 3, the same audit shows more than epsilon 1."""
     assert audited(name, 4_000, 3.0, tmp_path) > 1.0
