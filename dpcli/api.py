@@ -35,7 +35,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.public_ledger import FileName, Ledger
 from dpcli.publishing import require_writable
 from dpcli.releasing import require_quality
-from dpcli.report.document import Report, loss_of
+from dpcli.report.document import Report
 from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import (
     FACTS,
@@ -81,12 +81,14 @@ class Collection:
 
         It has an `epsilon` and a `delta`, and a `rho` where that is counted.
         """
-        return loss_of(self._report.facts["privacy"]["spent"])
+        return self._report.stated.privacy.spent.loss
 
     @property
     def remaining(self) -> Loss:
         """What the account had left after it, as the report states it."""
-        return loss_of(self._report.facts["privacy"]["remaining"])
+        remaining = self._report.stated.privacy.remaining
+        assert remaining is not None
+        return remaining.loss
 
     def report(self, form: Form = "html") -> str:
         """Its privacy report as `html`, `markdown`, `json` or `registry`.

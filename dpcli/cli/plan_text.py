@@ -37,7 +37,7 @@ from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.queries.bernstein import BernsteinQuery
-from dpcli.report.captions import caption_facts, caption_lines
+from dpcli.report.captions import caption_lines
 from dpcli.specification.model import Response
 from dpcli.statistics.person_counts import PersonCounts
 
@@ -81,11 +81,8 @@ def print_plan(
         legend = reference.sentences("legend")
         shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
         print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
-        captions = [
-            {"name": entry.request.name, **caption_facts(entry.caption)}
-            for entry in plan.spec.entries
-        ]
-        for line in caption_lines(caption_facts(plan.spec.caption), captions):
+        captions = ((entry.request.name, entry.caption) for entry in plan.spec.entries)
+        for line in caption_lines(plan.spec.caption, captions):
             print(line)
         print()
     print(*notes, "", sep="\n")

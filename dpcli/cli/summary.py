@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, TextIO
+from typing import TextIO
 
 from dpcli.cli.console import notify
 from dpcli.cli.text_tables import (
@@ -22,8 +22,9 @@ from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of
-from dpcli.report.document import Report, loss_of
+from dpcli.report.document import Report
 from dpcli.report.entry_facts import QUALITY_COLUMNS
+from dpcli.report.entry_model import QualityReport, StatisticReport
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
 from dpcli.statistics.postprocessing import Flag
 
@@ -50,8 +51,8 @@ def print_summary(
 
     If `shown`, the values go to standard output in place of the table. They have these `digits`.
     """
-    if report.facts["quality"] and not quiet:
-        _print_quality(report.facts["quality"])
+    if report.release.quality and not quiet:
+        _print_quality(report.release.quality)
     if report.numbers and (shown or not quiet):
         _print_values(report, sys.stdout if shown else sys.stderr, digits)
         sys.stdout.flush()
@@ -62,7 +63,7 @@ def print_summary(
             print(text, file=sys.stderr)
         if any_rounded((cell for numbers in report.numbers for cell in _shown(numbers)), digits):
             notify("digits")
-    print(spent_text(loss_of(report.facts["privacy"]["spent"]), receipt), file=sys.stderr)
+    print(spent_text(report.release.privacy.spent.loss, receipt), file=sys.stderr)
     if report.numbers and can_draw_bars(sys.stderr):
         before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
         measure, first, last, most = "epsilon", before.epsilon, after.epsilon, budget.epsilon
@@ -81,37 +82,37 @@ def spent_text(spent: Loss, receipt: Receipt) -> str:
     return note("notice.spent", spent=loss_text(spent), **facts)
 
 
-def _print_quality(check: Mapping[str, Any]) -> None:
-    rows = [dict(zip(QUALITY_COLUMNS, row, strict=True)) for row in check["table"]]
-    if not check["passed"]:
+def _print_quality(check: QualityReport) -> None:
+    rows = [dict(zip(QUALITY_COLUMNS, row, strict=True)) for row in check.table]
+    if not check.passed:
         write_table(sys.stderr, "quality check: failed", rows)
         return
     what, about, low, high, *_ = rows[0].values()
     notify("quality", about=about, what=what, low=low, high=high)
-    for limit in check.get("left_out", ()):
-        if share := Fraction(limit["share_at_least"]):
+    for left_out in check.left_out or ():
+        if share := Fraction(left_out.share_at_least):
             percent = plain_text(share * 100)
-            notify("left_out", share=percent, rows=what, limit=limit["limit"])
+            notify("left_out", share=percent, rows=what, limit=str(left_out.limit))
 
 
 def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
     room = max((len(MARKS[flag]) for flag in _flags(report)), default=0)
-    statistics = zip(report.facts["statistics"], report.numbers, strict=True)
+    stated = report.release
     rows = [
         row
-        for facts, numbers in statistics
-        for row in _statistic_rows(facts, numbers, report, room, digits)
+        for statistic, numbers in zip(stated.statistics, report.numbers, strict=True)
+        for row in _statistic_rows(statistic, numbers, report, room, digits)
     ]
     if not can_draw_bars(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
-    title = f"release {report.facts['release_id']} of {report.facts['spec']['dataset']}"
+    title = f"release {stated.release_id} of {stated.spec.dataset}"
     write_table(out, title, rows, (INTERVAL,))
-    for line in caption_lines(report.facts["spec"], report.facts["statistics"]):
+    for line in caption_lines(stated.spec, ((one.name, one) for one in stated.statistics)):
         print(line, file=out)
 
 
 def _statistic_rows(
-    facts: Mapping[str, Any],
+    statistic: StatisticReport,
     numbers: Sequence[PublishedNumbers],
     report: Report,
     room: int,
@@ -121,18 +122,18 @@ def _statistic_rows(
     cells, read = _shown(numbers), reader_of(digits)
     count = sum(len(table.frame) for table in numbers)
     drawn = _drawn_intervals(cells)
-    percent, written = report.percent, number_writer(report.facts["spec"].get("numbers"))
+    percent, written = report.percent, number_writer(report.stated.spec.numbers)
     names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
     before = ""
     for place, cell in enumerate(cells):
-        what = "" if place else facts["counts"]
+        what = "" if place else statistic.counts
         name = "" if cell.statistic == before else cell.statistic
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
         said = read(cell)
         value, *ends = map(written, (said.value, said.lower, said.upper))
         texts = (name, what, ", ".join(cell.labels), f"{value}{mark}", *ends)
-        epsilon = "" if place else exact_or_rounded(Fraction(facts["epsilon"]))
+        epsilon = "" if place else exact_or_rounded(Fraction(statistic.epsilon))
         yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[place]}
     if count > SUMMARY_LINES:
         more = note("notice.more", count=count - SUMMARY_LINES)
@@ -164,11 +165,12 @@ def _flags(report: Report) -> list[Flag]:
 def _notes(report: Report) -> Iterator[str]:
     """What numbers are about if rows are left out of them, and what marks mean."""
     left_out: dict[str, list[str]] = {}
-    for stated in report.facts["statistics"]:
-        if stated["left_out"]:
-            left_out.setdefault(stated["left_out"], []).append(stated["name"])
+    stated = report.release
+    for statistic in stated.statistics:
+        if statistic.left_out:
+            left_out.setdefault(statistic.left_out, []).append(statistic.name)
     for sentence, names in left_out.items():
         yield f"{', '.join(names)}: {sentence}"
-    yield from report.facts.get("sample", {}).get("notes", [])[1:2]
+    yield from stated.sample.notes[1:2] if stated.sample else ()
     for flag in _flags(report):
-        yield f"{MARKS[flag]} {report.facts['flags'][flag]}"
+        yield f"{MARKS[flag]} {stated.flags.meaning(flag)}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
-
-from dpcli.specification.model import Caption, Spec, SpecFile
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from dpcli.report.json_text import Facts
+    from dpcli.report.entry_model import StatisticReport
+    from dpcli.report.model import ColumnReport, SpecReport
+    from dpcli.specification.model import Caption
+
+    Captioned: TypeAlias = Caption | ColumnReport | StatisticReport
 
 GAP = "\u00a0"
 """A space between thousands, at which no line breaks."""
@@ -17,52 +19,22 @@ GAP = "\u00a0"
 _DECIMAL = re.compile(r"(-?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(%?)")
 
 
-def caption_facts(caption: Caption) -> Facts:
-    """The texts of a caption that are stated."""
-    texts: Facts = {"title": caption.title, "unit": caption.unit, "note": caption.note}
-    return {key: text for key, text in texts.items() if text}
-
-
-def spec_facts(spec: Spec) -> Facts:
-    """What a report states about a spec itself."""
-    return {
-        "dataset": spec.dataset,
-        "digest": spec.digest,
-        "rows_are": spec.rows_are,
-        **caption_facts(spec.caption),
-        **({"numbers": spec.numbers} if spec.numbers else {}),
-        "columns": [
-            {"name": column.name, "type": column.kind}
-            | caption_facts(spec.column_captions.get(column.name, Caption()))
-            for column in spec.columns
-        ],
-        "text": spec.text,
-        **({"files": file_facts(spec.named_files)} if spec.named_files else {}),
-    }
-
-
-def file_facts(files: Iterable[SpecFile]) -> list[Facts]:
-    """The names and digests of the files that a spec names, each of them once."""
-    digests = {file.name: file.sha256 for file in files}
-    return [{"name": name, "sha256": digest} for name, digest in digests.items()]
-
-
-def heading_text(name: str, stated: Mapping[str, Any]) -> str:
+def heading_text(name: str, stated: Captioned | None) -> str:
     """The title of what has that name, or the name, with the unit in parentheses."""
-    unit = f" ({stated['unit']})" if stated.get("unit") else ""
-    return f"{stated.get('title') or name}{unit}"
+    title, unit = (stated.title, stated.unit) if stated else (None, None)
+    return f"{title or name}{f' ({unit})' if unit else ''}"
 
 
 def caption_lines(
-    spec: Mapping[str, Any], statistics: Iterable[Mapping[str, Any]]
+    spec: SpecReport | Caption, statistics: Iterable[tuple[str, Captioned]]
 ) -> Iterator[str]:
     """The title and the note of a spec, and what it states of each statistic, with its name."""
-    yield from (spec[key] for key in ("title", "note") if spec.get(key))
-    for stated in statistics:
-        called = heading_text(stated["name"], stated)
-        if called != stated["name"] or "note" in stated:
-            name = f"{stated['name']}: " if "title" in stated else ""
-            yield "; ".join(filter(None, (name + called, stated.get("note"))))
+    yield from filter(None, (spec.title, spec.note))
+    for name, stated in statistics:
+        called = heading_text(name, stated)
+        if called != name or stated.note:
+            words = f"{name}: {called}" if stated.title else called
+            yield "; ".join(filter(None, (words, stated.note)))
 
 
 def number_writer(example: str | None) -> Callable[[str], str]:

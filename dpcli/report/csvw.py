@@ -8,14 +8,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dpcli.privacy.loss import loss_text
 from dpcli.report.captions import heading_text
-from dpcli.report.document import Report, loss_of
+from dpcli.report.document import Report
+from dpcli.report.entry_model import StatisticReport
+from dpcli.report.model import ColumnReport
 from dpcli.report.table import ENDS, Table, harmless
 from dpcli.statistics.postprocessing import Flag
+
+if TYPE_CHECKING:
+    from dpcli.report.captions import Captioned
 
 Json = dict[str, Any]
 
@@ -58,36 +63,36 @@ def csvw_metadata(report: Report, schemas: Mapping[str, Json]) -> bytes:
 
 
 def _publication(report: Report) -> Json:
-    facts = report.facts
-    spec, declared = facts["spec"], facts["declarations"] or {}
-    license_ = declared.get("license")
+    stated = report.release
+    spec, declared = stated.spec, stated.declarations or {}
+    license_ = str(declared.get("license", ""))
     common: Json = {
-        "dc:title": spec.get("title", spec["dataset"]),
-        "dc:description": spec.get("note") or declared.get("description"),
+        "dc:title": spec.title or spec.dataset,
+        "dc:description": spec.note or declared.get("description"),
         "dc:publisher": declared.get("curator"),
         "dc:license": {"@id": license_} if license_ and ADDRESS.fullmatch(license_) else license_,
-        "dc:identifier": facts["release_id"],
-        "dc:issued": {"@value": facts["created"][:10], "@type": "xsd:date"},
+        "dc:identifier": stated.release_id,
+        "dc:issued": {"@value": stated.created[:10], "@type": "xsd:date"},
     }
     return {key: text for key, text in common.items() if text}
 
 
 def _notes(report: Report, url: str) -> Iterator[Json]:
-    facts = report.facts
+    stated = report.release
     contained = f"the number without noise{_about(report)} in {report.percent} of cases"
     for text in (
-        f"Noise protects the numbers: {loss_text(loss_of(facts['privacy']['spent']))} is spent.",
-        facts["privacy"]["promise"],
+        f"Noise protects the numbers: {loss_text(stated.privacy.spent.loss)} is spent.",
+        stated.privacy.promise,
         f"`lower` and `upper` contain {contained}.",
         *(
-            f"{stated['name']}: {stated['left_out']}."
-            for stated in facts["statistics"]
-            if stated.get("left_out")
+            f"{statistic.name}: {statistic.left_out}."
+            for statistic in stated.statistics
+            if statistic.left_out
         ),
         *(
-            f"{stated['name']}: {stated['note']}"
-            for stated in facts["statistics"]
-            if "note" in stated
+            f"{statistic.name}: {statistic.note}"
+            for statistic in stated.statistics
+            if statistic.note
         ),
     ):
         body = {"type": "TextualBody", "value": text, "format": "text/plain"}
@@ -97,14 +102,16 @@ def _notes(report: Report, url: str) -> Iterator[Json]:
 def _about(report: Report) -> str:
     """What intervals are about, if not about all rows; the same for all statistics that say so."""
     named: dict[str, list[str]] = {}
-    for stated in report.facts["statistics"]:
-        if "interval_about" in stated:
-            named.setdefault(stated["interval_about"], []).append(stated["name"])
+    for statistic in report.release.statistics:
+        if statistic.interval_about:
+            named.setdefault(statistic.interval_about, []).append(statistic.name)
     parts = (f"for {', '.join(names)} that of {about}" for about, names in named.items())
     return f" ({'; '.join(parts)})" if named else ""
 
 
-def _column(header: str, datatype: object, says: str, caption: Json, **more: object) -> Json:
+def _column(
+    header: str, datatype: object, says: str, caption: Captioned | None = None, **more: object
+) -> Json:
     title = heading_text(header, caption)
     return {
         "name": _name(header),
@@ -112,7 +119,7 @@ def _column(header: str, datatype: object, says: str, caption: Json, **more: obj
         "dc:description": says,
         "datatype": datatype,
         "null": "",
-        **({"schema:unitText": caption["unit"]} if "unit" in caption else {}),
+        **({"schema:unitText": caption.unit} if caption and caption.unit else {}),
         **more,
     }
 
@@ -131,39 +138,41 @@ def _schema(table: Table, columns: list[Json], keys: int) -> Json:
     return schema
 
 
-def _captions(report: Report) -> dict[str, Json]:
-    return {column["name"]: column for column in report.facts["spec"]["columns"]}
+def _captions(report: Report) -> dict[str, ColumnReport]:
+    return {column.name: column for column in report.release.spec.columns}
 
 
 def long_schema(report: Report, table: Table) -> Json:
     """The schema of the long table: what its columns are."""
-    captions, statistics = _captions(report), report.facts["statistics"]
-    names = dict.fromkeys(key for stated in statistics for key in stated["by"])
+    captions, statistics = _captions(report), report.release.statistics
+    names = dict.fromkeys(key for stated in statistics for key in stated.by)
     first, *keys, item, value, lower, upper, flag = table.frame.columns
-    what = "; ".join(f"{stated['name']}: {_what(stated)}" for stated in statistics)
+    what = "; ".join(f"{stated.name}: {_what(stated)}" for stated in statistics)
     datatype: object = "decimal"
     if table.dated:
         datatype = {"base": "string", "format": NUMBER_OR_DATE}
     ends = f"of the {report.percent} interval{_about(report)}; empty without one"
     columns = [
-        _column(first, "string", f"The statistic. {what}.", {}, required=True),
+        _column(first, "string", f"The statistic. {what}.", required=True),
         *(
             _column(key, "string", "A key of the group; empty where it has none.", captions[name])
             for key, name in zip(keys, names, strict=True)
         ),
-        _column(item, "string", "The name of one of several numbers; empty for a single one.", {}),
-        _column(value, datatype, "The number, in the unit of its statistic.", {}),
-        _column(lower, datatype, f"The lower end {ends}.", {}),
-        _column(upper, datatype, f"The upper end {ends}.", {}),
-        _column(flag, FLAG_TYPE, f"Empty, or a mark. {_marks(report)}.", {}),
+        _column(
+            item, "string", "The name of one of several numbers; empty for a single one.", None
+        ),
+        _column(value, datatype, "The number, in the unit of its statistic."),
+        _column(lower, datatype, f"The lower end {ends}."),
+        _column(upper, datatype, f"The upper end {ends}."),
+        _column(flag, FLAG_TYPE, f"Empty, or a mark. {_marks(report)}."),
     ]
     return _schema(table, columns, len(keys) + 2)
 
 
 def _marks(report: Report) -> str:
     """What each flag means; reports of earlier versions have fewer flags."""
-    meanings = report.facts["flags"]
-    return ". ".join(meanings[flag.value] for flag in Flag if flag.value in meanings)
+    meanings = (report.release.flags.meaning(flag) for flag in Flag if flag)
+    return ". ".join(filter(None, meanings))
 
 
 def wide_schema(
@@ -171,23 +180,23 @@ def wide_schema(
 ) -> Json:
     """The schema of a wide table with these headings of keys, and the names of its numbers."""
     captions, header, count = _captions(report), table.frame.columns, len(headings)
-    stated = {statistic["name"]: statistic for statistic in report.facts["statistics"]}
+    stated = {statistic.name: statistic for statistic in report.release.statistics}
     columns = [
-        _column(name, "string", "A key of the line.", captions.get(heading, {}))
+        _column(name, "string", "A key of the line.", captions.get(heading))
         for name, heading in zip(header, headings, strict=False)
     ]
     flags = f"Empty, or its flag. {_marks(report)}."
     for place, name in enumerate(header[count:]):
         number, end = divmod(place, len(ENDS))
-        statistic, _, kind = published[number].partition(".")
-        facts = stated[statistic]
-        says = f"{_what(facts)}{f', {kind}' if kind else ''}."
-        caption = {key: facts[key] for key in ("title", "unit") if key in facts}
+        named, _, kind = published[number].partition(".")
+        statistic = stated[named]
+        says = f"{_what(statistic)}{f', {kind}' if kind else ''}."
+        caption: Captioned | None = statistic
         if end:
-            about = f" of {facts['interval_about']}" if "interval_about" in facts else ""
+            about = f" of {statistic.interval_about}" if statistic.interval_about else ""
             which = ENDS[end].removeprefix("_")
             interval = f"The {which} end of its {report.percent} interval{about}."
-            says, caption = f"{says} {flags if which == 'flag' else interval}", {}
+            says, caption = f"{says} {flags if which == 'flag' else interval}", None
         numeric = "decimal" if name in table.numbers else "string"
         datatype: object = "date" if name in table.dates else numeric
         if ENDS[end] == "_flag":
@@ -196,8 +205,8 @@ def wide_schema(
     return _schema(table, columns, count)
 
 
-def _what(stated: Mapping[str, Any]) -> str:
+def _what(stated: StatisticReport) -> str:
     """What a statistic is, in a few words."""
-    asked = f"{stated['statistic'].replace('_', ' ')} of {stated['column'] or stated['counts']}"
+    asked = f"{stated.statistic.replace('_', ' ')} of {stated.column or stated.counts}"
     title = heading_text("", stated).strip()
     return f"{title}, {asked}" if title else asked

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.privacy.loss import Loss
-from dpcli.report.json_text import Fact, json_text
+from dpcli.report.entry_model import CELLS, PublishedStatisticReport
+from dpcli.report.json_text import json_text, parsed_json
+from dpcli.report.model import CollectionReport, ReleaseReport
 from dpcli.report.published_numbers import DATE_UNIT, POPULATION, RAW, PublishedNumbers
 
 if TYPE_CHECKING:
@@ -42,48 +43,46 @@ FORM = (
 MARKS = {RAW: "raw", POPULATION: "population"}
 """The JSON key that marks a number, by the ending of the name of the numbers."""
 
-_CELLS = "\u0000cells"
-_PLACE = '"\\u0000cells"'
-"""The placeholder for the numbers of a statistic, which no spec can contain, and its JSON."""
+_PLACE = json.dumps(CELLS)
+"""The JSON of the place of the numbers of a statistic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What is stated about a release or collection, and the numbers that it publishes.
 
-    `content` is the JSON of all. In `facts`, numbers are strings of digits, and statistics lack
-    their published numbers: `numbers` has those of each statistic.
+    `content` is the JSON of all that is `stated`, with the published `numbers` of each statistic.
     """
 
     content: bytes
-    facts: dict[str, Any]
+    stated: ReleaseReport | CollectionReport
     numbers: tuple[tuple[PublishedNumbers, ...], ...] = ()
+
+    @property
+    def release(self) -> ReleaseReport:
+        """What is stated about a release."""
+        assert isinstance(self.stated, ReleaseReport)
+        return self.stated
 
     @property
     def percent(self) -> str:
         """The confidence of intervals, in percent."""
-        return f"{exact_or_up(Fraction(self.facts['confidence']) * 100)}%"
+        return f"{exact_or_up(Fraction(self.stated.confidence) * 100)}%"
 
     @classmethod
     def compose(
-        cls, facts: dict[str, Fact], numbers: Sequence[tuple[PublishedNumbers, ...]] = ()
+        cls,
+        stated: ReleaseReport | CollectionReport,
+        numbers: Sequence[tuple[PublishedNumbers, ...]] = (),
     ) -> Self:
-        """The report with these facts, whose statistics publish these numbers."""
-        statistics = facts.get("statistics")
-        if isinstance(statistics, list):
-            facts = facts | {
-                "statistics": [{**statistic, "cells": _CELLS} for statistic in statistics]
-            }
-        text, content = json_text(facts), io.BytesIO()
+        """The report that states this, whose statistics publish these numbers."""
+        text, content = json_text(stated), io.BytesIO()
         *before, last = text.split(_PLACE)
         for part, named in zip(before, numbers, strict=True):
             content.write(part.encode())
             _write(named, content)
         content.write(last.encode())
-        parsed = _parsed(text)
-        for statistic in parsed.get("statistics", ()):
-            del statistic["cells"]
-        return cls(content.getvalue(), parsed, tuple(numbers))
+        return cls(content.getvalue(), stated, tuple(numbers))
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
@@ -92,9 +91,16 @@ class Report:
         Raises KeyError if an earlier version wrote it and a needed fact is absent.
         """
         text, blocks = _split_numbers(content)
-        facts = _parsed(text)
-        numbers = (tuple(_numbers(statistic, blocks)) for statistic in facts.get("statistics", ()))
-        return cls(content, facts, tuple(numbers))
+        parsed = parsed_json(text)
+        if parsed.get("model") == "local":
+            return cls(content, CollectionReport.load(parsed))
+        places = [_replace_place(statistic) for statistic in parsed["statistics"]]
+        stated = ReleaseReport.load(parsed)
+        numbers = (
+            tuple(_numbers(statistic, blocks[place]))
+            for statistic, place in zip(stated.statistics, places, strict=True)
+        )
+        return cls(content, stated, tuple(numbers))
 
 
 def without_numbers(content: bytes) -> bytes:
@@ -112,17 +118,12 @@ def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
     return b"".join([*parts, content[place:]]), blocks
 
 
-def loss_of(stated: Mapping[str, str | None]) -> Loss:
-    """The loss that a report states."""
-    epsilon, delta, rho = (stated[name] for name in ("epsilon", "delta", "rho"))
-    return Loss(
-        Fraction(epsilon or 0), Fraction(delta or 0), None if rho is None else Fraction(rho)
-    )
-
-
-def _parsed(text: str | bytes) -> Any:
-    """Parsed JSON, with numbers as strings of digits."""
-    return json.loads(text, parse_float=str, parse_int=str)
+def _replace_place(statistic: dict[str, Any]) -> int:
+    """The place of the block of numbers of a parsed statistic, which does not keep it."""
+    place, statistic["cells"] = statistic["cells"] or "0", CELLS
+    if not isinstance(place, str):
+        raise KeyError("cells")
+    return int(place)
 
 
 def _write(named: Sequence[PublishedNumbers], content: io.BytesIO) -> None:
@@ -164,23 +165,19 @@ def _line(numbers: PublishedNumbers) -> pl.Expr:
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
-def _numbers(statistic: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[PublishedNumbers]:
-    """The numbers of a statistic from the block that its facts name, in the order of `MARKS`."""
+def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[PublishedNumbers]:
+    """The numbers of a statistic from their block, in the order of `MARKS`."""
     import polars as pl
 
-    keys, block = tuple(statistic["by"]), statistic.pop("cells") or "0"
-    if not isinstance(block, str):
-        raise KeyError("cells")
-    lines = pl.read_lines(blocks[int(block)], name="line")
+    keys, layout = tuple(statistic.by), statistic.layout
+    lines = pl.read_lines(block, name="line")
     parts = [_read(part, keys) for part in lines.iter_slices(SLICE)]
     frame = pl.concat([_read(lines.clear(), keys), *parts])
     for ending, key in {"": "", **MARKS}.items():
-        # Reports of earlier versions state nothing about populations.
-        if not key or statistic.get(key):
+        if not key or getattr(statistic, key):
             selected = frame.filter(pl.col("ending") == ending).drop("ending")
-            layout, name = statistic["layout"], statistic["name"] + ending
-            dates = layout.get("unit") == DATE_UNIT
-            yield PublishedNumbers(name, keys, selected, layout["chosen"], dates)
+            name, dates = statistic.name + ending, layout.unit == DATE_UNIT
+            yield PublishedNumbers(name, keys, selected, layout.chosen, dates)
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

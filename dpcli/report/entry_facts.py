@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.columns import NumericColumn
 from dpcli.filters import joint_texts
 from dpcli.messages import note
 from dpcli.numeric.exact import decimal_text, short_down
@@ -27,10 +28,25 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
-from dpcli.report.captions import caption_facts
-from dpcli.report.json_text import Fact, Facts, JsonNumber
+from dpcli.report.entry_model import (
+    AxisReport,
+    BinsReport,
+    EstimateReport,
+    LayoutReport,
+    LeftOutReport,
+    MechanismReport,
+    PlannedResponseReport,
+    PrivateKeysReport,
+    QualityReport,
+    QualityRuleReport,
+    QueryReport,
+    ResponseReport,
+    SensitivityReport,
+    StatisticReport,
+)
+from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.published_numbers import DATE_UNIT
-from dpcli.report.request_facts import bounds_fact, statistic_options
+from dpcli.report.request_facts import bounds_of, caption_texts, statistic_options
 from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate, Estimates
 from dpcli.statistics.interval_limits import ANY
@@ -40,103 +56,102 @@ if TYPE_CHECKING:
     from dpcli.releasing import PublishedStatistic
 
 
-def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
+def statistic_report(planned: PlannedStatistic, spec: Spec) -> StatisticReport:
     """One statistic: what is requested, and how it is answered and protected."""
     entry, first = planned.entry, planned.queries[0]
-    request, rule = entry.request, first.partition_selection
+    request = entry.request
     margins = (key.column for key in request.margins)
-    return {
-        "name": request.name,
-        **caption_facts(entry.caption),
-        "statistic": entry.statistic.name,
-        "counts": counted_units(planned, spec),
-        "left_out": left_out_note(planned, spec) or None,
-        **({"interval_about": about} if (about := interval_about(planned, spec)) else {}),
-        "column": request.column.name if request.column else None,
-        "columns": [column.name for column in (*request.columns, *request.checked, *margins)],
+    return StatisticReport(
+        name=request.name,
+        **caption_texts(entry.caption),
+        statistic=entry.statistic.name,
+        counts=counted_units(planned, spec),
+        left_out=left_out_note(planned, spec) or None,
+        interval_about=interval_about(planned, spec) or None,
+        column=request.column.name if request.column else None,
+        columns=[column.name for column in (*request.columns, *request.checked, *margins)],
         **statistic_options(request),
-        "by": [key.column.name for key in request.by],
-        "bins": [
-            {
-                "column": key.column.name,
-                "count": len(key),
-                "first": key.label(0),
-                "last": key.label(len(key) - 1),
-            }
+        by=[key.column.name for key in request.by],
+        bins=[
+            BinsReport(
+                column=key.column.name,
+                count=len(key),
+                first=key.label(0),
+                last=key.label(len(key) - 1),
+            )
             for key in request.binned_axes
         ],
-        "where": joint_texts(request.where),
-        "mechanism": _mechanism(first),
-        "sensitivity": _sensitivity(first),
-        "epsilon": planned.target.epsilon,
-        "delta": planned.target.delta,
-        "rho": planned.rho,
-        "error95": planned.error(spec.confidence),
-        "designs": design_sentences(planned, spec.confidence),
-        "protected": protection(planned, spec),
-        "parts": [
-            _part(planned_query, spec.confidence, joint=planned.is_joint)
+        where=joint_texts(request.where),
+        mechanism=_mechanism(first),
+        sensitivity=_sensitivity(first),
+        epsilon=JsonNumber.of(planned.target.epsilon),
+        delta=JsonNumber.of(planned.target.delta),
+        rho=JsonNumber.of(planned.rho),
+        error95=if_known(JsonNumber.of, planned.error(spec.confidence)),
+        designs=design_sentences(planned, spec.confidence),
+        protected=list(protection(planned, spec)),
+        parts=[
+            _query(planned_query, spec.confidence, joint=planned.is_joint)
             for planned_query in planned.queries
         ],
-        "bounds": bounds_fact(request),
-        "post": [step.summary for step in entry.post],
-        "raw": entry.raw,
-        **({"population": True} if entry.statistic.has_population(request) else {}),
-        "keys": {
-            "selected_by": entry.selected_by,
-            "threshold": rule.threshold if rule else None,
-            "delta": rule.delta if rule else None,
-        }
-        if entry.selected_by is not None
-        else None,
-    }
+        bounds=bounds_of(request),
+        post=[step.summary for step in entry.post],
+        raw=entry.raw,
+        population=entry.statistic.has_population(request),
+        keys=_private_keys(planned),
+    )
+
+
+def _private_keys(planned: PlannedStatistic) -> PrivateKeysReport | None:
+    """What selects private groups; None if no group is private."""
+    selected_by, rule = planned.entry.selected_by, planned.queries[0].partition_selection
+    if selected_by is None:
+        return None
+    return PrivateKeysReport(
+        selected_by=selected_by,
+        threshold=rule.threshold if rule else None,
+        delta=JsonNumber.of(rule.delta) if rule else None,
+    )
 
 
 MAX_CHART_BINS = 5_000
 """Above this number of bins no chart is drawn."""
 
 
-def column_facts(columns: Sequence[Column]) -> list[Fact]:
-    """The name and the type of each column, and how it is computed if it is derived."""
-    return [
-        {"name": column.name, "type": column.kind}
-        | ({"derived": column.derivation.text} if column.derivation else {})
-        for column in columns
-    ]
-
-
-def layout_facts(published: PublishedStatistic, table: str, columns: list[str]) -> Fact:
+def layout_report(published: PublishedStatistic, table: str, columns: list[str]) -> LayoutReport:
     """The layout of the numbers of a statistic: its wide `table`, its scale and its axis."""
     entry = published.planned.entry
     statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
     if statistic.chooses and isinstance(entry.request.column, NumericColumn):
         scale = "bounds"
-    return {
-        "table": table,
-        "columns": columns,
-        "chosen": statistic.chooses_labels,
-        "measure": statistic.measure,
-        "scale": scale,
-        "axis": _axis(published),
-        **({"unit": DATE_UNIT} if published.estimates.date_range is not None else {}),
-        **({"possible": possible} if (possible := _possible(published.estimates)) else {}),
-    }
+    return LayoutReport(
+        table=table,
+        columns=columns,
+        chosen=statistic.chooses_labels,
+        measure=statistic.measure,
+        scale=scale,
+        axis=_axis(published),
+        unit=None if published.estimates.date_range is None else DATE_UNIT,
+        possible=_possible(published.estimates) or None,
+    )
 
 
-def _possible(estimates: Estimates) -> list[Fact]:
+def _possible(estimates: Estimates) -> list[tuple[JsonNumber | None, JsonNumber | None]]:
     """The limits of what the spec makes possible, as printed, of all numbers or of each item."""
     if set(estimates.limits) == {ANY}:
         return []
-    count = len(estimates.places)
-    places = (estimates.places[item % count] for item in range(len(estimates.limits)))
-    ends = [
-        [None if end is None else JsonNumber(decimal_text(end, digits)) for end in limits]
-        for limits, digits in zip(estimates.limits, places, strict=True)
+
+    def printed(end: Fraction | None, digits: int) -> JsonNumber | None:
+        return None if end is None else JsonNumber(decimal_text(end, digits))
+
+    digits = itertools.cycle(estimates.places)
+    return [
+        (printed(low, places), printed(high, places))
+        for (low, high), places in zip(estimates.limits, digits, strict=False)
     ]
-    return [list(pair) for pair in ends]
 
 
-def _axis(published: PublishedStatistic) -> Fact:
+def _axis(published: PublishedStatistic) -> AxisReport | None:
     """The bins along which a chart is drawn: of a histogram, or of the last key; None without."""
     entry = published.planned.entry
     request, key = entry.request, entry.request.bins
@@ -145,72 +160,86 @@ def _axis(published: PublishedStatistic) -> Fact:
     if key is None or not isinstance(key.column, NumericColumn) or len(key) > MAX_CHART_BINS:
         return None
     column = key.column
-    return {
-        "column": column.name,
-        "type": column.kind,
-        "step": column.step,
-        "starts": list(map(column.text, key.starts)),
-        "end": column.text(column.upper),
-    }
+    return AxisReport(
+        column=column.name,
+        type=column.kind,
+        step=JsonNumber.of(column.step),
+        starts=list(map(column.text, key.starts)),
+        end=column.text(column.upper),
+    )
 
 
-def _part(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> Fact:
+def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> QueryReport:
     """One query of a statistic; if it is `joint`, only the sum of the losses has a meaning."""
-    return {
-        "role": planned_query.weighted.role,
-        "joint": joint,
-        "cells": planned_query.weighted.query.cells,
-        "influence": planned_query.row_contribution,
-        "mechanism": _mechanism(planned_query),
-        "sensitivity": _sensitivity(planned_query),
-        "epsilon": planned_query.loss.epsilon,
-        "delta": planned_query.loss.delta,
-        "rho": planned_query.guarantee.rho,
-        "error95": planned_query.error(confidence),
-    }
+    low, high = map(JsonNumber.of, planned_query.row_contribution)
+    return QueryReport(
+        role=planned_query.weighted.role,
+        joint=joint,
+        cells=planned_query.weighted.query.cells,
+        influence=(low, high),
+        mechanism=_mechanism(planned_query),
+        sensitivity=_sensitivity(planned_query),
+        epsilon=JsonNumber.of(planned_query.loss.epsilon),
+        delta=JsonNumber.of(planned_query.loss.delta),
+        rho=JsonNumber.of(planned_query.guarantee.rho),
+        error95=JsonNumber.of(planned_query.error(confidence)),
+    )
 
 
-QUALITY_KEYS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "parts")
-"""Keys that the quality check has in common with statistics."""
+QUERY_FIELDS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "parts")
 
 
-def quality_facts(plan: Plan, result: QualityResult | None = None) -> Facts | None:
-    """The quality check, with its noisy counts after it was made; None without a check."""
+def queries_of(planned: PlannedStatistic, spec: Spec) -> dict[str, Any]:
+    """What the quality check and choices of bounds have in common with statistics."""
+    statistic = statistic_report(planned, spec)
+    return {name: getattr(statistic, name) for name in QUERY_FIELDS}
+
+
+def quality_rule(plan: Plan) -> QualityRuleReport | None:
+    """The quality check before it is made; None without one."""
     quality = plan.spec.quality
     if plan.quality is None or quality is None:
         return None
-    check = statistic_facts(plan.quality, plan.spec)
-    facts: Facts = {
-        **{key: check[key] for key in QUALITY_KEYS},
-        "min_rows": quality.min_rows,
-        "min_readable": quality.min_readable,
-        **({} if quality.min_people is None else {"min_people": quality.min_people}),
-        **({} if quality.max_limited is None else {"max_limited": quality.max_limited}),
-        "false_stop": FALSE_STOP,
-        "rule": list(check_rule(plan)),
-        "counted": counted_rows_note(plan) or None,
-    }
-    if result is None:
-        return facts
+    return QualityRuleReport(
+        **queries_of(plan.quality, plan.spec),
+        min_rows=quality.min_rows,
+        min_readable={name: JsonNumber.of(one) for name, one in quality.min_readable.items()},
+        min_people=quality.min_people,
+        max_limited=if_known(JsonNumber.of, quality.max_limited),
+        false_stop=JsonNumber.of(FALSE_STOP),
+        rule=list(check_rule(plan)),
+        counted=counted_rows_note(plan) or None,
+    )
+
+
+def quality_report(plan: Plan, result: QualityResult | None) -> QualityReport | None:
+    """The quality check with its noisy counts; None without one."""
+    rule = quality_rule(plan)
+    if rule is None or result is None:
+        return None
     rows, *columns = map(_estimate, result.estimates)
-    people = {} if quality.min_people is None else {"people": columns.pop(0)}
-    left_out: list[Fact] = [
-        {"limit": one.limit, "share_at_least": short_down(one.least, 3)} for one in result.left_out
+    people = None if rule.min_people is None else columns.pop(0)
+    left_out = [
+        LeftOutReport(limit=one.limit, share_at_least=JsonNumber.of(short_down(one.least, 3)))
+        for one in result.left_out
     ]
-    return facts | {
-        "passed": not result.reasons,
-        "missed": list(result.reasons),
-        "rows": rows,
-        **people,
-        "readable": dict(zip(quality.min_readable, columns, strict=True)),
-        **({"left_out": left_out} if left_out else {}),
-        "table": [*_quality_rows(plan, result), *_left_out_rows(plan, result)],
-    }
+    return rule.extended(
+        QualityReport,
+        passed=not result.reasons,
+        missed=list(result.reasons),
+        rows=rows,
+        people=people,
+        readable=dict(zip(rule.min_readable, columns, strict=True)),
+        left_out=left_out or None,
+        table=[*_quality_rows(plan, result), *_left_out_rows(plan, result)],
+    )
 
 
-def _estimate(estimate: Estimate) -> Fact:
-    ends = zip(("value", "lower", "upper"), _numbers(estimate), strict=True)
-    return {name: JsonNumber(decimal_text(end, estimate.places)) for name, end in ends}
+def _estimate(estimate: Estimate) -> EstimateReport:
+    value, lower, upper = (
+        JsonNumber(decimal_text(end, estimate.places)) for end in _numbers(estimate)
+    )
+    return EstimateReport(value=value, lower=lower, upper=upper)
 
 
 def _numbers(estimate: Estimate) -> list[Fraction]:
@@ -221,7 +250,7 @@ QUALITY_COLUMNS = ("what", "about", "lower", "upper", "required", "verdict")
 """The columns of the table of the quality check."""
 
 
-def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
+def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[list[str]]:
     """The noisy numbers of rows and of people, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
@@ -240,15 +269,15 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]
             verdict = "missed"
         elif numbers[0] < least:
             verdict = "below, within the noise"
-        yield (
+        yield [
             names.get(key, f"readable: {key[1]}"),
             *(_count_or_share(number, total) for number in numbers),
             "" if least is None else _count_or_share(Fraction(least), total),
             verdict,
-        )
+        ]
 
 
-def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...]]:
+def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[list[str]]:
     """For each limit on rows per person, the least share of rows that it leaves out."""
     key = "left_out_alone" if uncounted_names(plan) else "left_out"
     for one in result.left_out:
@@ -257,7 +286,7 @@ def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[tuple[str, ...
         allowed = ""
         if one.allowed is not None:
             allowed = note("quality.at_most", share=percent_text(one.allowed))
-        yield what, least, "", "", allowed, one.verdict
+        yield [what, least, "", "", allowed, one.verdict]
 
 
 def _count_or_share(value: Fraction, total: Fraction | None) -> str:
@@ -266,49 +295,48 @@ def _count_or_share(value: Fraction, total: Fraction | None) -> str:
     return percent_text(min(max(value / total, Fraction(0)), Fraction(1)))
 
 
-def _mechanism(planned_query: PlannedQuery) -> Fact:
+def _mechanism(planned_query: PlannedQuery) -> MechanismReport:
     """The noise of a query, in the unit of the answer."""
-    return {
-        "kind": planned_query.mechanism_kind,
-        "scale": planned_query.scale,
-        "grid": planned_query.weighted.step,
-    }
+    return MechanismReport(
+        kind=planned_query.mechanism_kind,
+        scale=JsonNumber.of(planned_query.scale),
+        grid=JsonNumber.of(planned_query.weighted.step),
+    )
 
 
-def _sensitivity(planned_query: PlannedQuery) -> Fact:
+def _sensitivity(planned_query: PlannedQuery) -> SensitivityReport:
     """The sensitivities of a query, in the unit of the answer."""
-    return {
-        "l0": planned_query.sensitivity.l0,
-        "l1": planned_query.l1,
-        "l2": planned_query.l2,
-        "linf": planned_query.linf,
-    }
+    return SensitivityReport(
+        l0=planned_query.sensitivity.l0,
+        l1=JsonNumber.of(planned_query.l1),
+        l2=JsonNumber.of(planned_query.l2),
+        linf=JsonNumber.of(planned_query.linf),
+    )
 
 
-def response_facts(response: Response, records: int | None = None) -> Facts:
+def response_report(response: Response, records: int | None = None) -> ResponseReport:
     """How records respond for one column; with `records`, also the expected error."""
     randomizer = response.randomizer
-    facts: Facts = {
-        "column": response.column.name,
-        "collected": response.names,
-        "mechanism": response.mechanism.name,
-        "parameters": {name: _parameter(value) for name, value in randomizer.record().items()},
-        "description": randomizer.describe(),
-        "by": [column.name for column in response.by],
-        "post": response.steps,
-        "epsilon": randomizer.loss.epsilon,
-        "delta": randomizer.loss.delta,
-        "rho": randomizer.guarantee.rho,
-    }
-    if records is not None:
-        error = standard_error(response, records)
-        facts["standard_error"] = (
-            None if error is None else JsonNumber(plain_decimal(Fraction(error), 6))
-        )
-    return facts
+    report = ResponseReport(
+        column=response.column.name,
+        collected=list(response.names),
+        mechanism=response.mechanism.name,
+        parameters={name: _parameter(value) for name, value in randomizer.record().items()},
+        description=randomizer.describe(),
+        by=[column.name for column in response.by],
+        post=list(response.steps),
+        epsilon=JsonNumber.of(randomizer.loss.epsilon),
+        delta=JsonNumber.of(randomizer.loss.delta),
+        rho=JsonNumber.of(randomizer.guarantee.rho),
+    )
+    if records is None:
+        return report
+    error = standard_error(response, records)
+    digits = None if error is None else JsonNumber(plain_decimal(Fraction(error), 6))
+    return report.extended(PlannedResponseReport, standard_error=digits)
 
 
-def _parameter(value: object) -> Fact:
+def _parameter(value: object) -> object:
     if isinstance(value, list):
         return [_parameter(item) for item in value]
-    return value if isinstance(value, int) else str(value)
+    return JsonNumber(value) if isinstance(value, int) else str(value)

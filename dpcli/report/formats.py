@@ -14,6 +14,7 @@ from dpcli.ledger.charge import STOPPED
 from dpcli.light_dataclasses import dataclass
 from dpcli.report.digits import Digits
 from dpcli.report.document import Report
+from dpcli.report.model import ReleaseReport
 from dpcli.report.published_numbers import PublishedNumbers
 from dpcli.report.table import Table, long_table, wide_table
 
@@ -90,11 +91,12 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
 
     If the quality check stopped the release, only reports and the reasons are stored.
     """
-    check, names = report.facts.get("quality"), dict.fromkeys((FACTS, *wanted))
-    if not check or check["passed"]:
+    names, stated = dict.fromkeys((FACTS, *wanted)), report.stated
+    check = stated.quality if isinstance(stated, ReleaseReport) else None
+    if check is None or check.passed:
         return {name: render_output(report, name) for name in names}
     reports = [name for form in FORMATS for name in form.outputs if name in names]
-    reasons = json.dumps(check["missed"], ensure_ascii=False).encode()
+    reasons = json.dumps(check.missed, ensure_ascii=False).encode()
     return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
 
@@ -123,9 +125,9 @@ def _wide(report: Report, name: str) -> Table:
 
 def _wide_parts(report: Report, name: str) -> tuple[list[PublishedNumbers], list[str]]:
     """The numbers of a wide table, and the headings of its keys."""
-    statistics = zip(report.facts["statistics"], report.numbers, strict=True)
-    members = [pair for pair in statistics if pair[0]["layout"]["table"] == name]
-    heading = members[0][0]["layout"]["columns"]
+    statistics = zip(report.release.statistics, report.numbers, strict=True)
+    members = [pair for pair in statistics if pair[0].layout.table == name]
+    heading = members[0][0].layout.columns
     return [numbers for _, published in members for numbers in published], heading
 
 
@@ -209,4 +211,7 @@ def output_name(path: Path, named: str | None = None, digits: Digits = "interval
 
 def report_schema() -> str:
     """The JSON Schema of the reports of releases and of local collections."""
-    return Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")
+    # Pydantic loads with the schema alone: no release needs it for its report.
+    from dpcli.report.schema import made_schema
+
+    return json.dumps(made_schema(), indent=2)

@@ -1,33 +1,162 @@
-"""Facts of a report as JSON text: exact numbers keep all of their digits."""
+"""JSON of types: written from dataclasses and read into them; numbers keep all of their digits."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, fields
 from fractions import Fraction
+from functools import cache
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import plain_decimal
 from dpcli.privacy.loss import Loss
 
+Value = TypeVar("Value")
+Made = TypeVar("Made")
 
-@dataclass(frozen=True, slots=True)
-class JsonNumber:
+
+def if_known(make: Callable[[Value], Made], value: Value | None) -> Made | None:
+    """What is made of a value; None if that is None."""
+    return None if value is None else make(value)
+
+
+class JsonNumber(str):
     """A plain decimal that JSON shows as a number, digit for digit."""
 
-    digits: str
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, value: Fraction | int) -> JsonNumber:
+        """A rational: exact if it is short, else rounded up."""
+        return cls(plain_decimal(Fraction(value)))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, handler: Any) -> Any:
+        return handler(float)
+
+
+KEYS = {"no_information": "no-information"}
+"""The JSON keys of fields whose names differ from them."""
+
+FORMER_KEYS = {"description": "told"}
+"""The keys of earlier versions."""
+
+
+def json_key(name: str) -> str:
+    """The JSON key of a field."""
+    return KEYS.get(name, name)
+
+
+class NotStatedError(AttributeError, KeyError):
+    """A value is missing that an earlier version of dpcli did not state."""
+
+
+class JsonObject:
+    """The base of frozen dataclasses whose fields are the keys of a JSON object.
+
+    A field that has a default is absent from the JSON if it has that value. A field is not set if
+    the JSON that was read lacks it, or has something else there, as that of earlier versions may:
+    to read it is an error, a `NotStatedError`.
+    """
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar = {
+        "alias_generator": json_key,
+        "extra": "forbid",
+        "use_attribute_docstrings": True,
+    }
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for what is not set."""
+            error = NotStatedError if name in self.__dataclass_fields__ else AttributeError
+            raise error(name)
+
+    @classmethod
+    def load(cls, stated: Any) -> Self:
+        """The object with these keys, as `parsed_json` gives them.
+
+        Raises ValueError if they are not those of an object.
+        """
+        if not isinstance(stated, dict):
+            raise ValueError("no object")  # noqa: TRY004 - what is wrong is the value
+        kinds: Any = cls
+        loaded = object.__new__(cls)
+        for name, kind, default in _fields(kinds):
+            key = json_key(name)
+            with suppress(ValueError):
+                value = stated.get(key, stated.get(FORMER_KEYS.get(key), MISSING))
+                value = default if value is MISSING else _loaded(kind, value)
+                if value is not MISSING:
+                    object.__setattr__(loaded, name, value)
+        return loaded
+
+    def extended(self, kind: type[Made], **more: Any) -> Made:
+        """An object of a subclass, with the values of this one and `more`."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return kind(**own, **more)
+
+    def stated(self) -> dict[str, Any]:
+        """The values by JSON key, without those that are not set."""
+        values = ((field, getattr(self, field.name, field.default)) for field in fields(self))  # type: ignore[arg-type]
+        return {
+            json_key(field.name): value for field, value in values if value is not field.default
+        }
+
+
+@cache
+def _fields(cls: Any) -> list[tuple[str, Any, Any]]:
+    """The names, types and defaults of the fields of a class."""
+    kinds = get_type_hints(cls)
+    return [(field.name, kinds[field.name], field.default) for field in fields(cls)]
+
+
+def _loaded(kind: Any, value: Any) -> Any:
+    """A JSON value as a type; raises ValueError if it has another form."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        for part in args:
+            with suppress(ValueError):
+                return _loaded(part, value)
+    elif origin is list and type(value) is list:
+        return [_loaded(args[0], item) for item in value]
+    elif origin is tuple and type(value) is list and len(value) == len(args):
+        return tuple(map(_loaded, args, value))
+    elif origin is dict and type(value) is dict:
+        return {key: _loaded(args[1], item) for key, item in value.items()}
+    elif origin is None and issubclass(kind, JsonObject):
+        return kind.load(value)
+    elif kind is int and type(value) is JsonNumber:
+        return int(value)
+    elif kind is object or type(value) is (str if origin is Literal else kind):
+        return value
+    raise ValueError("another form")
 
 
 Fact = (
-    None | bool | int | str | JsonNumber | Fraction | Loss
+    None | bool | int | str | Fraction | Loss | JsonObject
     | Sequence["Fact"] | Mapping[str, "Fact"]
 )  # fmt: skip
-"""A value of a report. A rational is written exactly if it is short, else rounded up."""
+"""A value of JSON. A rational is written exactly if it is short, else rounded up."""
 
 Facts = dict[str, Fact]
-"""Values of a report by their JSON keys."""
+"""Values by their JSON keys."""
 
 _MARK = "\u0000number:"
 _MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"'
@@ -35,12 +164,28 @@ _MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"'
 
 def json_text(fact: Fact) -> str:
     """Indented JSON in a fixed order."""
-    text = json.dumps(fact, indent=2, ensure_ascii=False, default=_encodable)
+    text = json.dumps(_encodable(fact), indent=2, ensure_ascii=False)
     return re.sub(_MARKED, r"\1", text) + "\n"
 
 
-def _encodable(fact: JsonNumber | Fraction | Loss) -> object:
-    """A loss as its fields; a number as a marked string, so that it never becomes a float."""
-    if isinstance(fact, Loss):
-        return {field.name: getattr(fact, field.name) for field in fields(fact)}
-    return _MARK + (fact.digits if isinstance(fact, JsonNumber) else plain_decimal(fact))
+def parsed_json(text: str | bytes) -> Any:
+    """Parsed JSON; its numbers keep their digits."""
+    return json.loads(text, parse_float=JsonNumber, parse_int=JsonNumber)
+
+
+def _encodable(fact: Any) -> Any:
+    """A value for `json.dumps`: numbers are marked strings, so that they never become floats."""
+    match fact:
+        case JsonNumber():
+            return _MARK + fact
+        case Fraction():
+            return _MARK + plain_decimal(fact)
+        case None | bool() | int() | str():
+            return fact
+        case Loss():
+            return {field.name: _encodable(getattr(fact, field.name)) for field in fields(fact)}
+        case JsonObject():
+            return _encodable(fact.stated())
+        case Mapping():
+            return {key: _encodable(value) for key, value in fact.items()}
+    return list(map(_encodable, fact))

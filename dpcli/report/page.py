@@ -14,7 +14,8 @@ from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
-from dpcli.report.request_facts import OPTIONS, option_words
+from dpcli.report.request_facts import option_words
+from dpcli.specification.model import Caption
 
 MAX_LINES = 1_000
 """Lines of a statistic that a page shows; the CSV table and the JSON report have all."""
@@ -48,70 +49,70 @@ class StatisticView:
     """What a page shows of a statistic: its tables, and charts over its bins."""
 
     def __init__(self, report: Report, place: int) -> None:
-        self.facts, self._numbers = report.facts["statistics"][place], report.numbers[place]
-        self.percent, self._flags = report.percent, report.facts["flags"]
-        self._sample = report.facts.get("sample")
-        self._layout, self.count = self.facts["layout"], len(self._numbers[0].frame)
-        self.bars = self._layout["measure"] != "values"
-        self._columns = {column["name"]: column for column in report.facts["spec"]["columns"]}
-        self._unit: str = self.facts.get("unit", "")
+        stated = report.release
+        self.statistic, self._numbers = stated.statistics[place], report.numbers[place]
+        self.percent, self._flags, self._sample = report.percent, stated.flags, stated.sample
+        self._layout, self.count = self.statistic.layout, len(self._numbers[0].frame)
+        self.bars = self._layout.measure != "values"
+        self._columns = {column.name: column for column in stated.spec.columns}
+        self._unit = self.statistic.unit or ""
 
     @property
     def heading(self) -> str:
         """The title of the statistic; without one, its name and what it counts."""
-        return self.facts.get("title") or f"{self.facts['name']}: {self.title}"
+        return self.statistic.title or f"{self.statistic.name}: {self.title}"
 
     @property
     def caption(self) -> Iterator[str]:
         """Sentences that say what a statistic with a title or a unit is."""
-        if "title" in self.facts:
-            yield f"In the table it is called {self.facts['name']}; {self.title}."
+        if self.statistic.title:
+            yield f"In the table it is called {self.statistic.name}; {self.title}."
         if self._unit:
             yield f"The unit is {self._unit}."
 
     @property
     def title(self) -> str:
         """What the statistic counts or takes values over: `counts visits`, `over visits`."""
-        verb = "counts" if self._layout["measure"] == "counts" else "over"
-        return f"{verb} {self.facts['counts']}"
+        verb = "counts" if self._layout.measure == "counts" else "over"
+        return f"{verb} {self.statistic.counts}"
 
     @property
     def requested(self) -> str:
         """The request of the statistic in a sentence."""
-        facts = self.facts
-        others = [name for name in facts["columns"] if name != facts["column"]]
-        words = [facts["statistic"]]
-        words += [f"of {facts['column']}"] if facts["column"] else []
-        words += [f"{'on' if facts['column'] else 'of'} {', '.join(others)}"] if others else []
-        words += [option_words(name, facts[name]) for name in OPTIONS if name in facts]
-        words += [f"by {', '.join(facts['by'])}"] if facts["by"] else []
-        words += [f"where {' and '.join(facts['where'])}"] if facts["where"] else []
+        stated = self.statistic
+        others = [name for name in stated.columns if name != stated.column]
+        words = [stated.statistic]
+        words += [f"of {stated.column}"] if stated.column else []
+        words += [f"{'on' if stated.column else 'of'} {', '.join(others)}"] if others else []
+        words += option_words(stated)
+        words += [f"by {', '.join(stated.by)}"] if stated.by else []
+        words += [f"where {' and '.join(stated.where)}"] if stated.where else []
         return f"Requested: {' '.join(words)}."
 
     @property
     def exact(self) -> bool:
         """Whether its numbers are published without noise."""
-        return all(part["mechanism"]["kind"] == "exact" for part in self.facts["parts"])
+        return all(query.mechanism.kind == "exact" for query in self.statistic.parts)
 
     @property
     def headings(self) -> list[str]:
         """The headings of the labels of a line."""
-        names = list(self._layout["columns"])
-        names = [*self.facts["by"], "chosen"] if self._layout["chosen"] else names
+        names = self._layout.columns
+        names = [*self.statistic.by, "chosen"] if self._layout.chosen else names
         return list(map(self._heading_of, names))
 
     @property
     def keys(self) -> list[str]:
         """The headings of the labels of a group."""
-        return list(map(self._heading_of, self.facts["by"]))
+        return list(map(self._heading_of, self.statistic.by))
 
     @property
     def value_heading(self) -> str:
         """The heading of the published numbers."""
-        return heading_text("value", {"unit": self._unit})
+        return heading_text("value", Caption(unit=self._unit))
 
     def _heading_of(self, name: str) -> str:
-        return heading_text(name, self._columns.get(name, {}))
+        return heading_text(name, self._columns.get(name))
 
     @cached_property
     def charts(self) -> list[Chart]:
@@ -127,7 +128,7 @@ class StatisticView:
 
     @property
     def _drawn(self) -> bool:
-        return not self._layout["chosen"] and self._any("value")
+        return not self._layout.chosen and self._any("value")
 
     def _any(self, part: str) -> bool:
         """Whether that column of the numbers has text."""
@@ -141,7 +142,7 @@ class StatisticView:
         """
         limits = [
             [None if end is None else Fraction(end) for end in ends]
-            for ends in self._layout.get("possible", ())
+            for ends in self._layout.possible or ()
         ]
         cells = self._numbers[0].cells(MAX_LINES) if limits else ()
         return any(
@@ -165,19 +166,19 @@ class StatisticView:
 
     @property
     def _axis(self) -> Axis | None:
-        axis = self._layout["axis"]
+        axis = self._layout.axis
         if axis is None:
             return None
-        kind, step = axis["type"], Fraction(axis["step"])
+        kind, step = axis.type, Fraction(axis.step)
 
         def in_steps(text: str) -> int:
             if kind == "date":
                 return (datetime.date.fromisoformat(text) - EPOCH).days
             return int(Fraction(text) / step)
 
-        starts = tuple(map(in_steps, axis["starts"]))
-        bounds = (starts[0], in_steps(axis["end"]))
-        return Axis(NumericColumn(axis["column"], kind, step, bounds), starts)
+        starts = tuple(map(in_steps, axis.starts))
+        bounds = (starts[0], in_steps(axis.end))
+        return Axis(NumericColumn(axis.column, kind, step, bounds), starts)
 
     @cached_property
     def tables(self) -> list[NumbersTable]:
@@ -187,9 +188,9 @@ class StatisticView:
     def _table(self, numbers: PublishedNumbers) -> NumbersTable:
         own, cells, frame = numbers is self._numbers[0], numbers.cells(MAX_LINES), numbers.frame
         drawn, scale = self._drawn and not (own and self.charts), None
-        if drawn and self._layout["scale"] != "each":
-            bounds = self.facts["bounds"] if self._layout["scale"] == "bounds" else ()
-            ends = [*map(number_of, bounds), *interval_ends(cells)]
+        if drawn and self._layout.scale != "each":
+            bounds = self.statistic.bounds if self._layout.scale == "bounds" else None
+            ends = [*map(number_of, bounds or ()), *interval_ends(cells)]
             scale = Scale.covering(ends, zero=self.bars, dates=numbers.dates)
         return NumbersTable(
             "" if own else numbers.name,
@@ -207,7 +208,7 @@ class StatisticView:
         if not self.count:
             yield "No group was shown."
         elif not self._any("lower"):
-            minimized = self.facts["mechanism"]["kind"] == "objective"
+            minimized = self.statistic.mechanism.kind == "objective"
             what = (
                 "The minimizer of a perturbed objective"
                 if minimized
@@ -217,14 +218,13 @@ class StatisticView:
         elif not any(table.ranges for table in self.tables):
             yield "The numbers are exact."
         else:
-            # Reports of earlier versions do not state what intervals are about.
-            about = self.facts.get("interval_about")
+            about = self.statistic.interval_about
             number = f"the noise-free number{f' of {about}' if about else ''}"
             yield f"The interval contains {number} in {self.percent} of cases."
             if self._any_cut:
                 yield note("published.cut_outside" if self._any_outside else "published.cut")
-        if self._sample and self.facts.get("population"):
-            facts = {"population": f"{int(self._sample['population']):,}", "percent": self.percent}
-            yield note("sample.interval", name=self.facts["name"], **facts)
+        if self._sample and self.statistic.population:
+            texts = {"population": f"{self._sample.population:,}", "percent": self.percent}
+            yield note("sample.interval", name=self.statistic.name, **texts)
         for flag in flags_of(self._numbers):
-            yield f"Flag {self._flags[flag]}."
+            yield f"Flag {self._flags.meaning(flag)}."

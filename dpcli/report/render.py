@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -33,9 +33,10 @@ from dpcli.report.bounds_facts import BINS_COLUMNS
 from dpcli.report.captions import number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.digits import Digits, any_rounded, reader_of
-from dpcli.report.document import Report, loss_of
+from dpcli.report.document import Report
 from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.facts import RESPONSIBLE
+from dpcli.report.model import CollectionReport, RiskReport
 from dpcli.report.page import StatisticView
 
 LONGEST_WORD = 24
@@ -68,10 +69,10 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     Tables of numbers show these `digits`; charts are drawn from all.
     Raises KeyError if an earlier version wrote the report and a needed fact is absent.
     """
-    facts = report.facts
-    local = facts.get("model") == "local"
-    spec, example = facts["spec"], facts["spec"].get("numbers", "")
-    named = f"{spec['title']} ({spec['dataset']})" if "title" in spec else spec["dataset"]
+    stated = report.stated
+    local = isinstance(stated, CollectionReport)
+    spec, example = stated.spec, stated.spec.numbers or ""
+    named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
     named += ", randomized record by record" if local else ""
     entries = [StatisticView(report, place) for place in range(len(report.numbers))]
     shown = (cell for view in entries for lines in view.tables for cell in lines.cells)
@@ -79,24 +80,32 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     try:
         return page.render(
             title=f"Privacy report: {named}",
-            facts=facts,
+            report=stated,
+            choices=[] if local else report.release.choices,
+            reused=[] if local else report.release.reused,
             number=number_writer(example) if example or form != "html" else grouped,
             example=example,
             is_local=local,
-            declared=facts["declarations"] or {},
+            declared=stated.declarations or {},
             entries=entries,
             read=reader_of(digits),
             is_rounded=any_rounded(shown, digits),
-            risks=list(map(_finding, facts["hazards"])),
+            risks=list(map(_finding, stated.hazards)),
         ).encode()
     except UndefinedError as missing:
         raise KeyError(missing.message) from None
 
 
-def _finding(stated: Mapping[str, str | None]) -> Finding:
-    keys = ("hazard", "question", "verdict", "found", "answer", "declared_as", "warning")
-    risk, question, verdict, *words = (stated[key] or "" for key in keys)
-    return Finding(risk, question, Verdict(FORMER_VERDICTS.get(verdict, verdict)), *words)
+def _finding(stated: RiskReport) -> Finding:
+    return Finding(
+        stated.hazard,
+        stated.question,
+        Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict)),
+        stated.found,
+        stated.answer or "",
+        stated.declared_as or "",
+        stated.warning or "",
+    )
 
 
 def _digits_filter(text_of: Callable[..., str]) -> Callable[..., str]:
@@ -134,7 +143,7 @@ def environment(form: str) -> Environment:
         "brief": _digits_filter(exact_or_rounded),
         "exact": _digits_filter(exact_or_up),
         "short": _digits_filter(rounded_text),
-        "loss": lambda stated: loss_text(loss_of(stated)),
+        "loss": lambda stated: loss_text(stated.loss),
         "tick": tick_text,
         "many": notes.count_text,
         "capital": notes.capitalized,

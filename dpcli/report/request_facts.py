@@ -1,11 +1,15 @@
-"""What a plan and a report state about the request of a statistic."""
+"""What a plan and a report state about the spec, and about the request of a statistic."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.report.json_text import Fact, Facts, JsonNumber
+from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
+from dpcli.report.json_text import JsonNumber, if_known
+from dpcli.report.model import ColumnReport, FileReport, SpecReport
+from dpcli.specification.model import Caption, Spec, SpecFile
 from dpcli.statistics.statistic import Request
 
 OPTIONS = (
@@ -18,19 +22,54 @@ PARTS = ("numerator", "denominator")
 """The fields of a ratio: a column, or the number of rows."""
 
 
-def statistic_options(request: Request) -> Facts:
-    """The optional fields that a statistic has."""
+def caption_texts(caption: Caption) -> dict[str, Any]:
+    """The texts of a caption; None where one is not stated."""
+    texts = {"title": caption.title, "unit": caption.unit, "note": caption.note}
+    return {key: text or None for key, text in texts.items()}
+
+
+def spec_report(spec: Spec) -> SpecReport:
+    """What a report states about a spec itself."""
+    captions = spec.column_captions
+    return SpecReport(
+        dataset=spec.dataset,
+        digest=spec.digest,
+        rows_are=spec.rows_are,
+        title=spec.caption.title or None,
+        note=spec.caption.note or None,
+        numbers=spec.numbers or None,
+        columns=[
+            ColumnReport(
+                name=column.name,
+                type=column.kind,
+                **caption_texts(captions.get(column.name, Caption())),
+            )
+            for column in spec.columns
+        ],
+        text=spec.text,
+        files=file_reports(spec.named_files) or None,
+    )
+
+
+def file_reports(files: Iterable[SpecFile]) -> list[FileReport]:
+    """The names and digests of the files that a spec names, each of them once."""
+    digests = {file.name: file.sha256 for file in files}
+    return [FileReport(name=name, sha256=digest) for name, digest in digests.items()]
+
+
+def statistic_options(request: Request) -> dict[str, Any]:
+    """The optional fields of a statistic; None where it has none."""
     own = dict(request.options)
     most = own.get("max_selected")
-    facts: Facts = {
-        "quantiles": request.quantiles or None,
+    return {
+        "quantiles": list(map(JsonNumber.of, request.quantiles)) or None,
         "utility": request.utility or None,
         "weight": request.weight.name if request.weight else None,
         "label": request.label.name if request.label else None,
         "k": request.k if request.k > 1 else None,
-        "ways": request.ways if len(request.ways) > 1 else next(iter(request.ways), None),
+        "ways": list(request.ways) if len(request.ways) > 1 else next(iter(request.ways), None),
         "method": request.method or None,
-        "ridge": request.ridge,
+        "ridge": if_known(JsonNumber.of, request.ridge),
         "rows": request.rows or None,
         "candidates": len(request.candidates) or None,
         **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
@@ -39,10 +78,9 @@ def statistic_options(request: Request) -> Facts:
         "max_selected": most if most and most < len(request.checked) else None,
         "per": own.get("per"),
     }
-    return {key: facts[key] for key in OPTIONS if facts.get(key) is not None}
 
 
-def _labels(request: Request, ranges: Any) -> Fact:
+def _labels(request: Request, ranges: Any) -> list[str] | None:
     """The labels at the positions of ranges; None without ranges."""
     if ranges is None:
         return None
@@ -50,22 +88,26 @@ def _labels(request: Request, ranges: Any) -> Fact:
     return [label for first, last in ranges for label in request.column.labels[first : last + 1]]
 
 
-def _between(axis: Any) -> Fact:
+def _between(axis: Any) -> BetweenReport | None:
     """The column whose two labels are compared; None without one."""
-    return axis and {"column": axis.column.name, "labels": list(axis.labels)}
+    return axis and BetweenReport(column=axis.column.name, labels=list(axis.labels))
 
 
-def option_words(name: str, fact: Any) -> str:
-    """An optional field in the words of a request."""
-    if name == "between":
-        return f"between {' and '.join(fact['labels'])} of {fact['column']}"
-    return f"with {name} {', '.join(fact) if isinstance(fact, list) else fact}"
+def option_words(statistic: StatisticReport) -> Iterator[str]:
+    """The optional fields of a statistic in the words of a request."""
+    for name in OPTIONS:
+        option = getattr(statistic, name)
+        if isinstance(option, BetweenReport):
+            yield f"between {' and '.join(option.labels)} of {option.column}"
+        elif option is not None:
+            listed = ", ".join(map(str, option)) if isinstance(option, list) else option
+            yield f"with {name} {listed}"
 
 
-def bounds_fact(request: Request) -> Fact:
+def bounds_of(request: Request) -> Ends | tuple[str, str] | None:
     """The bounds of the column; None without one."""
     column = request.column
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None
-    texts = [column.text(bound) for bound in column.bounds]
-    return texts if column.kind == "date" else [JsonNumber(text) for text in texts]
+    low, high = map(column.text, column.bounds)
+    return (low, high) if column.kind == "date" else (JsonNumber(low), JsonNumber(high))

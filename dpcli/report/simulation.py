@@ -18,6 +18,7 @@ from dpcli.planning.notes import count_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.report.json_text import Fact, Facts, JsonNumber
+from dpcli.report.model import ChangeReport, SimulationSummary
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def violation_problems(findings: SimulationResult) -> list[Problem]:
     ]
 
 
-def read_simulation(path: Path, plan: Plan) -> Facts:
+def read_simulation(path: Path, plan: Plan) -> SimulationSummary:
     """What a privacy report states about the simulation in a file.
 
     Raises UsageError unless the file is the report of a simulation of the same spec.
@@ -234,8 +235,8 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
     }
     if not shifts.keys() <= items:
         raise UsageError.about("simulation-unreadable.item", path=path)
-    limits: list[Fact] = [
-        {"statistic": name, "item": item or None, "change": change}
+    limits = [
+        ChangeReport(statistic=name, item=item or None, change=JsonNumber.of(change))
         for (name, item), change in shifts.items()
     ]
     limited = counts["people"] is not None
@@ -244,7 +245,7 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
     for (name, item), change in shifts.items() if limited else ():
         key, words = "changed" if change else "unchanged", f"{name} {item}".strip()
         notes.append(note(f"simulation.{key}", name=words, change=exact_or_up(change)))
-    return {**counts, "limits": limits, "notes": notes}
+    return SimulationSummary(**counts, limits=limits, notes=notes)
 
 
 def is_simulation(path: Path) -> bool:
@@ -256,7 +257,7 @@ def is_simulation(path: Path) -> bool:
     return True
 
 
-def _findings(path: Path) -> tuple[str, dict[str, int | None], dict[tuple[str, str], Fraction]]:
+def _findings(path: Path) -> tuple[str, dict[str, Any], dict[tuple[str, str], Fraction]]:
     """The digest of the spec, the synthetic rows, and the change of each number by the limits.
 
     Raises OSError, or one of MALFORMED, if the file is not the report of a simulation.

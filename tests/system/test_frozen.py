@@ -116,7 +116,7 @@ def _made_of_the_facts(*, wide: list[Path], local: bool) -> None:
         assert render_output(report, f"report.{ending}") == Path(f"r.{ending}").read_bytes(), ending
     if not local:
         assert render_output(report, "table.csv") == Path("t.csv").read_bytes()
-        tables = dict.fromkeys(one["layout"]["table"] for one in report.facts["statistics"])
+        tables = dict.fromkeys(one.layout.table for one in report.release.statistics)
         made = {render_output(report, f"wide/{name}") for name in tables}
         assert made == {file.read_bytes() for file in wide}
 

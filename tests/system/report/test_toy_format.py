@@ -8,13 +8,17 @@ import pytest
 
 from dpcli.report import formats
 from dpcli.report.document import Report
+from dpcli.report.model import ReleaseReport
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 
 def as_toy(report: Report) -> bytes:
     """The statistics or responses of a report, one per line."""
-    members = report.facts.get("statistics") or report.facts["responses"]
-    names = [member.get("name") or member["column"] for member in members]
+    stated = report.stated
+    if isinstance(stated, ReleaseReport):
+        names = [statistic.name for statistic in stated.statistics]
+    else:
+        names = [response.column for response in stated.responses]
     return "".join(f"{name}\n" for name in names).encode()
 
 

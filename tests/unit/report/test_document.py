@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,8 +13,10 @@ from jsonschema import Draft202012Validator
 
 from dpcli.report import document
 from dpcli.report.document import Report, without_numbers
+from dpcli.report.entry_model import CELLS
 from dpcli.report.formats import report_schema
-from dpcli.report.json_text import Facts
+from dpcli.report.json_text import json_text
+from dpcli.report.model import ReleaseReport
 from dpcli.report.published_numbers import RAW, PublishedNumbers
 from dpcli.report.render import render_page
 from tests.support.cli import DATA, LOCAL, PEOPLE, SPEC, Command
@@ -40,10 +43,18 @@ def numbers(name: str, count: int, keys: int = 2) -> PublishedNumbers:
     return PublishedNumbers(name, tuple(f"column {at}" for at in range(keys)), frame)
 
 
-def statistic(name: str, keys: int = 2, *, raw: bool = False) -> Facts:
-    """The facts about a statistic that its numbers need."""
+def statistic(name: str, keys: int = 2, *, raw: bool = False) -> dict[str, Any]:
+    """What is stated about a statistic that its numbers need."""
     by = [f"column {at}" for at in range(keys)]
-    return {"name": name, "by": by, "raw": raw, "layout": {"chosen": False}}
+    return {"name": name, "by": by, "raw": raw, "layout": {"chosen": False}, "cells": CELLS}
+
+
+def composed_report(
+    statistics: list[dict[str, Any]], numbers_of: list[tuple[PublishedNumbers, ...]]
+) -> Report:
+    """A report that states these statistics, and nothing else."""
+    stated = ReleaseReport.load({"statistics": statistics, "declarations": None})
+    return Report.compose(stated, numbers_of)
 
 
 @pytest.mark.parametrize("slice_", [1, 7, 1 << 14])
@@ -52,16 +63,8 @@ def test_a_parsed_report_equals_the_one_that_was_written(
 ) -> None:
     """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
     monkeypatch.setattr(document, "SLICE", slice_)
-    composed = Report.compose(
-        {
-            "statistics": [
-                statistic("a", raw=True),
-                statistic("b"),
-                statistic("c", 0),
-                statistic("d", raw=True),
-            ],
-            "end": "x",
-        },
+    composed = composed_report(
+        [statistic("a", raw=True), statistic("b"), statistic("c", 0), statistic("d", raw=True)],
         [
             (numbers("a", 30), numbers("a" + RAW, 30)),
             (numbers("b", 0),),
@@ -71,7 +74,7 @@ def test_a_parsed_report_equals_the_one_that_was_written(
     )
     read = Report.parse(composed.content)
 
-    assert read.facts == composed.facts
+    assert json_text(read.stated) == json_text(composed.stated)
     for parsed, written in zip(read.numbers, composed.numbers, strict=True):
         assert [numbers.name for numbers in parsed] == [numbers.name for numbers in written]
         assert [numbers.keys for numbers in parsed] == [numbers.keys for numbers in written]
@@ -80,7 +83,7 @@ def test_a_parsed_report_equals_the_one_that_was_written(
 
 def test_each_number_has_its_own_line() -> None:
     """A program that reads line by line finds each number with all its digits."""
-    report = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    report = composed_report([statistic("a")], [(numbers("a", 20),)])
     lines = [line.strip().rstrip(",") for line in report.content.decode().split("\n")]
     parsed = [json.loads(line, parse_float=str) for line in lines if line.startswith('{"keys"')]
 
@@ -90,7 +93,7 @@ def test_each_number_has_its_own_line() -> None:
 
 def test_numbers_of_an_earlier_version_are_refused() -> None:
     """They have several lines each. The ledger has the outputs that such a version made."""
-    report = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    report = composed_report([statistic("a")], [(numbers("a", 20),)])
     earlier = json.dumps(json.loads(report.content), indent=2).encode()
 
     with pytest.raises(KeyError):
@@ -147,12 +150,13 @@ def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
 
 def test_any_bytes_are_split_without_an_error() -> None:
     """The facts stay JSON without the numbers; bytes that are no report stay as they are."""
-    report = Report.compose({"statistics": [statistic("a"), statistic("b")], "end": True},
-                     [(numbers("a", 20),), (numbers("b", 0),)])  # fmt: skip
+    report = composed_report(
+        [statistic("a"), statistic("b")], [(numbers("a", 20),), (numbers("b", 0),)]
+    )
     facts = json.loads(without_numbers(report.content))
     cut = report.content[: report.content.index(b"]")]
 
     assert [stated["cells"] for stated in facts["statistics"]] == [1, []]
-    assert facts["end"] is True
+    assert facts["declarations"] is None
     for odd in (b"", b"odd", cut, document.FIRST, document.FIRST * 3, document.LAST * 2):
         assert without_numbers(odd) == odd

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from dpcli.report.document import Report
 from tests.support.cli import Command
 from tests.support.reports import Reports
 
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
-    """The schema that the package ships."""
+    """The schema of reports."""
     from dpcli.report.formats import report_schema
 
     stated: dict[str, Any] = json.loads(report_schema())
@@ -38,6 +39,26 @@ def objects(node: Any) -> Iterator[dict[str, Any]]:
 def test_every_report_matches_the_schema(reports: Reports, schema: dict[str, Any]) -> None:
     """Published reports are valid."""
     assert Draft202012Validator(schema).is_valid(json.loads(reports.text(".json")))
+
+
+def test_a_report_is_read_as_it_was_written(reports: Reports) -> None:
+    """Read into types and written again, a report is the same byte for byte."""
+    content = reports.path(".json").read_bytes()
+    report = Report.parse(content)
+    assert Report.compose(report.stated, report.numbers).content == content
+
+
+def test_the_schema_states_which_values_may_be_null(schema: dict[str, Any]) -> None:
+    """What has a default is absent rather than null; keys and forms are those of reports."""
+    parts = schema["$defs"]
+    risk, spec, flags = (parts[name] for name in ("RiskReport", "SpecReport", "FlagsReport"))
+
+    assert "warning" in risk["required"]
+    assert {"type": "null"} in risk["properties"]["warning"]["anyOf"]
+    assert "title" not in spec["required"]
+    assert spec["properties"]["title"]["type"] == "string"
+    assert spec["properties"]["digest"]["pattern"] == "^[0-9a-f]{64}$"
+    assert "no-information" in flags["required"]
 
 
 def test_the_schema_allows_no_unknown_key(schema: dict[str, Any]) -> None:
@@ -64,5 +85,5 @@ def test_an_unknown_key_and_a_missing_key_are_refused(
 
 
 def test_the_command_prints_the_schema(dpcli: Command, schema: dict[str, Any]) -> None:
-    """`dpcli schema report` is what the package ships."""
+    """`dpcli schema report` is the schema that tests use."""
     assert json.loads(dpcli("schema", "report").out) == schema

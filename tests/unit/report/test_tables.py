@@ -12,6 +12,7 @@ import pytest
 
 from dpcli.columns import FORMULA_STARTS
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.report.entry_model import LayoutReport
 from tests.support.cli import PEOPLE, SPECS, Command
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -183,7 +184,8 @@ def test_a_page_is_refused_if_an_old_report_lacks_its_facts(
     spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
     with monkeypatch.context() as older:
         older.setattr("dpcli.report.facts.headline", lambda _: None)
-        older.setattr("dpcli.report.facts.layout_facts", lambda *_: {"chosen": False})
+        layout = LayoutReport.load({"chosen": False})
+        older.setattr("dpcli.report.facts.layout_report", lambda *_: layout)
         released = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
     assert released.status == 0, released.err
     book, page, table = (tmp_path / name for name in ("dpcli-ledger.sqlite", "r.html", "t.csv"))

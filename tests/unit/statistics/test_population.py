@@ -307,7 +307,8 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     import polars as pl
 
     from dpcli.report.document import Report
-    from dpcli.report.json_text import Facts
+    from dpcli.report.entry_model import CELLS
+    from dpcli.report.model import ReleaseReport
     from dpcli.report.published_numbers import PublishedNumbers
 
     def numbers(name: str, value: str) -> PublishedNumbers:
@@ -317,9 +318,9 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     named = tuple(
         numbers(f"n{end}", value) for end, value in (("", "1"), (".raw", "2"), (".population", "3"))
     )
-    facts: Facts = {"name": "n", "by": ["region"], "raw": True, "population": True}
-    facts["layout"] = {"chosen": False}
-    report = Report.compose({"statistics": [facts]}, [named])
+    statistic = {"name": "n", "by": ["region"], "raw": True, "population": True, "cells": CELLS}
+    statistic["layout"] = {"chosen": False}
+    report = Report.compose(ReleaseReport.load({"statistics": [statistic]}), [named])
     again = Report.parse(report.content)
 
     assert [part.name for part in again.numbers[0]] == ["n", "n.raw", "n.population"]
