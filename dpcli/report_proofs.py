@@ -9,10 +9,9 @@ does not have the digest that the report states, or if its losses do not add up.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -33,7 +32,24 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.report.document import without_numbers
-from dpcli.report.facts import plan_json
+from dpcli.report.entry_model import (
+    ChoiceReport,
+    ChoiceRuleReport,
+    QualityRuleReport,
+    ResponseReport,
+    ReusedChoiceReport,
+    StatisticReport,
+)
+from dpcli.report.facts import plan_report
+from dpcli.report.json_text import Fact, json_text, parsed_json
+from dpcli.report.model import (
+    CollectionReport,
+    LocalPlanReport,
+    LossReport,
+    PlanReport,
+    ReleaseReport,
+    load_report,
+)
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec
 from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
@@ -51,10 +67,10 @@ INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 ROUNDING_PART = 1 - Fraction(1, 10**9)
 """The part of a sum of rounded losses that cannot come from rounding each of them up."""
 
-PRIVACY_KEYS = ("unit", "neighbors", "composition", "asked", "spent", "budget")
-"""Keys of the guarantee that a report and a plan have in common."""
+PRIVACY_FIELDS = ("unit", "neighbors", "composition", "asked", "spent", "budget")
+"""Fields of the guarantee that decide a charge."""
 
-STATISTIC_KEYS = (
+STATISTIC_FIELDS = (
     "name",
     "column",
     "mechanism",
@@ -64,12 +80,16 @@ STATISTIC_KEYS = (
     "delta",
     "rho",
 )
-"""Keys of a statistic or response that both have."""
+"""Those of a statistic or response."""
 
-QUERY_KEYS = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
-"""Keys of a query that both have."""
+QUERY_FIELDS = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
+"""Those of a query."""
 
-ReportJson = Mapping[str, Any]
+Charged = StatisticReport | ResponseReport | QualityRuleReport | ChoiceRuleReport
+"""What has a loss of its own."""
+
+Stated = ReleaseReport | CollectionReport | PlanReport | LocalPlanReport
+"""What a report or a plan states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +98,7 @@ class PublishedReport:
 
     path: Path
     content: bytes
-    facts: ReportJson
+    stated: ReleaseReport | CollectionReport
     entry: int
     head: str
     release_id: str
@@ -94,14 +114,12 @@ class PublishedReport:
 
 
 def _read(path: Path) -> PublishedReport:
-    """A report, with numbers as digits; raises UsageError if the file is not a report."""
+    """A report; raises UsageError if the file is not a report."""
     with _require_report(path):
         content = path.read_bytes() if path.is_file() else b""
-        facts = json.loads(
-            without_numbers(content), parse_float=str, parse_int=str, parse_constant=str
-        )
-        place, name = facts["ledger"], str(facts["release_id"])
-        return PublishedReport(path, content, facts, int(place["entry"]), str(place["head"]), name)
+        stated = load_report(parsed_json(without_numbers(content)))
+        place = stated.ledger
+        return PublishedReport(path, content, stated, place.entry, place.head, stated.release_id)
 
 
 @contextmanager
@@ -166,10 +184,9 @@ def _proofs(path: Path) -> Iterator[Proof]:
     report = _read(path)
     proof = _proof(report)
     with _require_report(path):
-        entries = {
-            (int(one["ledger"]["entry"]), str(one["ledger"]["head"])) for one in _choices(report)
-        }
-        stated = sum_losses([_loss(one) for one in _choices(report)])
+        chosen = _choices(report.stated)
+        entries = {(choice.ledger.entry, choice.ledger.head) for choice in chosen}
+        stated = sum_losses(map(_loss, chosen))
         if len(entries) > 1 or not all(HASH.fullmatch(head) for _, head in entries):
             raise ValueError("bounds are chosen in one entry")
     for entry, head in entries:
@@ -188,60 +205,67 @@ def _proofs(path: Path) -> Iterator[Proof]:
 def _proof(report: PublishedReport) -> Proof:
     path = report.path
     with _require_report(path):
-        privacy, place, source = (report.facts[key] for key in ("privacy", "ledger", "spec"))
-        created, text, digest = str(report.facts["created"]), source["text"], str(source["digest"])
-        window = int(place["window"]["periods"]) if "window" in place else None
-        period = str(place["window"]["period"]) if "window" in place else None
-        if period is not None:
+        stated, privacy, place = report.stated, report.stated.privacy, report.stated.ledger
+        created, digest = stated.created, stated.spec.digest
+        window, period = None, None
+        if place.window is not None:
+            window, period = place.window.periods, str(place.window.period)
             period_number(period)
-        before, requested = _loss(privacy["before"]), _loss(privacy["asked"])
-        stated = sum_losses([_loss(statistic) for statistic in _statistics(report)])
-        first = place.get("first_release")
+        if privacy.before is None or not stated.spec.text:
+            raise ValueError("a report has a spec, and states what was spent before")
+        before, requested = _loss(privacy.before), _loss(privacy.asked)
+        total = sum_losses(map(_loss, _statistics(stated)))
+        first = getattr(place, "first_release", None)
         forms = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
         is_named = all(pattern.fullmatch(value) for pattern, value in forms)
-        if report.entry < 1 or not isinstance(text, str) or not is_named:
-            raise ValueError("a report names its entry, and has a spec")
+        if report.entry < 1 or not is_named:
+            raise ValueError("a report names its entry")
     spec = _spec_of(report)
-    if not Loss(stated.epsilon * ROUNDING_PART, stated.delta * ROUNDING_PART).within(requested):
+    if not Loss(total.epsilon * ROUNDING_PART, total.delta * ROUNDING_PART).within(requested):
         raise report.changed_error("its losses do not add up to what it says was asked")
     terms = replace(terms_from_spec(spec), window=window)
     events, exact = _events(spec, report, requested)
     return Proof(
         path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
-        period, before, events, exact, first if isinstance(first, bool) else None,
+        period, before, events, exact, first,
     )  # fmt: skip
 
 
-def _loss(fact: ReportJson) -> Loss:
+def _loss(stated: LossReport | Charged) -> Loss:
     """A loss as a report writes it; raises ValueError if it is not one."""
-    digits = [fact["epsilon"], fact["delta"]]
-    if not all(isinstance(text, str) and DECIMAL.fullmatch(text) for text in digits):
+    digits = [stated.epsilon, stated.delta]
+    if not all(map(DECIMAL.fullmatch, digits)):
         raise ValueError("a loss is a decimal of at least 0 that is not too long")
     epsilon, delta = map(Fraction, digits)
     return Loss(epsilon, delta)
 
 
-def _statistics(report: PublishedReport) -> list[ReportJson]:
+def _statistics(stated: Stated) -> list[Charged]:
     """Choices of bounds, the quality check and the statistics of a report, or its responses."""
-    facts, quality = report.facts, report.facts.get("quality")
+    if isinstance(stated, CollectionReport | LocalPlanReport):
+        return [*stated.responses]
+    quality = getattr(stated, "quality", None)
     checks = [] if quality is None else [quality]
-    answers = facts["statistics"] if "statistics" in facts else facts["responses"]
-    return [*_choices(report), *checks, *answers]
+    return [*_choices(stated), *checks, *stated.statistics]
 
 
-def _choices(report: PublishedReport) -> list[ReportJson]:
+def _choices(stated: Stated) -> list[Any]:
     """The choices of bounds and limits of a report."""
-    return [*report.facts.get("chosen_bounds", ()), *report.facts.get("chosen_limits", ())]
+    return [] if isinstance(stated, CollectionReport | LocalPlanReport) else stated.choices
 
 
-def _chosen_bounds(report: PublishedReport) -> dict[str, ChosenBounds]:
+def _chosen_bounds(stated: ReleaseReport | CollectionReport) -> dict[str, ChosenBounds]:
     """The bounds and limits that a report states, by the name of the histogram."""
-    facts, chosen = report.facts, {}
-    for one in (*facts.get("chosen_bounds", ()), *facts.get("kept_bounds", ())):
-        bounds = ChosenBounds(Fraction(one["lower"]), Fraction(one["upper"]))
-        chosen[bounds_name(str(one["column"]))] = bounds
-    for one in (*facts.get("chosen_limits", ()), *facts.get("kept_limits", ())):
-        chosen[LIMIT_NAME] = ChosenBounds(Fraction(0), Fraction(one["limit"]))
+    chosen: dict[str, ChosenBounds] = {}
+    choices: list[ChoiceReport | ReusedChoiceReport] = []
+    if isinstance(stated, ReleaseReport):
+        choices = [*stated.choices, *stated.reused]
+    for choice in choices:
+        if choice.limit is not None:
+            chosen[LIMIT_NAME] = ChosenBounds(Fraction(0), Fraction(choice.limit))
+        elif choice.column and choice.lower and choice.upper:
+            bounds = ChosenBounds(Fraction(choice.lower), Fraction(choice.upper))
+            chosen[bounds_name(choice.column)] = bounds
     return chosen
 
 
@@ -250,17 +274,16 @@ def _spec_of(report: PublishedReport) -> Spec:
 
     The tables that a local spec names must lie next to the report: the digest covers them.
     """
-    source, unreadable = report.facts["spec"], ""
-    text, digest = source["text"], str(source["digest"])
-    for raw in (text, BOM + text):
+    source, unreadable = report.stated.spec, ""
+    for raw in (source.text, BOM + source.text):
         try:
             with _require_report(report.path):
-                chosen = _chosen_bounds(report)
+                chosen = _chosen_bounds(report.stated)
                 spec = parse_spec(raw, str(report.path), report.path.parent, chosen)
         except SpecError as failure:
             unreadable = failure.problems[0].message
         else:
-            if spec.digest == digest:
+            if spec.digest == source.digest:
                 return spec
     if unreadable:
         raise LedgerError.about("report-unusable", report=report.path, why=unreadable)
@@ -278,27 +301,30 @@ def _events(
         if failure.problems[0].code == "package-missing":
             raise
     else:
-        if plan.quality is not None and (report.facts.get("quality") or {}).get("passed") is False:
+        quality = getattr(report.stated, "quality", None)
+        if plan.quality is not None and getattr(quality, "passed", None) is False:
             plan = plan.quality_check_only
-        text = plan_json(plan, BalanceForecast(Path()))
-        planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
-        if _charged_facts(planned) == _charged_facts(report):
+        planned = plan_report(plan, BalanceForecast(Path()))
+        if _charged_text(planned) == _charged_text(report.stated):
             return charged_events(plan), True
-        if report.facts.get("dpcli_version") == __version__:
+        if getattr(report.stated, "dpcli_version", None) == __version__:
             raise report.changed_error("its numbers are not those that its spec gives")
         sums.append(plan.requested_loss)
     loss = Loss(max(loss.epsilon for loss in sums), max(loss.delta for loss in sums))
     return (MechanismEvent("all of them", "recovered", RECOVERED, loss),), False
 
 
-def _charged_facts(report: PublishedReport) -> object:
-    """The facts of a report that decide its charge."""
-    privacy = {key: report.facts["privacy"].get(key) for key in PRIVACY_KEYS}
-    statistics = [
-        (
-            {key: statistic.get(key) for key in STATISTIC_KEYS},
-            [{key: query.get(key) for key in QUERY_KEYS} for query in statistic.get("parts", ())],
-        )
-        for statistic in _statistics(report)
+def _charged_text(stated: Stated) -> str:
+    """What decides the charge of a report or a plan, as text."""
+
+    def chosen(part: object, names: Sequence[str]) -> dict[str, Any]:
+        return {name: getattr(part, name, None) for name in names}
+
+    statistics: list[Fact] = [
+        [
+            chosen(statistic, STATISTIC_FIELDS),
+            [chosen(query, QUERY_FIELDS) for query in getattr(statistic, "parts", ())],
+        ]
+        for statistic in _statistics(stated)
     ]
-    return privacy, statistics
+    return json_text([chosen(stated.privacy, PRIVACY_FIELDS), statistics])

@@ -15,7 +15,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.report.entry_model import CELLS, PublishedStatisticReport
 from dpcli.report.json_text import json_text, parsed_json
-from dpcli.report.model import CollectionReport, ReleaseReport
+from dpcli.report.model import CollectionReport, ReleaseReport, load_report
 from dpcli.report.published_numbers import DATE_UNIT, POPULATION, RAW, PublishedNumbers
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ class Report:
         """
         text, blocks = _split_numbers(content)
         parsed = parsed_json(text)
-        if parsed.get("model") == "local":
-            return cls(content, CollectionReport.load(parsed))
-        places = [_replace_place(statistic) for statistic in parsed["statistics"]]
-        stated = ReleaseReport.load(parsed)
+        places = [_replace_place(statistic) for statistic in parsed.get("statistics", ())]
+        stated = load_report(parsed)
+        if isinstance(stated, CollectionReport):
+            return cls(content, stated)
         numbers = (
             tuple(_numbers(statistic, blocks[place]))
             for statistic, place in zip(stated.statistics, places, strict=True)

@@ -265,14 +265,28 @@ def plan_json(
     records: int | None = None,
     amplified: ShuffledGuarantee | None = None,
 ) -> str:
-    """The JSON of a plan and its account, known before any row is read.
+    """The JSON of a plan and its account, known before any row is read."""
+    return json_text(
+        plan_report(plan, forecast, compared=compared, records=records, amplified=amplified)
+    )
+
+
+def plan_report(
+    plan: Plan,
+    forecast: BalanceForecast,
+    *,
+    compared: bool = False,
+    records: int | None = None,
+    amplified: ShuffledGuarantee | None = None,
+) -> PlanReport | LocalPlanReport:
+    """What a plan and its account state, known before any row is read.
 
     With `compared`, it has the cost under every composition. In the local model, `records` gives
     expected errors, and `amplified` is the central guarantee of responses in random order.
     """
     outlook = _outlook(plan, forecast) | {"compared": _compared(plan) if compared else None}
     if plan.is_local:
-        report: PlanReport | LocalPlanReport = LocalPlanReport(
+        return LocalPlanReport(
             **outlook,
             model="local",
             records=records,
@@ -281,19 +295,17 @@ def plan_json(
             limits=notes.limitations(plan, shuffled=amplified is not None),
             shuffled=_shuffled(plan, amplified) if amplified else None,
         )
-    else:
-        limits = limit_warnings(plan)
-        quality = (*notes.quality_warnings(plan), *kept_rows_warnings(plan))
-        report = PlanReport(
-            **outlook,
-            **choice_reports(plan),
-            quality=quality_rule(plan),
-            statistics=[statistic_report(planned, plan.spec) for planned in plan.statistics],
-            **_notes(plan),
-            limits=[*notes.limitations(plan), *limits],
-            warnings=[*notes.unit_warnings(plan), *limits, *quality],
-        )
-    return json_text(report)
+    limits = limit_warnings(plan)
+    quality = (*notes.quality_warnings(plan), *kept_rows_warnings(plan))
+    return PlanReport(
+        **outlook,
+        **choice_reports(plan),
+        quality=quality_rule(plan),
+        statistics=[statistic_report(planned, plan.spec) for planned in plan.statistics],
+        **_notes(plan),
+        limits=[*notes.limitations(plan), *limits],
+        warnings=[*notes.unit_warnings(plan), *limits, *quality],
+    )
 
 
 def _outlook(plan: Plan, forecast: BalanceForecast) -> dict[str, Any]:

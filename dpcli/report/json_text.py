@@ -142,8 +142,9 @@ def _loaded(kind: Any, value: Any) -> Any:
         return {key: _loaded(args[1], item) for key, item in value.items()}
     elif origin is None and issubclass(kind, JsonObject):
         return kind.load(value)
-    elif kind is int and type(value) is JsonNumber:
-        return int(value)
+    elif kind in (int, JsonNumber) and isinstance(value, str) and _NUMBER.fullmatch(value):
+        # Early versions wrote numbers as texts.
+        return kind(value)
     elif kind is object or type(value) is (str if origin is Literal else kind):
         return value
     raise ValueError("another form")
@@ -158,6 +159,7 @@ Fact = (
 Facts = dict[str, Fact]
 """Values by their JSON keys."""
 
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _MARK = "\u0000number:"
 _MARKED = r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"'
 
@@ -170,7 +172,7 @@ def json_text(fact: Fact) -> str:
 
 def parsed_json(text: str | bytes) -> Any:
     """Parsed JSON; its numbers keep their digits."""
-    return json.loads(text, parse_float=JsonNumber, parse_int=JsonNumber)
+    return json.loads(text, parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=str)
 
 
 def _encodable(fact: Any) -> Any:

@@ -6,7 +6,7 @@ Fields have the names of the keys of the JSON report, whose schema is made from 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.loss import Loss
@@ -392,6 +392,11 @@ class PlanReport(JsonObject):
     declarations: Declarations
     compared: list[ComparisonReport] | None = None
 
+    @property
+    def choices(self) -> list[ChoiceRuleReport]:
+        """The choices of bounds, then that of a limit."""
+        return [*(self.chosen_bounds or ()), *(self.chosen_limits or ())]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledReport(JsonObject):
@@ -424,3 +429,9 @@ class LocalPlanReport(JsonObject):
     declarations: Declarations
     shuffled: ShuffledReport | None = None
     compared: list[ComparisonReport] | None = None
+
+
+def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
+    """The report with these keys, as `parsed_json` gives them."""
+    is_local = parsed.get("model") == "local"
+    return CollectionReport.load(parsed) if is_local else ReleaseReport.load(parsed)
