@@ -67,7 +67,7 @@ INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 ROUNDING_PART = 1 - Fraction(1, 10**9)
 """The part of a sum of rounded losses that cannot come from rounding each of them up."""
 
-PRIVACY_FIELDS = ("unit", "neighbors", "composition", "asked", "spent", "budget")
+PRIVACY_FIELDS = ("unit", "neighbors", "composition", "requested", "spent", "budget")
 """Fields of the guarantee that decide a charge."""
 
 STATISTIC_FIELDS = (
@@ -213,7 +213,7 @@ def _proof(report: PublishedReport) -> Proof:
             period_number(period)
         if privacy.before is None or not stated.spec.text:
             raise ValueError("a report has a spec, and states what was spent before")
-        before, requested = _loss(privacy.before), _loss(privacy.asked)
+        before, requested = _loss(privacy.before), _loss(privacy.requested)
         total = sum_losses(map(_loss, _statistics(stated)))
         first = getattr(place, "first_release", None)
         forms = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
@@ -323,7 +323,7 @@ def _charged_text(stated: Stated) -> str:
     statistics: list[Fact] = [
         [
             chosen(statistic, STATISTIC_FIELDS),
-            [chosen(query, QUERY_FIELDS) for query in getattr(statistic, "parts", ())],
+            [chosen(query, QUERY_FIELDS) for query in getattr(statistic, "queries", ())],
         ]
         for statistic in _statistics(stated)
     ]

@@ -38,14 +38,14 @@ def _reused_report(kept: KeptBounds, text: str) -> ReusedChoiceReport:
     if kept.is_limit:
         limit = chosen_limit(kept.bounds)
         return ReusedChoiceReport(
-            key=kept.column, release_id=kept.release_id, limit=limit, says=[text]
+            key=kept.column, release_id=kept.release_id, limit=limit, sentences=[text]
         )
     lower, upper = (
         JsonNumber(decimal_text(bound, decimal_places(bound)))
         for bound in (kept.bounds.lower, kept.bounds.upper)
     )
     return ReusedChoiceReport(
-        column=kept.column, release_id=kept.release_id, lower=lower, upper=upper, says=[text]
+        column=kept.column, release_id=kept.release_id, lower=lower, upper=upper, sentences=[text]
     )
 
 
@@ -76,7 +76,7 @@ def _choice_report(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) 
         decided=chosen.decided,
         counts=list(chosen.counts),
         bins=[(_number(choice, first), _number(choice, last)) for first, last in choice.bins],
-        says=list(chosen_sentences(choice, planned, plan)),
+        sentences=list(chosen_sentences(choice, planned, plan)),
         ledger=ChargeReport(entry=chosen.entry, head=chosen.head),
     )
 

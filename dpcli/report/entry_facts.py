@@ -90,7 +90,7 @@ def statistic_report(planned: PlannedStatistic, spec: Spec) -> StatisticReport:
         error95=if_known(JsonNumber.of, planned.error(spec.confidence)),
         designs=design_sentences(planned, spec.confidence),
         protected=list(protection(planned, spec)),
-        parts=[
+        queries=[
             _query(planned_query, spec.confidence, joint=planned.is_joint)
             for planned_query in planned.queries
         ],
@@ -176,7 +176,7 @@ def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) ->
         role=planned_query.weighted.role,
         joint=joint,
         cells=planned_query.weighted.query.cells,
-        influence=(low, high),
+        row_contribution=(low, high),
         mechanism=_mechanism(planned_query),
         sensitivity=_sensitivity(planned_query),
         epsilon=JsonNumber.of(planned_query.loss.epsilon),
@@ -186,7 +186,7 @@ def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) ->
     )
 
 
-QUERY_FIELDS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "parts")
+QUERY_FIELDS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "queries")
 
 
 def queries_of(planned: PlannedStatistic, spec: Spec) -> dict[str, Any]:

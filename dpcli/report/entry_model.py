@@ -58,7 +58,7 @@ class QueryReport(JsonObject):
     """Whether its loss means something only together with the others."""
     cells: Count | None
     """How many numbers; null where groups are private."""
-    influence: Ends
+    row_contribution: Ends
     """The least and the most that one row adds to one number."""
     mechanism: MechanismReport
     sensitivity: SensitivityReport
@@ -152,7 +152,7 @@ class StatisticReport(JsonObject):
     """Why these queries answer it, in words."""
     protected: Sentences
     """How each query was protected, in words."""
-    parts: list[QueryReport]
+    queries: list[QueryReport]
     bounds: Ends | tuple[Date, Date] | None
     """Of the column, as they are declared."""
     post: list[str]
@@ -256,7 +256,7 @@ class QualityRuleReport(JsonObject):
     rho: JsonNumber
     protected: Sentences
     """How each query was protected, in words."""
-    parts: list[QueryReport]
+    queries: list[QueryReport]
     min_rows: Positive | None
     min_readable: dict[str, JsonNumber]
     min_people: Positive | None = None
@@ -318,7 +318,7 @@ class ChoiceRuleReport(JsonObject):
     rho: JsonNumber
     protected: Sentences
     """How each query was protected, in words."""
-    parts: list[QueryReport]
+    queries: list[QueryReport]
     ladder: str
     outermost: int | Ends
     cover: JsonNumber
@@ -348,7 +348,7 @@ class ChoiceReport(ChoiceRuleReport):
     """The noisy count of each bin."""
     bins: list[Ends]
     """The least and the greatest value of each bin."""
-    says: Sentences
+    sentences: Sentences
     ledger: ChargeReport
 
 
@@ -362,7 +362,7 @@ class ReusedChoiceReport(JsonObject):
     limit: Positive | None = None
     lower: JsonNumber | None = None
     upper: JsonNumber | None = None
-    says: Sentences
+    sentences: Sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from dpcli.report.entry_facts import (
     statistic_report,
 )
 from dpcli.report.entry_model import CELLS, PublishedStatisticReport
-from dpcli.report.json_text import JsonNumber, if_known, json_text
+from dpcli.report.json_text import REPORT_VERSION, JsonNumber, if_known, json_text
 from dpcli.report.model import (
     AccountReport,
     CollectionReport,
@@ -143,12 +143,13 @@ def _common(
     population = {} if declared.population is None else {"population": declared.population}
     return {
         "dpcli_version": __version__,
+        "report_version": REPORT_VERSION,
         "spec": spec_report(spec),
         "privacy": PrivacyReport(
             unit=_unit(spec.privacy.unit),
             neighbors=spec.privacy.neighbors.value,
             composition=spec.privacy.composition.name,
-            asked=LossReport.of(plan.requested_loss),
+            requested=LossReport.of(plan.requested_loss),
             spent=LossReport.of(plan.cost),
             bound=plan.bound.name,
             budget=LossReport.of(spec.privacy.budget),
@@ -160,10 +161,10 @@ def _common(
             meaning=list(meaning(plan)),
         ),
         "confidence": JsonNumber.of(spec.confidence),
-        "hazards": [
+        "risks": [
             RiskReport(
-                hazard=finding.risk,
-                question=finding.question,
+                risk=finding.risk,
+                description=finding.question,
                 verdict=finding.verdict.value,
                 found=finding.words,
                 warning=finding.warning or None,
@@ -328,7 +329,7 @@ def _outlook(plan: Plan, forecast: BalanceForecast) -> dict[str, Any]:
         ),
         "times": runs
         and RunsReport(
-            asked=runs.asked,
+            requested=runs.asked,
             fits=runs.fits,
             needed=LossReport.of(runs.needed),
             most=runs.most,

@@ -50,11 +50,22 @@ class JsonNumber(str):
         return handler(float)
 
 
+REPORT_VERSION = 2
+"""The version of the keys of reports, and of the JSON of plans and simulations."""
+
 KEYS = {"no_information": "no-information"}
 """The JSON keys of fields whose names differ from them."""
 
-FORMER_KEYS = {"description": "told"}
-"""The keys of earlier versions."""
+FORMER_KEYS = {
+    "description": ("question", "told"),
+    "queries": ("parts",),
+    "requested": ("asked",),
+    "risk": ("hazard",),
+    "risks": ("hazards",),
+    "row_contribution": ("influence",),
+    "sentences": ("says",),
+}
+"""The keys of earlier versions, by the keys of this one."""
 
 
 def json_key(name: str) -> str:
@@ -99,9 +110,9 @@ class JsonObject:
         kinds: Any = cls
         loaded = object.__new__(cls)
         for name, kind, default in _fields(kinds):
-            key = json_key(name)
+            keys = (json_key(name), *FORMER_KEYS.get(name, ()))
+            value = next((stated[key] for key in keys if key in stated), MISSING)
             with suppress(ValueError):
-                value = stated.get(key, stated.get(FORMER_KEYS.get(key), MISSING))
                 value = default if value is MISSING else _loaded(kind, value)
                 if value is not MISSING:
                     object.__setattr__(loaded, name, value)

@@ -29,6 +29,7 @@ from dpcli.report.json_text import JsonNumber, JsonObject, if_known
 from dpcli.statistics.postprocessing import Flag
 
 Sha256 = Annotated[str, Keywords(pattern="^[0-9a-f]{64}$")]
+Version = Annotated[int, Keywords(const=2)]
 Instant = Annotated[str, Keywords(format="date-time")]
 
 
@@ -117,7 +118,7 @@ class PrivacyReport(JsonObject):
     """Who is protected."""
     neighbors: Literal["add-remove", "change-one"]
     composition: str
-    asked: LossReport
+    requested: LossReport
     """The plain sum of what the entries ask for."""
     spent: LossReport
     """By this release, by the composition."""
@@ -191,8 +192,9 @@ class SimulationSummary(JsonObject):
 class RiskReport(JsonObject):
     """A risk, and the verdict on it."""
 
-    hazard: str
-    question: str
+    risk: str
+    description: str
+    """The risk as a question."""
     verdict: Literal["met", "warned", "declared", "open"]
     found: str
     """What dpcli states about it."""
@@ -241,6 +243,7 @@ class ReleaseReport(JsonObject):
     """Report of a release."""
 
     dpcli_version: str
+    report_version: Version
     release_id: str
     created: Instant
     """UTC."""
@@ -275,7 +278,7 @@ class ReleaseReport(JsonObject):
     """What is not protected."""
     simulation: SimulationSummary | None = None
     """What a simulation of the spec on synthetic rows found; absent if none was given."""
-    hazards: list[RiskReport]
+    risks: list[RiskReport]
     declarations: Declarations
     """What only people know, as the spec declares it."""
     ledger: LedgerReport
@@ -296,6 +299,7 @@ class CollectionReport(JsonObject):
     """Report of a local collection."""
 
     dpcli_version: str
+    report_version: Version
     model: Literal["local"]
     release_id: str
     created: Instant
@@ -311,7 +315,7 @@ class CollectionReport(JsonObject):
     """What is published exactly."""
     limits: Sentences
     """What is not protected."""
-    hazards: list[RiskReport]
+    risks: list[RiskReport]
     declarations: Declarations
     """What only people know, as the spec declares it."""
     ledger: LedgerReport
@@ -341,7 +345,7 @@ class AccountReport(JsonObject):
 class RunsReport(JsonObject):
     """Repeated releases of a plan."""
 
-    asked: Count
+    requested: Count
     fits: bool
     needed: LossReport
     most: Count
@@ -365,6 +369,7 @@ class PlanReport(JsonObject):
     """The JSON of a plan."""
 
     dpcli_version: str
+    report_version: Version
     spec: SpecReport
     privacy: PrivacyReport
     confidence: JsonNumber
@@ -388,7 +393,7 @@ class PlanReport(JsonObject):
     unprotected: Sentences
     limits: Sentences
     warnings: Sentences
-    hazards: list[RiskReport]
+    risks: list[RiskReport]
     declarations: Declarations
     compared: list[ComparisonReport] | None = None
 
@@ -414,6 +419,7 @@ class LocalPlanReport(JsonObject):
     """The JSON of a plan of the local model."""
 
     dpcli_version: str
+    report_version: Version
     model: Literal["local"]
     spec: SpecReport
     privacy: PrivacyReport
@@ -425,7 +431,7 @@ class LocalPlanReport(JsonObject):
     responses: list[ResponseReport] | list[PlannedResponseReport]
     unprotected: Sentences
     limits: Sentences
-    hazards: list[RiskReport]
+    risks: list[RiskReport]
     declarations: Declarations
     shuffled: ShuffledReport | None = None
     compared: list[ComparisonReport] | None = None

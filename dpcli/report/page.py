@@ -92,7 +92,7 @@ class StatisticView:
     @property
     def exact(self) -> bool:
         """Whether its numbers are published without noise."""
-        return all(query.mechanism.kind == "exact" for query in self.statistic.parts)
+        return all(query.mechanism.kind == "exact" for query in self.statistic.queries)
 
     @property
     def headings(self) -> list[str]:

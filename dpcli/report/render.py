@@ -90,7 +90,7 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
             entries=entries,
             read=reader_of(digits),
             is_rounded=any_rounded(shown, digits),
-            risks=list(map(_finding, stated.hazards)),
+            risks=list(map(_finding, stated.risks)),
         ).encode()
     except UndefinedError as missing:
         raise KeyError(missing.message) from None
@@ -98,8 +98,8 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
 
 def _finding(stated: RiskReport) -> Finding:
     return Finding(
-        stated.hazard,
-        stated.question,
+        stated.risk,
+        stated.description,
         Verdict(FORMER_VERDICTS.get(stated.verdict, stated.verdict)),
         stated.found,
         stated.answer or "",

@@ -17,7 +17,7 @@ from dpcli.planning.bounds_text import simulated_bounds
 from dpcli.planning.notes import count_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
-from dpcli.report.json_text import Fact, Facts, JsonNumber
+from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.report.model import ChangeReport, SimulationSummary
 from dpcli.version import __version__
 
@@ -87,15 +87,16 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
         "simulation": True,
         "release": False,
         "dpcli_version": __version__,
+        "report_version": REPORT_VERSION,
         "spec": {"dataset": plan.spec.dataset, "digest": plan.spec.digest},
-        "dummy": {
+        "synthetic": {
             "rows": findings.rows,
             "people": findings.people,
             "people_above_max_rows": findings.people_above_limit,
             "seed": findings.seed,
         },
         "runs": findings.runs,
-        "readings": findings.samplings,
+        "samplings": findings.samplings,
         "stopped_by_quality": findings.stopped,
         "confidence": plan.spec.confidence,
         "fits": plan.fits,
@@ -133,7 +134,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
 
 
 def _group_facts(groups: SelectedGroups | None) -> Fact:
-    return groups and {"in_dummy": groups.groups, "shown_on_average": _fact(groups.average)}
+    return groups and {"in_synthetic": groups.groups, "shown_on_average": _fact(groups.average)}
 
 
 def _facts(row: Observed) -> Facts:
@@ -266,7 +267,9 @@ def _findings(path: Path) -> tuple[str, dict[str, Any], dict[tuple[str, str], Fr
         report = json.loads(file.read(MAX_BYTES), parse_float=_decimal, parse_int=_decimal)
     if report["simulation"] is not True:
         raise ValueError("no simulation")
-    rows = {key: _count(report["dummy"][key]) for key in ("rows", *PEOPLE, "seed")}
+    # Earlier versions called synthetic rows otherwise.
+    made = report["synthetic"] if "synthetic" in report else report["dummy"]
+    rows = {key: _count(made[key]) for key in ("rows", *PEOPLE, "seed")}
     if None in (rows["rows"], rows["seed"]) or len({rows[key] is None for key in PEOPLE}) > 1:
         raise ValueError("no rows")
     shifts = {

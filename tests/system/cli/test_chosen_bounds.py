@@ -188,7 +188,7 @@ def test_few_rows_leave_the_outermost_bounds(dpcli: Command, tmp_path: Path) -> 
     (choice,) = reported(tmp_path / "t.report.json")["chosen_bounds"]
 
     assert (choice["lower"], choice["upper"], choice["decided"]) == (0, 10_000_000, False)
-    assert "are the outermost ones, 0 and 10000000" in choice["says"][0]
+    assert "are the outermost ones, 0 and 10000000" in choice["sentences"][0]
 
 
 VARIANTS = {

@@ -205,7 +205,7 @@ def test_few_people_leave_the_outermost_limit(dpcli: Command, tmp_path: Path) ->
     (choice,) = reported(tmp_path / "t.report.json")["chosen_limits"]
 
     assert (choice["limit"], choice["decided"]) == (500, False)
-    assert choice["says"][0].startswith("max_rows is the outermost limit, 500")
+    assert choice["sentences"][0].startswith("max_rows is the outermost limit, 500")
 
 
 @pytest.mark.parametrize(

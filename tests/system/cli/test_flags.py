@@ -140,7 +140,7 @@ def test_withholding_costs_nothing_and_changes_no_noise(place: Place, dpcli: Com
     without, withheld = plans
 
     assert without["privacy"] == withheld["privacy"]
-    assert without["statistics"][0]["parts"] == withheld["statistics"][0]["parts"]
+    assert without["statistics"][0]["queries"] == withheld["statistics"][0]["queries"]
     assert without["post_processing"] == []
     assert withheld["statistics"][0]["post"] == [
         "left out where half the width of the interval is more than 0.3 of the value"

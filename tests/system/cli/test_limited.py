@@ -87,11 +87,11 @@ def test_numbers_under_a_limit_are_flagged_where_a_charged_count_shows_it(
     (left_out,) = report["quality"]["left_out"]
     assert left_out["limit"] == 10
     assert 0.3 < left_out["share_at_least"] <= 0.667
-    assert [part["role"] for part in report["quality"]["parts"]] == [
+    assert [part["role"] for part in report["quality"]["queries"]] == [
         "rows and cells",
         "people by their rows",
     ]
-    assert sum(part["epsilon"] for part in report["quality"]["parts"]) == 6
+    assert sum(part["epsilon"] for part in report["quality"]["queries"]) == 6
     assert report["quality"]["table"][-1][0] == "flights left out by a limit of 10"
 
 

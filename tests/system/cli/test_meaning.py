@@ -81,8 +81,8 @@ def test_all_texts_state_the_same_meaning(
     for path in forms[1:]:
         page = one_line(re.sub("<[^>]+>", "", path.read_text(encoding="utf-8")))
         assert all(line in page for line in lines)
-    (risk,) = (one for one in planned["hazards"] if one["hazard"] == "epsilon")
-    (in_report,) = (one for one in stated["hazards"] if one["hazard"] == "epsilon")
+    (risk,) = (one for one in planned["risks"] if one["risk"] == "epsilon")
+    (in_report,) = (one for one in stated["risks"] if one["risk"] == "epsilon")
     assert risk["found"] == in_report["found"]
     assert risk["found"] in one_line(dpcli("plan", spec, "--risks").out)
     plain = one_line(dpcli("plan", spec).out)
@@ -106,7 +106,7 @@ def test_this_release_and_all_releases_are_two_statements(dpcli: Command, tmp_pa
         text = text.replace(word, value)
     spec.write_text(text, encoding="utf-8")
     planned = json.loads(dpcli("plan", spec, "--json").out)
-    (risk,) = (one for one in planned["hazards"] if one["hazard"] == "epsilon")
+    (risk,) = (one for one in planned["risks"] if one["risk"] == "epsilon")
     explained = dpcli("explain", "privacy", "--rho", "0.1", "--delta", "1e-6").out
     release, budget = risk["found"].split(" All releases together spend at most ")
     present, fact = CHANCE.findall(one_line(explained))

@@ -102,12 +102,12 @@ def test_the_report_has_the_promised_keys(
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
 
     assert list(report) == [
-        "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
+        "dpcli_version", "report_version", "release_id", "created", "spec", "privacy", "confidence",
         "quality", "statistics", "bounding", "composition", "selections", "flags",
-        "post_processing", "unprotected", "limits", "hazards", "declarations", "ledger",
+        "post_processing", "unprotected", "limits", "risks", "declarations", "ledger",
     ]  # fmt: skip
     assert set(report["privacy"]) == {
-        "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
+        "unit", "neighbors", "composition", "requested", "spent", "bound", "budget",
         "before", "after", "remaining", "promise", "headline", "meaning",
     }  # fmt: skip
     for statistic in report["statistics"]:

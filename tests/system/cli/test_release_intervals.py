@@ -132,7 +132,7 @@ def test_supporting_answers_raise_no_sum_of_epsilons(
 
     for stated in asked:
         # Scales are rounded, so losses are a little larger. With parts of rho it was 0.25 and more.
-        assert sum(float(part["epsilon"]) for part in stated["parts"]) <= 0.21
+        assert sum(float(part["epsilon"]) for part in stated["queries"]) <= 0.21
 
 
 def test_plans_warn_of_limits_on_groups_of_people(

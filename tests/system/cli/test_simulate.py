@@ -55,14 +55,14 @@ def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> No
     assert written
     assert not any("e" in text.lower() for text in written)
     assert list(facts.items())[:2] == [("simulation", True), ("release", False)]
-    assert facts["dummy"] == {
+    assert facts["synthetic"] == {
         "rows": 400, "people": None, "people_above_max_rows": None, "seed": 9,
     }  # fmt: skip
     planned = json.loads(dpcli("plan", spec, "--json").out)
     for tried, entry in zip(facts["statistics"], planned["statistics"], strict=True):
         assert tried["name"] == entry["name"]
         predicted = [answer["predicted95"] for answer in tried["answers"]]
-        assert predicted == [part["error95"] for part in entry["parts"]]
+        assert predicted == [part["error95"] for part in entry["queries"]]
 
 
 def test_a_seed_repeats_the_rows_and_never_the_noise(
@@ -84,7 +84,7 @@ def test_a_fresh_seed_is_printed_and_repeats_the_rows(
     """Without --seed, each run has new rows, which the printed seed gives again."""
     words = ("simulate", spec, "--rows", 50, "--runs", 1, "--json")
     done = [
-        json.loads(dpcli(*words, "--dummy", tmp_path / name).out)["dummy"]["seed"]
+        json.loads(dpcli(*words, "--dummy", tmp_path / name).out)["synthetic"]["seed"]
         for name in ("a.csv", "b.csv")
     ]
     assert done[0] != done[1]
@@ -223,7 +223,7 @@ def test_the_environment_names_no_data(
         monkeypatch.setenv(name, str(data))
     done = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json")
     assert done.status == 0
-    assert json.loads(done.out)["dummy"]["rows"] == 20
+    assert json.loads(done.out)["synthetic"]["rows"] == 20
 
 
 WATCHED = """

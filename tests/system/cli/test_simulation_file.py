@@ -82,7 +82,7 @@ def test_the_report_has_the_bias_that_the_simulation_found(place: Place) -> None
     }
     assert limits["people"] == 0
     assert limits["visits"] < 0
-    assert report["simulation"]["people"] == findings["dummy"]["people"]
+    assert report["simulation"]["people"] == findings["synthetic"]["people"]
     assert report["spec"]["digest"] == findings["spec"]["digest"]
 
 
@@ -110,7 +110,7 @@ def test_a_simulation_of_another_text_of_the_spec_is_refused(place: Place) -> No
 
 
 def _without_people(findings: dict[str, Any]) -> None:
-    del findings["dummy"]["people"]
+    del findings["synthetic"]["people"]
 
 
 def _formula(findings: dict[str, Any]) -> None:
@@ -118,7 +118,7 @@ def _formula(findings: dict[str, Any]) -> None:
 
 
 def _exponent(findings: dict[str, Any]) -> None:
-    findings["dummy"]["rows"] = 1e300
+    findings["synthetic"]["rows"] = 1e300
 
 
 def _other_name(findings: dict[str, Any]) -> None:
@@ -126,7 +126,7 @@ def _other_name(findings: dict[str, Any]) -> None:
 
 
 def _a_list(findings: dict[str, Any]) -> None:
-    findings["dummy"] = [1, 2]
+    findings["synthetic"] = [1, 2]
 
 
 @pytest.mark.parametrize("spoil", [_without_people, _formula, _exponent, _other_name, _a_list])

@@ -14,6 +14,7 @@ import pytest
 
 from dpcli import __version__
 from tests.support.cli import Command, digits, dpcli
+from tests.support.report_keys import version_1
 
 __all__ = ["dpcli"]
 
@@ -211,8 +212,8 @@ def test_an_anchor_in_another_folder_is_found(
 
 def lower(facts: Any) -> None:
     """Less epsilon everywhere, except in the text of the spec."""
-    facts["statistics"][0]["epsilon"] = facts["statistics"][0]["parts"][0]["epsilon"] = 0.01
-    facts["privacy"]["asked"]["epsilon"] = facts["privacy"]["spent"]["epsilon"] = 0.11
+    facts["statistics"][0]["epsilon"] = facts["statistics"][0]["queries"][0]["epsilon"] = 0.01
+    facts["privacy"]["requested"]["epsilon"] = facts["privacy"]["spent"]["epsilon"] = 0.11
 
 
 CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
@@ -220,7 +221,7 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
         lambda facts: facts["spec"].update(text=facts["spec"]["text"].replace("0.2", "0.1")),
         "report-changed",
     ),
-    "the sum": (lambda facts: facts["privacy"]["asked"].update(epsilon=0.01), "report-changed"),
+    "the sum": (lambda facts: facts["privacy"]["requested"].update(epsilon=0.01), "report-changed"),
     "the account": (
         lambda facts: facts["ledger"].update(
             window={"periods": 7, "period": "2026-01-01"}
@@ -235,10 +236,10 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
         lambda facts: facts["privacy"]["before"].update(epsilon=5), "report-disagrees"
     ),
     "no entry": (lambda facts: facts["ledger"].pop("entry"), "not-a-report"),
-    "no number": (lambda facts: facts["privacy"]["asked"].update(epsilon="x"), "not-a-report"),
-    "below zero": (lambda facts: facts["privacy"]["asked"].update(epsilon=-1), "not-a-report"),
+    "no number": (lambda facts: facts["privacy"]["requested"].update(epsilon="x"), "not-a-report"),
+    "below zero": (lambda facts: facts["privacy"]["requested"].update(epsilon=-1), "not-a-report"),
     "an exponent": (
-        lambda facts: facts["privacy"]["asked"].update(epsilon=1e300), "not-a-report"
+        lambda facts: facts["privacy"]["requested"].update(epsilon=1e300), "not-a-report"
     ),
     "another head": (lambda facts: facts["ledger"].update(head="x"), "not-a-report"),
     "a huge entry": (lambda facts: facts["ledger"].update(entry=10**15), "releases-unproven"),
@@ -296,7 +297,7 @@ def test_what_this_version_plans_otherwise_costs_no_less(
     restore(folder, None)
 
     def other(facts: Any) -> None:
-        facts["statistics"][1]["parts"][0]["mechanism"]["scale"] = 12345
+        facts["statistics"][1]["queries"][0]["mechanism"]["scale"] = 12345
 
     done = dpcli("ledger", "recover", "--from", edited(report, other), "--json")
     assert json.loads(done.out)["recovered"][0]["exact"] is False
@@ -306,6 +307,23 @@ def test_what_this_version_plans_otherwise_costs_no_less(
     assert float(after["spent_epsilon"]) >= least
     # Other compositions spend the delta of the budget on a smaller epsilon, where that pays.
     assert rule != "sequential" or after["spent_delta"] == before["spent_delta"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_report_with_keys_of_version_1_proves_the_same(
+    dpcli: Command, folder: Path, release: Release, rule: str
+) -> None:
+    """Its events are those of the lost entry, and the account has spent the same."""
+    report = release(rule=rule)
+    before = balances(dpcli)["town"]
+    restore(folder, None)
+    former = version_1(report.read_text("utf-8"))
+    report.write_text(former, "utf-8")
+    done = dpcli("ledger", "recover", "--from", report, "--json")
+
+    assert '"hazards"' in former and "report_version" not in former
+    assert json.loads(done.out)["recovered"][0]["exact"] is True
+    assert balances(dpcli)["town"] == before
 
 
 def test_reports_of_another_ledger_are_refused(

@@ -101,7 +101,7 @@ def test_any_text_is_declared_and_not_met(dpcli: Command, tmp_path: Path) -> Non
     path.write_text(small() + "declarations: {fairness: x, access: x, timing: x}\n")
     before, printed = findings(small()), dpcli("plan", path, "--risks")
     after, stated = findings(path.read_text()), json.loads(dpcli("plan", path, "--json").out)
-    verdicts = [hazard["verdict"] for hazard in stated["hazards"]]
+    verdicts = [risk["verdict"] for risk in stated["risks"]]
     met = sum(finding.verdict is Verdict.MET for finding in before.values())
 
     assert [after[name].verdict for name in ("access", "side channels")] == [Verdict.DECLARED] * 2

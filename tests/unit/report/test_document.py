@@ -130,7 +130,7 @@ def test_declared_answers_have_a_verdict_and_a_total_of_their_own(
     done = dpcli("release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", path)
     assert done.status == 0, done.err
     text = path.read_text(encoding="utf-8")
-    answered = [risk for risk in json.loads(text)["hazards"] if risk["answer"]]
+    answered = [risk for risk in json.loads(text)["risks"] if risk["answer"]]
     former = text.replace('"verdict": "declared"', '"verdict": "met"')
     now, before = (
         [render_page(form, Report.parse(one.encode())).decode() for form in ("md", "html")]

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.report.document import Report
+from dpcli.report.document import Report, without_numbers
+from dpcli.report.formats import render_output
 from tests.support.cli import Command
+from tests.support.report_keys import version_1, version_2
 from tests.support.reports import Reports
 
 
@@ -48,6 +50,21 @@ def test_a_report_is_read_as_it_was_written(reports: Reports) -> None:
     assert Report.compose(report.stated, report.numbers).content == content
 
 
+def test_a_report_of_version_1_is_read_and_shown_as_before(reports: Reports) -> None:
+    """Its keys are other ones; what it states, its pages and its tables are the same."""
+    text = reports.text(".json")
+    report, former = Report.parse(text.encode()), Report.parse(version_1(text).encode())
+    stated = json.loads(without_numbers(version_1(text).encode()))
+    now = json.loads(without_numbers(text.encode()))
+
+    assert "hazards" in stated and "asked" in stated["privacy"]
+    assert version_2(stated) == {key: now[key] for key in now if key != "report_version"}
+    for ending in (".md", ".html", ".yaml"):
+        page = render_output(former, f"report{ending}")
+        assert page == render_output(report, f"report{ending}")
+        assert page == reports.path(ending).read_bytes()
+
+
 def test_the_schema_states_which_values_may_be_null(schema: dict[str, Any]) -> None:
     """What has a default is absent rather than null; keys and forms are those of reports."""
     parts = schema["$defs"]
@@ -71,11 +88,11 @@ def test_the_schema_allows_no_unknown_key(schema: dict[str, Any]) -> None:
 def test_an_unknown_key_and_a_missing_key_are_refused(
     reports: Reports, schema: dict[str, Any]
 ) -> None:
-    """The schema refuses a row count, and a report without its hazards."""
+    """The schema refuses a row count, and a report without its risks."""
     stated = json.loads(reports.text(".json"))
     more, less, deep = (copy.deepcopy(stated) for _ in range(3))
     more["rows"] = 4000
-    del less["hazards"]
+    del less["risks"]
     deep["privacy"]["rows"] = 4000
     validator = Draft202012Validator(schema)
 

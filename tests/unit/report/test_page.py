@@ -175,8 +175,8 @@ def test_all_formats_state_the_same(reports: Reports) -> None:
     notes = ("bounding", "composition", "selections", "post_processing", "unprotected", "limits")
     sentences = [note for key in notes for note in stated.get(key, ())]
     sentences += stated["privacy"]["meaning"] + [stated["privacy"]["promise"]]
-    sentences += [risk["found"] for risk in stated["hazards"]]
-    sentences += [risk["question"] for risk in stated["hazards"]]
+    sentences += [risk["found"] for risk in stated["risks"]]
+    sentences += [risk["description"] for risk in stated["risks"]]
     statistics = stated.get("statistics", ())
     sentences += [facts["left_out"] for facts in statistics if facts["left_out"]]
     sentences += [facts["counts"] for facts in statistics]

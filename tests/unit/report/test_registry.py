@@ -76,7 +76,7 @@ def test_a_draft_states_what_the_report_states(reports: Reports) -> None:
         named = [
             line for line in lines if line.startswith(f"{entry.get('name', 'quality check')}, ")
         ]
-        assert len(named) == len(entry["parts"])
+        assert len(named) == len(entry["queries"])
     for note in stated["unprotected"]:
         assert note in draft["dp_variant"]["unprotected_quantities"]
 
