@@ -1,4 +1,4 @@
-"""What a report states about statistics, responses, the quality check, and choices, as types."""
+"""What a report states about statistics, responses, checks and choices, as types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON of types: written from dataclasses and read into them; numbers keep all of their digits."""
+"""JSON of types, written from dataclasses and read into them, with all digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan and a report state about the spec, and about the request of a statistic."""
+"""What a plan and a report state about the spec and the request of a statistic."""
 
 from __future__ import annotations
 
