@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -13,8 +14,11 @@ import pytest
 from dpcli.columns import Axis, NumericColumn
 from dpcli.engine import bounding, pieces
 from dpcli.engine.bounding import UserLevelAggregation
+from dpcli.engine.grouping import share_aggregations
 from dpcli.engine.ids import TextDictionary, UserIdIndex
+from dpcli.engine.rollup import roll_up
 from dpcli.noise import entropy
+from dpcli.numeric.arrays import Array
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.rows_per_user import RowsPerUserQuery
@@ -77,6 +81,25 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
         path.write_bytes(data)
         actual = without_empty(engine(row_queries, RowUnit(), path))
         assert actual == without_empty(evaluate(row_queries, data)), seed
+
+
+class Halves(RowsPerUserQuery):
+    """Half of the users in each bin, rounded down."""
+
+    def answer(self, sums: Array) -> Array:
+        """The halves."""
+        return sums.ravel() // 2
+
+
+def test_users_in_bins_are_what_the_query_makes_of_them() -> None:
+    """Queries that share the users in bins each give their own answer, and share no memory."""
+    queries = [RowsPerUserQuery(starts=(0, 2)), Halves(starts=(0, 2)), Halves(starts=(0, 2))]
+    (shared,) = share_aggregations(queries, PersonUnit("who", 1, 1, 3))
+    merged = pl.DataFrame({"cell": [0, 1], "s0": [7, 4]})
+    answers = [cast("Array", answer) for answer in roll_up(merged, queries, shared).values()]
+
+    assert [answer.tolist() for answer in answers] == [[7, 4], [3, 2], [3, 2]]
+    assert not np.shares_memory(answers[0], answers[1])
 
 
 def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
