@@ -23,9 +23,9 @@ from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import QualityResult, is_limited, quality_result
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import apply_steps
-from dpcli.statistics.statistic import NoisyAnswer
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer
@@ -272,11 +272,12 @@ def estimate_statistic(
     """
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
-    estimates = entry.statistic.possible_estimate(entry.request, answers, confidence)
+    estimates = planned.possible_estimate(answers, confidence)
     estimates = replace(estimates, is_limited=limited)
 
     def agree(changed: Estimates) -> Estimates:
-        consistent = entry.statistic.make_consistent(entry.request, answers, changed, confidence)
+        statistic = entry.statistic
+        consistent = statistic.make_consistent(planned.design, answers, changed, confidence)
         return replace(consistent.within(changed.limits), is_limited=limited)
 
     raw = estimates.before_postprocessing if entry.raw else None
@@ -302,4 +303,4 @@ def _answer(
     if groups is not None:
         exact = cast("_Groups", exact).in_groups(groups)
     values = planned_query.calibrated.answer(cast("Confidential[Cells]", exact), permit).value
-    return NoisyAnswer(values, planned_query.noise, groups, planned_query.weighted.query)
+    return NoisyAnswer(values, planned_query.noise, groups)

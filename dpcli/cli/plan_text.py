@@ -36,7 +36,6 @@ from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
-from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.report.captions import caption_lines
 from dpcli.specification.model import Response
 from dpcli.statistics.person_counts import PersonCounts
@@ -180,7 +179,8 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
         if not cells or request.weight:
             continue
         if statistic.name == "mean" and known and not request.where:
-            error = _error_of_mean(planned, plan, Fraction(known, cells))
+            of_one = Fraction(known, cells)
+            error = planned.design.error_of_rows(planned.noises, of_one, spec.confidence)
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
                 widest = note("plan.widest") if plan.chooses_bounds else ""
@@ -193,33 +193,6 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
         ):
             usual = rounded_text(Fraction(people, cells), 3)
             yield note("plan.usual", name=planned.name, error=rounded_text(error), usual=usual)
-
-
-def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fraction | None:
-    """A bound on the error of a mean of `rows` rows; None if there are too few rows.
-
-    Each noise has an equal part of the allowed risk. For sums of Bernstein polynomials of degree d,
-    each with noise up to s, the mean is a weighted average of d + 1 numbers from zero to the width
-    of the bounds. It changes by at most (d + 1)/2 s times the width, over the noisy total. Else let
-    s be the noise in the sum of distances from the center, h the largest distance, and c the noise
-    in the count n. The mean changes by at most (s + h c) / (n - c).
-    """
-    first, parts = planned.queries[0], len(planned.queries)
-    query, step = first.weighted.query, first.weighted.step
-    if isinstance(query, BernsteinQuery):
-        sums = query.cells_per_group
-        most = first.error(1 - (1 - plan.spec.confidence) / sums)
-        least = rows * query.largest * step - sums * most
-        width = query.width * query.column.step
-        return width * most * sums / 2 / least if least > 0 else None
-    if parts == 1:
-        # The mean of a boolean column is a proportion.
-        return None
-    total, count = planned.queries[:2]
-    confidence = (1 + plan.spec.confidence) / 2
-    most, fewer = total.error(confidence), count.error(confidence)
-    _, farthest = total.row_contribution
-    return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
 def _response_notes(plan: Plan, records: int | None) -> Iterator[str]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.noise.candidate_choice import ChoiceNoise
-from dpcli.noise.distribution import NO_NOISE, Noise, Unchangeable
+from dpcli.noise.distribution import NO_NOISE, Family, Noise, Unchangeable
 from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
@@ -52,6 +52,11 @@ class Mechanism(Unchangeable, ABC):
     distribution: ClassVar[type[Noise]]
     needs_delta: ClassVar[bool] = False
     calibrations: ClassVar[tuple[str, ...]] = ("exact",)
+
+    @property
+    @abstractmethod
+    def family(self) -> Family:
+        """The family of its noise, for which statistics design their queries."""
 
     @abstractmethod
     def calibrate(
@@ -241,6 +246,12 @@ class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise to whole numbers."""
 
     @final
+    @property
+    def family(self) -> Family:
+        """The norm of the sensitivity to which its noise belongs."""
+        return self.distribution.norm
+
+    @final
     def answers(self, query: Query) -> bool:
         """Whether its answers are numbers that noise is added to."""
         return not (query.chooses or query.minimizes)
@@ -277,6 +288,8 @@ class SelectionMechanism(Mechanism):
     groups and choices. The scale is that divided by epsilon. A candidate whose score is g below
     the best has the weight exp(-g/scale).
     """
+
+    family: ClassVar[Family] = "choice"
 
     @final
     def answers(self, query: Query) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import floor
-from typing import final
+from typing import ClassVar, final
 
 from dpcli.mechanisms.mechanism import PureMechanism
-from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.distribution import NO_NOISE, Family, Noise
 from dpcli.noise.k_norm import KNormNoise, KNormVector
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.interval_arithmetic import sqrt_up
@@ -55,6 +55,7 @@ class ObjectivePerturbation(PureMechanism):
     """
 
     name = "objective"
+    family: ClassVar[Family] = "slope"
     distribution = KNormNoise
 
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:

@@ -23,6 +23,12 @@ from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePai
 NoiseSamples = list[int] | Ints
 """Whole numbers: an array of int64, or a list if they are few or very large."""
 
+Family = Literal["l1", "l2", "choice", "slope"]
+"""What noise does: it is added to numbers by one of two norms, chooses, or moves a minimizer."""
+
+ADDITIVE: tuple[Family, ...] = ("l1", "l2")
+"""The families of noise that is added to numbers."""
+
 PRECISION = 1e-9
 """Relative error at which the search for a quantile stops."""
 

@@ -37,7 +37,9 @@ def allocate(spec: Spec) -> list[PlannedStatistic]:
     Raises SpecError if a statistic cannot be answered.
     """
     planner = StatisticPlanner(spec, disjoint_branches(spec))
-    entries = (*map(choice_entry, spec.choices), *spec.charged_entries)
+    relation = spec.for_choices.privacy.relation
+    choices = (choice_entry(choice, relation) for choice in spec.choices)
+    entries = (*choices, *spec.charged_entries)
     planned = _plan_all(entries, planner)
     free = [
         entry

@@ -28,8 +28,7 @@ def disjoint_branches(spec: Spec) -> dict[str, Branch]:
     declared = frozenset(spec.columns)
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
-        weighted_queries = entry.statistic.queries(entry.request, spec.privacy.relation)
-        if all(weighted.query.total_clamp is None for weighted in weighted_queries):
+        if all(query.total_clamp is None for query in entry.queries):
             implied = implied_ranges(AllOf(entry.request.where)) or {}
             for column, ranges in implied.items():
                 # A branch is named by its column, so only declared columns have branches.

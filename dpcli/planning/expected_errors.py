@@ -10,7 +10,6 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import Plan, PlannedStatistic
-from dpcli.queries.regression import RegressionQuery
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
 from dpcli.statistics.limit_choice import chosen_limit
@@ -48,7 +47,7 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
     }
     for number, planned in enumerate(plan.statistics):
         first = planned.queries[0].weighted
-        if isinstance(first.query, RegressionQuery):
+        if first.query.minimizes:
             continue  # The noise of an objective is not one of published numbers.
         for together in _assumed(plan, planned):
             parts: dict[str, str] = {}

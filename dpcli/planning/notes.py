@@ -14,7 +14,7 @@ from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, published_error
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.dataset_names import mixed_scripts_warning
@@ -183,8 +183,9 @@ def bounding_comparisons(plan: Plan) -> list[str]:
         if not planned.alternative_bounding:
             continue
         used, unused = (
-            published_error(planned.entry, queries, confidence) or queries[0].error(confidence)
-            for queries in (planned.queries, planned.alternative_bounding)
+            design.known_error([query.noise for query in queries], confidence)
+            or queries[0].error(confidence)
+            for design, queries in ((planned.design, planned.queries), planned.alternative_bounding)
         )
         by_sum = planned.entry.request.user_clamp is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
@@ -205,8 +206,7 @@ def post_processing_notes(plan: Plan) -> list[str]:
         entry = planned.entry
         steps = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
-        noises = [planned_query.noise for planned_query in planned.queries]
-        if least := entry.statistic.rows_for_interval(entry.request, noises):
+        if least := entry.statistic.rows_for_interval(entry.request, planned.noises):
             rows = count_text(int(short_up(Fraction(least), 2)), "row")
             steps.append(note("post.interval", rows=rows))
         notes += [f"{entry.request.name}: {step}" for step in steps]

@@ -12,7 +12,6 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import np
 from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
@@ -20,7 +19,8 @@ from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.query import Query
 from dpcli.specification.model import Entry, Spec
-from dpcli.statistics.statistic import NoisyAnswer, WeightedQuery, groups
+from dpcli.statistics.design import Design, NoisyAnswer, WeightedQuery, groups
+from dpcli.statistics.estimates import Estimates
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
@@ -124,13 +124,14 @@ class PlannedStatistic:
 
     `target` is the loss that the entry may have. A `branch` names the column that separates its
     rows from those of other branches, and the number of this branch. `alternative_bounding` has
-    the queries that would answer it if people were bounded in the other way.
+    the design and the queries that would answer it if people were bounded in the other way.
     """
 
     entry: Entry
     target: Loss
+    design: Design
     queries: tuple[PlannedQuery, ...]
-    alternative_bounding: tuple[PlannedQuery, ...] = ()
+    alternative_bounding: tuple[Design, tuple[PlannedQuery, ...]] | None = None
     branch: Branch | None = None
 
     @property
@@ -168,7 +169,16 @@ class PlannedStatistic:
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a published number; None if it depends on the answers."""
-        return published_error(self.entry, self.published_queries, confidence)
+        return self.design.known_error(self.noises, confidence)
+
+    @property
+    def noises(self) -> list[Noise]:
+        """The noise of each of its queries."""
+        return [query.noise for query in self.queries]
+
+    def possible_estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The numbers that noisy answers give, with intervals cut to what is possible."""
+        return self.entry.statistic.possible_estimate(self.design, answers, confidence)
 
     @property
     def cells(self) -> int | None:
@@ -288,28 +298,3 @@ def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Gu
         return Counter(response.randomizer.guarantee for response in spec.responses)
     answers = ((entry.answers, entry.branch) for entry in entries)
     return parallel_composition(answers, spec.privacy.neighbors)
-
-
-def published_error(
-    entry: Entry, queries: Sequence[PlannedQuery], confidence: Fraction
-) -> Fraction | None:
-    """The half-width of a published number; None if it depends on the answers.
-
-    Of several numbers that are chosen one by one, it is the largest. If the numbers are sums of
-    several answers, it is that of a sum of answers of zero.
-    """
-    statistic = entry.statistic
-    chosen = all(planned.weighted.query.chooses for planned in queries)
-    if len(queries) == 1 or chosen:
-        if not statistic.error_is_known:
-            return None
-        return max(planned.error(confidence, planned.weighted.summed) for planned in queries)
-    if not statistic.sums_answers:
-        return None
-    answers = []
-    for planned in queries:
-        query = planned.weighted.query
-        zeros = np.zeros(query.cells or 0, np.int64)
-        answers.append(NoisyAnswer(zeros, planned.noise, query=query))
-    estimates = statistic.estimate(entry.request, answers, confidence)
-    return int(estimates.upper[0]) * estimates.step

@@ -33,11 +33,11 @@ from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.limit_notes import uncounted_names
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, noticed_rows
 from dpcli.statistics.postprocessing import LIMITED_SHARE
 from dpcli.statistics.quality import HALF, QualityAnswers, counted_limits, counts_people
-from dpcli.statistics.statistic import NoisyAnswer
 
 FALSE_STOP = Fraction(1, 100)
 """The greatest probability that a file which meets every minimum is stopped."""
@@ -185,9 +185,7 @@ def quality_result(plan: Plan, answers: Sequence[NoisyAnswer]) -> QualityResult:
     assert plan.quality is not None
     assert plan.spec.quality is not None
     request, allowed = plan.quality.entry.request, plan.spec.quality.max_limited
-    estimates = plan.quality.entry.statistic.possible_estimate(
-        request, answers, plan.spec.confidence
-    )
+    estimates = plan.quality.possible_estimate(answers, plan.spec.confidence)
     counts = QualityAnswers.of(request, answers)
     stopping = counts.left_out(_error_probability(plan)) if allowed is not None else {}
     left_out = tuple(

@@ -11,10 +11,9 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.statistics.design import Request, WeightedQuery
 from dpcli.statistics.linear_regression import OBJECTIVE, LinearRegression
 from dpcli.statistics.moments import TYPICAL_MEAN, Moments
-from dpcli.statistics.statistic import Request, WeightedQuery
 
 TYPICAL_EFFECT = 0.5
 """What all slopes add up to, on columns scaled to [-1, 1]; every input has an equal part."""
@@ -87,9 +86,8 @@ def objective_error(request: Request, relation: Relation, epsilon: Fraction) -> 
     A coordinate of the slope for k coefficients and scale s has the variance s^2 (k + 1)(k + 2)/3.
     The slope of an input takes up its coordinate, and its mean times that of the intercept.
     """
-    weighted, *_ = OBJECTIVE.queries(request, relation)
-    query = weighted.query
-    assert isinstance(query, ObjectiveQuery)
+    (design,) = OBJECTIVE.designs(request, relation)
+    weighted, query = design.queries[0], design.objective
     moved = query_sensitivity(query, relation).l1 * weighted.step / weighted.weight
     scale, ridge = map(float, query.perturbation(moved / epsilon))
     size = query.cells

@@ -15,21 +15,15 @@ from dpcli.errors import SpecError
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
-from dpcli.mechanisms.mechanism import (
-    SINGLE_WEIGHT,
-    CalibrationError,
-    Mechanism,
-    SelectionMechanism,
-)
+from dpcli.mechanisms.mechanism import CalibrationError, Mechanism
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, sum_losses
-from dpcli.queries.effects import EffectQuery
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.specification.model import Entry, Spec
-from dpcli.statistics.statistic import WeightedQuery
+from dpcli.statistics.design import Design, WeightedQuery
 
 SIZE_DIGITS = 6
 """Significant digits of a loss that is found by search."""
@@ -61,25 +55,22 @@ class StatisticPlanner:
         """
         if not mechanism.needs_delta and not entry.selects_partitions:
             target = replace(target, delta=Fraction(0))
-        alternative: tuple[PlannedQuery, ...] = ()
+        alternative = None
         try:
-            queries = self._planned_queries(entry, mechanism, target)
+            design, queries = self._planned_queries(entry, mechanism, target)
             if target.rho is not None:
                 target = replace(sum_losses(query.loss for query in queries), rho=target.rho)
-            if entry.alternative_bounding:
-                request = entry.alternative_bounding
-                bounded = replace(entry, request=request, alternative_bounding=None)
+            if designs := entry.alternative_bounding:
+                bounded = replace(entry, designs=designs, alternative_bounding=())
                 alternative = self._planned_queries(bounded, mechanism, target)
         except CalibrationError as error:
             facts = {"name": entry.request.name, "reason": error.reason, "hint": error.hint}
             raise SpecError.about("cannot-calibrate", **facts) from None
-        has_effects = any(isinstance(part.weighted.query, EffectQuery) for part in queries)
-        agrees = len(queries) == 1 or has_effects
-        if agrees and {step.name for step in entry.post} == {"consistent"}:
+        if design.agrees and {step.name for step in entry.post} == {"consistent"}:
             # The sums of a single table, or of effects, agree: they are the published numbers.
             entry = replace(entry, raw=False)
         branch = self.branches.get(entry.request.name)
-        return PlannedStatistic(entry, target, queries, alternative, branch)
+        return PlannedStatistic(entry, target, design, queries, alternative, branch)
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
         """The statistic with the mechanism that adds the least noise.
@@ -98,10 +89,9 @@ class StatisticPlanner:
 
     def log_error(self, planned: PlannedStatistic) -> float:
         """The logarithm of the expected error, up to a constant."""
-        entry, published = planned.entry, planned.published_queries
+        published = planned.published_queries
         errors = [float(query.error(self.spec.confidence)) for query in published]
-        queries = [query.weighted for query in published]
-        error = entry.statistic.expected_error(entry.request, queries, errors)
+        error = planned.design.expected_error(errors)
         return log(error) if error else 0.0
 
     def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
@@ -171,8 +161,8 @@ class StatisticPlanner:
 
     def _planned_queries(
         self, entry: Entry, mechanism: Mechanism, target: Loss
-    ) -> tuple[PlannedQuery, ...]:
-        """The queries of an entry: each uses its weight of the target.
+    ) -> tuple[Design, tuple[PlannedQuery, ...]]:
+        """The design for a mechanism, and its queries: each uses its weight of the target.
 
         Privacy: choices and minimizers have another mechanism than the counts and sums that say how
         good they are, so these are calibrated apart.
@@ -181,36 +171,24 @@ class StatisticPlanner:
         """
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
-        privacy, statistic = self.spec.privacy, entry.statistic
-        relation = self.spec.relation_of(entry)
-        if isinstance(mechanism, SelectionMechanism):
-            queries = statistic.queries_for_choices(entry.request, relation)
-        elif mechanism.needs_delta:
-            queries = statistic.queries(entry.request, relation)
-        elif target.rho is not None:
-            queries = statistic.queries_for_pure_noise_in_rho(entry.request, relation)
-        else:
-            queries = statistic.queries_for_pure_noise(entry.request, relation)
-        if entry.selects_partitions:
-            # Partition selection uses the first query alone: a count.
-            queries = (replace(queries[0], weight=SINGLE_WEIGHT[0]),)
+        design = entry.design_for(mechanism, "epsilon" if target.rho is None else "rho")
         planned: list[PlannedQuery] = []
         if target.rho is not None:
-            queries = _with_parts_of_rho(queries)
-        for supports, together in groupby(queries, attrgetter("supports")):
+            design = replace(design, queries=_with_parts_of_rho(design.queries))
+        for supports, together in groupby(design.queries, attrgetter("supports")):
             part = tuple(together)
             calibrated = CalibratedMechanism.calibrate(
                 SUPPORTING if supports else mechanism,
                 [weighted.query for weighted in part],
-                relation,
+                self.spec.relation_of(entry),
                 target,
                 [weighted.weight for weighted in part],
                 entry.calibration,
                 selects_partitions=entry.selects_partitions,
-                delta=privacy.budget.delta,
+                delta=self.spec.privacy.budget.delta,
             )
             planned += map(PlannedQuery, part, calibrated)
-        return tuple(planned)
+        return design, tuple(planned)
 
 
 def _with_parts_of_rho(queries: Sequence[WeightedQuery]) -> tuple[WeightedQuery, ...]:

@@ -67,11 +67,6 @@ class CenteredCountQuery(Query):
         """That of the counts."""
         return self.counts.total_clamp
 
-    @property
-    def counted_part(self) -> Query:
-        """The counts."""
-        return self.counts
-
     def bounded_unit(self, unit: Unit) -> Unit:
         """That of the counts."""
         return self.counts.bounded_unit(unit)

@@ -229,11 +229,6 @@ class Query:
         return None
 
     @property
-    def counted_part(self) -> Query:
-        """The part of the query that a reader knows: counts without what is subtracted."""
-        return self
-
-    @property
     def counted_values(self) -> Column | None:
         """The column whose distinct values are counted, if that is what the query counts."""
         return None

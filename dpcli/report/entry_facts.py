@@ -12,7 +12,6 @@ from dpcli.filters import joint_texts
 from dpcli.messages import note
 from dpcli.numeric.exact import decimal_text, short_down
 from dpcli.numeric.number_text import plain_decimal
-from dpcli.planning.designs import design_sentences
 from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.limit_notes import interval_about, left_out_note, uncounted_names
@@ -88,7 +87,7 @@ def statistic_report(planned: PlannedStatistic, spec: Spec) -> StatisticReport:
         delta=JsonNumber.of(planned.target.delta),
         rho=JsonNumber.of(planned.rho),
         error95=if_known(JsonNumber.of, planned.error(spec.confidence)),
-        designs=design_sentences(planned, spec.confidence),
+        designs=list(planned.design.sentences(planned.noises, spec.confidence)),
         protected=list(protection(planned, spec)),
         queries=[
             _query(planned_query, spec.confidence, joint=planned.is_joint)

@@ -17,8 +17,8 @@ from dpcli.releasing import NoisyStatistic, estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.synthetic_run import ExactAnswers, SyntheticRun
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
-from dpcli.statistics.statistic import NoisyAnswer
 
 SAMPLINGS = 10
 """How often the rows of people are sampled again. Noise is new in each run anyway."""
@@ -161,8 +161,7 @@ class StatisticTrial:
     @property
     def _is_chosen(self) -> bool:
         """Whether the published numbers are choices, not read from counts."""
-        query = self._planned.queries[0].weighted.query
-        return self._entry.statistic.chooses and query.chooses
+        return self._planned.design.chooses
 
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
         """The best candidates; of equally good ones the nearest to the chosen one."""
@@ -186,11 +185,8 @@ class StatisticTrial:
 
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
         """Estimates from answers without noise, before any step of `post`."""
-        answers = [
-            NoisyAnswer(cells, NO_NOISE, query=part.weighted.query)
-            for cells, part in zip(values, self._planned.queries, strict=True)
-        ]
-        return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
+        answers = [NoisyAnswer(cells, NO_NOISE) for cells in values]
+        return self._entry.statistic.estimate(self._planned.design, answers, self._confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
+from dpcli.privacy.neighboring import Relation
 from dpcli.spec_values import (
     Choice,
     Epsilon,
@@ -130,10 +131,11 @@ def read_choice(column: Column, section: Section[Any], context: SpecContext) -> 
     return choice.bounded(chosen)
 
 
-def choice_entry(choice: BoundsChoice) -> Entry:
+def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
     """The entry that is charged for the noisy histogram of a choice: Laplace noise."""
-    request = BudgetRequest(epsilon=choice.epsilon)
-    return Entry(choice.request, choice.histogram, (Laplace(),), request)
+    budget = BudgetRequest(epsilon=choice.epsilon)
+    request, histogram = choice.request, choice.histogram
+    return Entry(request, histogram, (Laplace(),), budget, histogram.designs(request, relation))
 
 
 def require_choices_used(context: SpecContext) -> None:

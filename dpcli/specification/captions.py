@@ -12,7 +12,8 @@ from pydantic import Field
 
 from dpcli.spec_values import Choice, ParsedText, invalid_value
 from dpcli.specification.model import Caption
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.design import Request
+from dpcli.statistics.statistic import Statistic
 
 MAX_TITLE, MAX_UNIT, MAX_NOTE = 120, 40, 1_000
 """Characters of a title, a unit and a note."""

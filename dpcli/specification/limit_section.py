@@ -116,14 +116,10 @@ def _depends(query: Query, unit: PersonUnit) -> bool:
 
 def require_limit_used(root: Node, spec: Spec) -> None:
     """Reports a choice that neither a statistic nor the quality check uses: it would be charged."""
-    relation, unit = spec.privacy.relation, spec.privacy.unit
+    unit = spec.privacy.unit
     if spec.limit_choice is None or not isinstance(unit, PersonUnit):
         return
-    queries = (
-        weighted.query
-        for entry in spec.charged_entries
-        for weighted in entry.statistic.queries(entry.request, relation)
-    )
+    queries = (query for entry in spec.charged_entries for query in entry.queries)
     if not depends_on_limit(queries, unit):
         place = node_at(root, "privacy", "unit", MAX_ROWS)
         place.span.report("bounds-unused.limit")

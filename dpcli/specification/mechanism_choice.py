@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from dpcli import mechanisms
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
-from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
+from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.context import SpecContext
 from dpcli.specification.validation import Section
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.design import Design
+from dpcli.statistics.statistic import Statistic
 
 AUTO = "auto"
 """The value of `mechanism` that leaves the choice to the plan."""
 
 
-def suitable_mechanisms(statistic: Statistic, *, may_count: bool = True) -> list[Mechanism]:
-    """The mechanisms that can answer a statistic.
+def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
+    """The mechanisms with noise of these families.
 
-    The first is the default. If a statistic counts or chooses, those that choose come first; the
-    others follow if it `may_count`, and the first of them is a default too: the better one answers.
+    The first is the default. Those that choose come before those that add noise to counts, and the
+    first of these is a default too: the better one answers.
     """
-    family: type[Mechanism] = SelectionMechanism if statistic.chooses else AdditiveMechanism
-    family = ObjectivePerturbation if statistic.minimizes else family
-    suitable = [one for one in mechanisms.MECHANISMS if isinstance(one, family)]
-    if statistic.counts_or_chooses and may_count:
-        suitable += [one for one in mechanisms.MECHANISMS if isinstance(one, AdditiveMechanism)]
-    return suitable
+    suitable = [one for one in mechanisms.MECHANISMS if one.family in families]
+    return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)
 
 
-def answers_by_counts(
-    statistic: Statistic, request: Callable[[], Request] | None, context: SpecContext
-) -> bool:
-    """Whether noisy counts can answer what is otherwise chosen; true if the request is invalid."""
-    if not statistic.counts_or_chooses or request is None:
-        return False
+def families_of(
+    statistic: Statistic, designs: Callable[[], Sequence[Design]] | None
+) -> Collection[Family]:
+    """The families of noise that can answer an entry; those of its statistic if it is invalid.
+
+    Only where counts can take the place of choices, they depend on the request.
+    """
+    if designs is None or not _counts_or_chooses(statistic):
+        return statistic.families
     try:
-        queries = statistic.queries(request(), context.relation)
+        return {family for design in designs() for family in design.families}
     except AlreadyReportedError:
-        return True
-    return not queries[0].query.chooses
+        return statistic.families
+
+
+def _counts_or_chooses(statistic: Statistic) -> bool:
+    return statistic.chooses and len(statistic.families) > 1
 
 
 def read_mechanisms(
@@ -60,9 +62,9 @@ def read_mechanisms(
     named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
     if not named:
         code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
-        code = "mechanism-not-taken.counts" if statistic.counts_or_chooses else code
+        code = "mechanism-not-taken.counts" if _counts_or_chooses(statistic) else code
         code = "mechanism-not-taken.labels" if statistic.selects_labels else code
-        code = "mechanism-not-taken.objective" if statistic.minimizes else code
+        code = "mechanism-not-taken.objective" if "slope" in statistic.families else code
         names = [mechanism.name for mechanism in suitable]
         raise section.report(code, "mechanism", mechanism=name, able=names)
     return named

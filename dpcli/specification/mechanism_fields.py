@@ -20,7 +20,7 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number
 from dpcli.specification.mechanism_choice import (
     AUTO,
-    answers_by_counts,
+    families_of,
     read_mechanisms,
     suitable_mechanisms,
     with_intervals,
@@ -28,8 +28,9 @@ from dpcli.specification.mechanism_choice import (
 )
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.specification.validation import Section
+from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
-from dpcli.statistics.statistic import NUMERIC_STEPS, Request, Statistic
+from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 """The keys that can request privacy budget. An entry needs exactly one of them."""
@@ -72,15 +73,14 @@ def read_answer_settings(
     statistic: Statistic,
     selects_partitions: Callable[[], bool],
     missing_code: str = "price-required",
-    request: Callable[[], Request] | None = None,
+    designs: Callable[[], Sequence[Design]] | None = None,
 ) -> AnswerSettings:
     """Reads how a statistic is answered, and which budget it requests.
 
     `selects_partitions` returns whether the noisy counts of the entry select groups. `missing_code`
     is the problem of an entry without a budget request.
     """
-    may_count = answers_by_counts(statistic, request, context)
-    suitable = suitable_mechanisms(statistic, may_count=may_count)
+    suitable = suitable_mechanisms(families_of(statistic, designs))
     read_chosen = attempt(read_mechanisms, section, statistic, suitable)
     budget_key = read_budget_key(section, context, missing_code)
     chosen = read_chosen()

@@ -20,11 +20,13 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.queries.query import Query
 from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram, KeptBounds
+from dpcli.statistics.design import Design, Measure, Request
 from dpcli.statistics.limit_choice import LimitChoice
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
@@ -62,25 +64,37 @@ class Privacy:
 class Entry:
     """One statistic, how it is answered, and the budget that it requests.
 
-    Of several `mechanisms`, the plan uses the most accurate one, or the one that costs least.
+    Its `designs` are made once, for its bounds and its relation. Of several `mechanisms`, the plan
+    uses the most accurate one, or the one that costs least.
 
     If keys are private, `selected_by` is the name of the entry whose noisy counts select the groups
     for all entries of the same `by`. It is the name of this entry if its own counts select them, or
-    if they select the labels that it shows. `alternative_bounding` is the same request with the
-    other bound on people, if both are possible. `post` is applied to the noisy answers before they
-    are published. With `raw`, the noisy answers are published too.
+    if they select the labels that it shows. `alternative_bounding` has the designs for the same
+    request with the other bound on people, if both are possible. `post` is applied to the noisy
+    answers before they are published. With `raw`, the noisy answers are published too.
     """
 
     request: Request
     statistic: Statistic
     mechanisms: tuple[Mechanism, ...]
     budget_request: BudgetRequest
+    designs: tuple[Design, ...]
     calibration: str = "exact"
     selected_by: str | None = None
-    alternative_bounding: Request | None = None
+    alternative_bounding: tuple[Design, ...] = ()
     post: tuple[PostProcessingStep, ...] = ()
     raw: bool = False
     caption: Caption = Caption()
+
+    def design_for(self, mechanism: Mechanism, measure: Measure) -> Design:
+        """The design for a mechanism of this entry and a unit of the budget."""
+        family = mechanism.family
+        return next(design for design in self.designs if design.serves(family, measure))
+
+    @property
+    def queries(self) -> Iterator[Query]:
+        """The queries of its first design."""
+        return (weighted.query for weighted in self.designs[0].queries)
 
     @property
     def selects_partitions(self) -> bool:

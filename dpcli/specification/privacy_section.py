@@ -38,8 +38,8 @@ from dpcli.specification.mechanism_fields import MechanismName, read_answer_sett
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
+from dpcli.statistics.design import Request
 from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits, with_people
-from dpcli.statistics.statistic import Request
 
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
@@ -200,7 +200,9 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
         request = with_people(request)
         if isinstance(context.unit, RowUnit):
             node.key_span("min_people").report("no-people")
-    entry = Entry(request, QUALITY_COUNTS, *settings)
+    chosen, budget, calibration = settings
+    designs = QUALITY_COUNTS.designs(request, context.relation)
+    entry = Entry(request, QUALITY_COUNTS, chosen, budget, designs, calibration)
     return QualityCheck(entry, values.min_rows, shares(), values.max_limited, values.min_people)
 
 
@@ -217,13 +219,14 @@ def count_limits(
     check, relation = read(), privacy().relation
     if check is None:
         return None
-    asked = ((entry.statistic, entry.request) for entry in entries())
-    request = with_limits(check.entry.request, asked, relation)
+    designs = (entry.designs for entry in entries())
+    request = with_limits(check.entry.request, designs, relation)
     if check.max_limited is not None and not counted_limits(request):
         person = isinstance(relation.unit, PersonUnit)
         code = "nothing-limited" if person else "nothing-limited.row"
         node.key_span("max_limited").report(code)
-    return replace(check, entry=replace(check.entry, request=request))
+    counts = QUALITY_COUNTS.designs(request, relation)
+    return replace(check, entry=replace(check.entry, request=request, designs=counts))
 
 
 def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> dict[str, Fraction]:

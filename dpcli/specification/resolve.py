@@ -30,7 +30,8 @@ from dpcli.specification.tree import (
     scalars_of,
 )
 from dpcli.specification.validation import Section
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.design import Design, Request
+from dpcli.statistics.statistic import Statistic
 
 MAX_CANDIDATES = 1_000_001
 """Enough for every value of a column of a million steps."""
@@ -59,6 +60,7 @@ class RequestReader:
     ) -> None:
         self._section, self._statistic, self._context, self._by = section, statistic, context, by
         self._fields: dict[str, Callable[[], Any]] = {}
+        self._designs: dict[int, tuple[Design, ...]] = {}
 
     def request(self, where: Callable[[], tuple[Filter, ...]]) -> Request:
         """The request of all fields; raises `AlreadyReportedError` if any is invalid."""
@@ -74,6 +76,12 @@ class RequestReader:
         if self._statistic.counts_blanks:
             self._context.blank_answers.update(column.name for column in complete.checked)
         return complete
+
+    def designs(self, request: Request) -> tuple[Design, ...]:
+        """The designs for a request, which are made once."""
+        if id(request) not in self._designs:
+            self._designs[id(request)] = self._statistic.designs(request, self._context.relation)
+        return self._designs[id(request)]
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field. Names of columns, bins and candidates are resolved."""
@@ -222,7 +230,7 @@ class RequestReader:
         items = statistic.items(request) if request.columns or request.margins else ()
         if len(set(items)) < len(items):
             raise section.report("ambiguous-items")
-        for weighted in statistic.queries(request, context.relation):
+        for weighted in self.designs(request)[0].queries:
             if weighted.query.largest_product >= MAX_PRODUCT:
                 raise section.report("grid-too-fine.product")
 

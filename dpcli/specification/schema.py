@@ -283,7 +283,7 @@ def _mechanisms_of(statistic: Statistic) -> list[str]:
         for variant in dict.fromkeys(
             (statistic, statistic.variant(PRIVATE), statistic.variant(None, "objective"))
         )
-        for mechanism in suitable_mechanisms(variant)
+        for mechanism in suitable_mechanisms(variant.families)
     ]
     return [*names, AUTO]
 

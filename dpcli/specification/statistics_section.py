@@ -159,12 +159,19 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     reader = RequestReader(section, statistic, context, by)
     request = attempt(reader.request, where)
     selects = attempt(_selects_partitions, section, statistic, by)
-    settings = attempt(read_answer_settings, section, context, statistic, selects, request=request)
+    settings = attempt(
+        read_answer_settings,
+        section,
+        context,
+        statistic,
+        selects,
+        designs=lambda: reader.designs(request()),
+    )
     steps = attempt(read_steps, section, statistic, context.unit)
     raw = attempt(read_raw, section, statistic, steps)
     reader.require_consistent(request())
-    mechanisms, weighted = settings().mechanisms, statistic.queries(request(), context.relation)
-    chosen = open_choice([one.query for one in weighted], context)
+    mechanisms, (design, *_) = settings().mechanisms, reader.designs(request())
+    chosen = open_choice([part.query for part in design.queries], context)
     if chosen is not None and settings().budget_request.error is not None:
         refuse_open_choice(section, "error", chosen)
     if chosen is not None and len(mechanisms) > 1:
@@ -180,9 +187,12 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     return Entry(
         bounded,
         statistic,
-        *settings()._replace(mechanisms=mechanisms),
+        mechanisms,
+        settings().budget_request,
+        reader.designs(bounded),
+        calibration=settings().calibration,
         selected_by=selected_by,
-        alternative_bounding=alternative,
+        alternative_bounding=reader.designs(alternative) if alternative else (),
         post=steps(),
         raw=raw(),
         caption=entry_caption(section.values, bounded, statistic, context.captions),
@@ -279,7 +289,7 @@ def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
         if not any(key.is_private for key in request.by):
             cells += count_numbers(entry.statistic, request)
         scores += count_scores(request)
-        queries += len(entry.statistic.queries(request, context.relation))
+        queries += len(entry.designs[0].queries)
         for code, count, most in (
             ("too-many-cells.all", cells, MAX_TOTAL_CELLS),
             ("too-many-cells.all_scores", scores, MAX_TOTAL_SCORES),

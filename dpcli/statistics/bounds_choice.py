@@ -13,7 +13,8 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.bounds_ladder import Ladder
 from dpcli.statistics.bounds_rule import BoundsRule
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 
 class BoundsHistogram(Statistic):
@@ -33,10 +34,11 @@ class BoundsHistogram(Statistic):
     measure = "counts"
     item = "bin"
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The rows in each bin."""
         assert request.bins is not None
-        return (WeightedQuery("count", LinearQuery(items=(request.bins,))),)
+        query = LinearQuery(items=(request.bins,))
+        return (Design(request, (WeightedQuery("count", query),)),)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The labels of the bins."""

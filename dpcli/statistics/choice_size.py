@@ -11,38 +11,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+from dpcli.light_dataclasses import dataclass
+from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.arrays import np
+from dpcli.numeric.exact import short_up
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import SelectionQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 from dpcli.statistics.quantile_counts import candidate_values
-from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, WeightedQuery
 
 SIZE_SHARE = Fraction(1, 10)
 """The share of the loss of a choice that its size gets: with a tenth, errors are a ninth larger."""
-
-
-def with_size(choices: Queries, relation: Relation) -> Queries:
-    """The queries of a choice, and last the number of rows that they score in each group.
-
-    Privacy: the size is one more answer to the entry, about the same rows. Weights divide the loss
-    of the entry among all answers, so that the choices get what the size leaves. A number of rows
-    that is the same for all neighbors is answered exactly and leaves all of it.
-    """
-    scored = choices[0].query
-    columns = (*scored.present, *(axis.column for axis in scored.inner_axes))
-    rows = LinearQuery(by=scored.by, where=scored.where, present=tuple(dict.fromkeys(columns)))
-    public = relation.size_is_public and not rows.may_skip and rows.cells == 1
-    share = Fraction(0) if public else SIZE_SHARE
-    chosen = (replace(one, weight=one.weight * (1 - share)) for one in choices)
-    return *chosen, WeightedQuery("count", rows, share, supports=True)
 
 
 FLAG_CONFIDENCE = Fraction(19, 20)
@@ -65,17 +53,16 @@ class SizeLimits(NamedTuple):
     width: int
 
     @classmethod
-    def of(cls, answered: Sequence[tuple[Query | None, Noise]], confidence: Fraction) -> SizeLimits:
-        """Those of the queries of an entry and their noises: choices, and last their size.
+    def of(
+        cls, choices: Sequence[SelectionQuery], noises: Sequence[Noise], confidence: Fraction
+    ) -> SizeLimits:
+        """Those of choices and their noises, and last the noise of their size.
 
         The least precise choice counts.
         """
-        *choices, (_, size) = answered
-        error = max(
-            query.error_in_rows(noise, confidence)
-            for query, noise in choices
-            if isinstance(query, SelectionQuery)
-        )
+        *chosen, size = noises
+        pairs = zip(choices, chosen, strict=True)
+        error = max(query.error_in_rows(noise, confidence) for query, noise in pairs)
         width = one_sided_width(size, float(1 - confidence))
         informative = ceil(error + width)
         return cls(informative, max(informative, ceil(error / IMPRECISE_SHARE)), width)
@@ -86,26 +73,72 @@ class SizeLimits(NamedTuple):
         return self.precise + self.width
 
 
-def flag_sizes(estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:
-    """What was chosen, with the status that the noisy size of its group gives it.
+@dataclass(frozen=True, kw_only=True)
+class Choices(Design):
+    """Choices, and last the number of rows that they score in each group."""
 
-    A function of noisy answers and public knowledge alone. The last answer is the size.
-    """
-    limits = SizeLimits.of([(answer.query, answer.noise) for answer in answers], FLAG_CONFIDENCE)
-    size = answers[-1].values
-    rows = np.repeat(size, len(estimates) // max(len(size), 1))
-    status = np.where(rows < limits.precise, IMPRECISE, NO_INTERVAL)
-    status[(rows < limits.informative).astype(np.bool_)] = UNBOUNDED
-    return replace(estimates, status=status.astype(np.int8))
+    choices: tuple[SelectionQuery, ...]
 
+    @classmethod
+    def of(
+        cls,
+        request: Request,
+        relation: Relation,
+        *choices: tuple[str, SelectionQuery, Fraction],
+        note: str = "",
+    ) -> Self:
+        """The design for choices with their roles and steps, which get equal parts of the loss.
 
-def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
-    """The chosen candidates, in the order of groups, then answers, in the unit of the column.
+        Privacy: the size is one more answer to the entry, about the same rows. Weights divide the
+        loss of the entry among all answers. A number of rows that is the same for all neighbors is
+        answered exactly and leaves all of it.
+        """
+        _, scored, _ = choices[0]
+        columns = (*scored.present, *(axis.column for axis in scored.inner_axes))
+        rows = LinearQuery(by=scored.by, where=scored.where, present=tuple(dict.fromkeys(columns)))
+        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
+        share = Fraction(0) if public else SIZE_SHARE
+        weight = (1 - share) / len(choices)
+        queries = (
+            *(WeightedQuery(role, query, weight, step) for role, query, step in choices),
+            WeightedQuery("count", rows, share, supports=True),
+        )
+        scores = tuple(query for _, query, _ in choices)
+        return cls(request, queries, ("choice",), note=note, choices=scores)
 
-    The last answer is the number of rows of each group.
-    """
-    chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
-    column = numeric(request)
-    estimates = Estimates.chosen(candidate_values(request.candidates, chosen), column.step)
-    estimates = replace(estimates, date_range=date_range(column))
-    return flag_sizes(estimates, answers)
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The most by which a choice falls short of the best, in its unit."""
+        return max(
+            query.expected_error(noise, confidence) * weighted.step
+            for query, noise, weighted in zip(self.choices, noises, self.queries, strict=False)
+        )
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """From how many rows on what is chosen is not flagged, and what it costs to know that."""
+        size, limits = self.queries[-1], SizeLimits.of(self.choices, noises, confidence)
+        percent = exact_or_up(size.weight * 100)
+        how = note("designs.noisy_size", percent=percent) if noises[-1].scale else ""
+        key = "size_in_groups" if self.request.by else "size"
+        rows = f"{int(short_up(Fraction(limits.rows), 2)):,}"
+        return *super().sentences(noises, confidence), note(f"designs.{key}", rows=rows, how=how)
+
+    def flag_sizes(self, estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:
+        """What was chosen, with the status that the noisy size of its group gives it.
+
+        A function of noisy answers and public knowledge alone. The last answer is the size.
+        """
+        noises = [answer.noise for answer in answers]
+        limits = SizeLimits.of(self.choices, noises, FLAG_CONFIDENCE)
+        size = answers[-1].values
+        rows = np.repeat(size, len(estimates) // max(len(size), 1))
+        status = np.where(rows < limits.precise, IMPRECISE, NO_INTERVAL)
+        status[(rows < limits.informative).astype(np.bool_)] = UNBOUNDED
+        return replace(estimates, status=status.astype(np.int8))
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The chosen candidates, in the order of groups, then answers, in the column's unit."""
+        chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
+        column = numeric(self.request)
+        values = candidate_values(self.request.candidates, chosen)
+        estimates = replace(Estimates.chosen(values, column.step), date_range=date_range(column))
+        return self.flag_sizes(estimates, answers)

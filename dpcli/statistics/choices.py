@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from dpcli.columns import Axis, CategoryColumn, Column, PrivatePartitionColumn
+from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group
 from dpcli.privacy.neighboring import Relation
@@ -28,10 +29,11 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
 from dpcli.statistics.candidate_classes import classes_from_each
-from dpcli.statistics.choice_size import chosen_candidates, flag_sizes, with_size
+from dpcli.statistics.choice_size import Choices
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
 """The score functions that `utility` names in a spec."""
@@ -78,7 +80,7 @@ class Choose(Statistic):
         utility=UtilityName,
         label=BooleanColumnName | None,
     )
-    chooses = True
+    families = ("choice",)
     in_column_unit = True
     steps = ()
 
@@ -93,7 +95,7 @@ class Choose(Statistic):
         if not needs_label and len(points) and (points[0] < 0 or points[-1] <= 0):
             yield FieldFault("price-negative", "candidates")
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The scores of the candidates."""
         column = numeric(request)
         key, places = classes_from_each(column, request.candidates)
@@ -106,13 +108,7 @@ class Choose(Statistic):
         query = ScoreQuery(
             by=request.by, where=request.where, classes=classes, score_function=score
         )
-        return with_size((WeightedQuery(request.utility, query, step=step),), relation)
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The chosen candidates, in the column's unit."""
-        return chosen_candidates(request, answers)
+        return (Choices.of(request, relation, (request.utility, query, step)),)
 
 
 LabelCount = Annotated[
@@ -164,7 +160,7 @@ class TopK(Statistic):
     item = "rank"
     chooses_labels = True
     takes = field_types(column=LabelColumnName, k=LabelCount)
-    chooses = True
+    families: ClassVar[tuple[Family, ...]] = ("choice",)
     steps = ()
 
     def variant(self, column: Column | None, method: str = "") -> Statistic:
@@ -176,7 +172,7 @@ class TopK(Statistic):
         labels = len(category_column(request).labels)
         yield from check_at_most(request.k, "k", labels, "of the labels are chosen")
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The number of rows with each label."""
         column = category_column(request)
         query = ScoreQuery(
@@ -186,19 +182,22 @@ class TopK(Statistic):
             score_function=Frequency(range(len(column.labels))),
             k=request.k,
         )
-        return with_size((WeightedQuery("frequency", query),), relation)
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The chosen labels and their ranks."""
-        chosen, labels = answers[0].values, np.array(category_column(request).labels, object)
-        ranks = np.arange(len(chosen)) % request.k + 1
-        return flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
+        return (LabelChoices.of(request, relation, ("frequency", query, Fraction(1))),)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""
         return tuple(str(rank + 1) for rank in range(request.k))
+
+
+class LabelChoices(Choices):
+    """Choices of labels, most frequent first."""
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The chosen labels and their ranks."""
+        labels = np.array(category_column(self.request).labels, object)
+        chosen = answers[0].values
+        ranks = np.arange(len(chosen)) % self.request.k + 1
+        return self.flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
 
 
 def category_column(request: Request) -> CategoryColumn:
@@ -248,7 +247,7 @@ class TopKPrivate(TopK):
     the rest is a function of them.
     """
 
-    chooses = False
+    families = ADDITIVE
     selects_labels = True
     derivation = "labels whose noisy count reaches the threshold, the greatest counts first"
 
@@ -259,18 +258,18 @@ class TopKPrivate(TopK):
             yield FieldFault("values-required.chosen", "by", column=private[0])
         yield from check_at_most(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The number of rows with each label, in the groups that have it."""
         if not isinstance(request.column, PrivatePartitionColumn):
             raise TypeError("this statistic needs a category column without values")
         query = LinearQuery(by=(*request.by, Axis(request.column)), where=request.where)
-        return (WeightedQuery("count", query),)
+        return (Design(request, (WeightedQuery("count", query),)),)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The labels of each group by falling noisy count, then by label; blank if too few."""
-        (answer,) = answers
+        (answer,), request = answers, design.request
         counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
         labels: dict[Group, list[str]] = {}
         for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):

@@ -18,10 +18,11 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.spec_values import Choice, field_types
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import SIGNED_PART, Estimates
 from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
-from dpcli.statistics.quotient import Quotient
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.quotient import Quotient, QuotientDesign
+from dpcli.statistics.statistic import Statistic
 
 DIFFERENCE, INDEX = "difference", "index"
 
@@ -59,7 +60,6 @@ class Comparison(Statistic):
     """
 
     name = "comparison"
-    error_is_known = False
     has_raw = False
     takes = field_types(of=Compared | None, column=ValuedColumnName | None, between=ComparedLabels)
     measure = "values"
@@ -85,7 +85,7 @@ class Comparison(Statistic):
         if len(set(names)) < len(names):
             yield FieldFault("ambiguous-items", "between", subject=request.name)
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The number of rows or the total of each of the two."""
         column, summed = request.column, _summed(request)
         query = LinearQuery(
@@ -95,17 +95,14 @@ class Comparison(Statistic):
             where=request.where,
             present=(column,) if column else (),
         )
-        return (
-            WeightedQuery(
-                "compared totals" if summed else "compared counts", query, step=_step(request)
-            ),
-        )
+        role = "compared totals" if summed else "compared counts"
+        return (QuotientDesign(request, (WeightedQuery(role, query, step=_step(request)),)),)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """Both noisy numbers, their difference and the index."""
-        (both,), step = answers, _step(request)
+        (both,), step = answers, design.queries[0].step
         pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
         width, one = both.noise.half_width(confidence), Fraction(1)
         margin = ceil(blended_margin(both.noise, one, both.noise, one, float(1 - confidence) / 2))

@@ -17,12 +17,12 @@ from dpcli.spec_fields import (
     WeightColumnName,
 )
 from dpcli.spec_values import field_types
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step
 
 
@@ -62,7 +62,7 @@ class Count(PersonCounts, WeightedStatistic):
     )
     measure = "counts"
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The rows in each cell, or their weights."""
         query = LinearQuery(
             factors=weight_factors(request),
@@ -72,10 +72,11 @@ class Count(PersonCounts, WeightedStatistic):
             user_clamp=request.user_clamp,
         )
         if request.weight:
-            return (WeightedQuery("sum of weights", query, step=self.step(request)),)
+            weights = WeightedQuery("sum of weights", query, step=self.step(request))
+            return (Design(request, (weights,)),)
         if request.sample:
-            return (WeightedQuery("count", query),)
-        return self.by_people(query, "count", relation)
+            return (Design(request, (WeightedQuery("count", query),)),)
+        return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
         """A part of the rows is a share of a sample of public size."""
@@ -128,7 +129,7 @@ class Sum(WeightedStatistic):
     measure = "amounts"
     in_column_unit = True
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The sum of each cell, in steps."""
         query = LinearQuery(
             factors=(Factor(numeric(request)), *weight_factors(request)),
@@ -138,13 +139,8 @@ class Sum(WeightedStatistic):
         )
         role = "weighted sum" if request.weight else "sum"
         total = WeightedQuery(role, query, step=self.step(request))
-        return sum_with_squares(total, request) if self.has_population(request) else (total,)
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The noisy sums."""
-        return super().estimate(request, answers[:1], confidence)
+        sampled = self.has_population(request)
+        return (Design(request, sum_with_squares(total, request) if sampled else (total,)),)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """A total of values that are not negative is not negative, and so for negative values."""

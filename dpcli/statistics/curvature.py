@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import ceil, floor, sqrt
+from math import ceil, floor, prod, sqrt
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
@@ -23,9 +23,10 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE
-from dpcli.statistics.statistic import NoisyAnswer, Queries, WeightedQuery
+from dpcli.statistics.shrinkage import ridge_notes
 
 CURVATURE_SHARE = Fraction(1, 10)
 """The share of the loss that the products of the inputs get together."""
@@ -37,35 +38,51 @@ TRIED = 80
 """How many curvatures of a logistic loss are tried, each a tenth smaller than the one before."""
 
 
-def with_curvature(objective: WeightedQuery, relation: Relation) -> Queries:
-    """The query of an objective, and the sums of the products of any two of its inputs.
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveDesign(Design):
+    """An objective, and the sums of the products of any two of its inputs.
 
     The column of ones is an input too, so the first sum is the number of rows.
-
-    Privacy: the sums are more answers to the entry, about the same rows. Weights divide the loss of
-    the entry among all answers. A number of rows that is the same for all neighbors costs nothing.
     """
-    query = objective.query
-    assert isinstance(query, ObjectiveQuery)
-    rows = LinearQuery(where=query.where, present=query.required_columns)
-    public = relation.size_is_public and not rows.may_skip
-    terms: list[tuple[Factor, ...]] = [(), *((one,) for one in query.inputs)]
-    sums = []
-    for first, second in combinations_with_replacement(terms, 2):
-        factors = first + second
-        names = ", ".join(factor.column.name for factor in factors)
-        role = ("count", f"sum of {names}", f"products of {names}")[len(factors)]
-        step = Fraction(1)
-        for factor in factors:
-            step *= factor.step
-        free = public and not factors
-        weight = Fraction(0 if free else 1)
-        sums.append(
-            WeightedQuery(role, replace(rows, factors=factors), weight, step, supports=True)
-        )
-    total = sum(one.weight for one in sums)
-    parts = (replace(one, weight=one.weight / total * CURVATURE_SHARE) for one in sums)
-    return replace(objective, weight=1 - CURVATURE_SHARE), *parts
+
+    objective: ObjectiveQuery
+
+    @classmethod
+    def of(
+        cls, request: Request, relation: Relation, query: ObjectiveQuery, note: str
+    ) -> ObjectiveDesign:
+        """The design for an objective.
+
+        Privacy: the sums are more answers to the entry, about the same rows. Weights divide the
+        loss of the entry among all answers. A number of rows that is the same for all neighbors
+        costs nothing.
+        """
+        rows = LinearQuery(where=query.where, present=query.required_columns)
+        public = relation.size_is_public and not rows.may_skip
+        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in query.inputs)]
+        sums = []
+        for first, second in combinations_with_replacement(terms, 2):
+            factors = first + second
+            names = ", ".join(factor.column.name for factor in factors)
+            role = ("count", f"sum of {names}", f"products of {names}")[len(factors)]
+            step = prod((factor.step for factor in factors), start=Fraction(1))
+            weight = Fraction(0 if public and not factors else 1)
+            sums.append(
+                WeightedQuery(role, replace(rows, factors=factors), weight, step, supports=True)
+            )
+        total = sum(one.weight for one in sums)
+        parts = (replace(one, weight=one.weight / total * CURVATURE_SHARE) for one in sums)
+        objective = WeightedQuery("objective", query, 1 - CURVATURE_SHARE, query.step)
+        return cls(request, (objective, *parts), ("slope",), note=note, objective=query)
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
+        """None: how far a slope moves a coefficient depends on the rows."""
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """What the noise is added to, how heavy the ridge is, and when there are intervals."""
+        ridge = self.objective.perturbation(noises[0].scale * self.queries[0].step).ridge
+        sentences = ridge_notes(self.note, ridge / self.objective.curvature)
+        return *sentences, curvature_design(self.objective, noises, Fraction(19, 20))
 
 
 def curvature_note() -> str:

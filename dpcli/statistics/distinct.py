@@ -10,9 +10,9 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import DistinctQuery, LinearQuery
 from dpcli.spec_fields import CountedColumnName, PrivateKeys
 from dpcli.spec_values import field_types
+from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.person_counts import PersonCounts
-from dpcli.statistics.statistic import Request, WeightedQuery
 
 
 class CountDistinct(PersonCounts):
@@ -55,12 +55,12 @@ class CountDistinct(PersonCounts):
             return ((Fraction(0), Fraction(column.upper - column.lower + 1)),)
         return super().limits(request)
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The people, or the distinct values, in each cell."""
         column, unit = request.column, relation.unit
         id_column = unit.column if isinstance(unit, PersonUnit) else None
         if column is None or column.name == id_column:
             people = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
-            return self.by_people(people, "distinct", relation)
+            return self.by_people(request, people, "distinct", relation)
         query = DistinctQuery(by=request.by, where=request.where, present=(column,), column=column)
-        return (WeightedQuery("distinct", query),)
+        return (Design(request, (WeightedQuery("distinct", query),)),)

@@ -27,9 +27,9 @@ from dpcli.numeric.arrays import (
     np,
     repeated_integer,
 )
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, common_step
 from dpcli.statistics.interval_limits import Limits
-from dpcli.statistics.statistic import NoisyAnswer
 
 Outcome = Callable[[Floats], Floats]
 """Computes outcomes, shape (items, cells), from answers, shape (queries, cells); both float64."""

@@ -10,10 +10,10 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import BinForms, ValuedColumnName
 from dpcli.spec_values import field_types
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 
 
 class Histogram(PersonCounts):
@@ -40,12 +40,12 @@ class Histogram(PersonCounts):
     measure = "counts"
     item = "bin"
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The rows in each bin of each group."""
         query = LinearQuery(by=request.by, items=(histogram_axis(request),), where=request.where)
         if request.sample:
-            return (WeightedQuery("count", query),)
-        return self.by_people(query, "count", relation)
+            return (Design(request, (WeightedQuery("count", query),)),)
+        return self.by_people(request, query, "count", relation)
 
     def has_population(self, request: Request) -> bool:
         """Each bin is a share of a sample of public size."""

@@ -9,11 +9,11 @@ from math import floor, log10
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, np
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.interval_limits import ANY
 from dpcli.statistics.moments import CenteredMoments, Moments
-from dpcli.statistics.statistic import NoisyAnswer
 
 RIDGE_CONFIDENCE = Fraction(19, 20)
 """A ridge covers noise up to the half-width of this confidence."""

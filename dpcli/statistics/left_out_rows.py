@@ -19,7 +19,7 @@ from math import ceil, floor
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_half_width, one_sided_width
 from dpcli.numeric.arrays import np
-from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer
 
 MULTIPLES = tuple(map(Fraction, ("1.25", "1.5", "2", "3", "4", "6", "8", "16", "32", "64", "128")))
 """The bins above a limit begin one row above it, and at these multiples of it."""

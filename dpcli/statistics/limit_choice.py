@@ -11,7 +11,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram, ChosenBounds, KeptBounds
 from dpcli.statistics.bounds_ladder import Ladder, LadderKind
-from dpcli.statistics.statistic import Request, WeightedQuery
+from dpcli.statistics.design import Design, Request, WeightedQuery
 
 MAX_ROWS = "max_rows"
 """The key of the limit in a spec."""
@@ -34,10 +34,11 @@ class RowsHistogram(BoundsHistogram):
     name = MAX_ROWS
     item = "rows"
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The people in each bin."""
         assert request.bins is not None
-        return (WeightedQuery("people", RowsPerUserQuery(starts=tuple(request.bins.starts))),)
+        query = RowsPerUserQuery(starts=tuple(request.bins.starts))
+        return (Design(request, (WeightedQuery("people", query),)),)
 
 
 ROWS_HISTOGRAM = RowsHistogram()

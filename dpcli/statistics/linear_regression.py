@@ -19,14 +19,14 @@ from dpcli.queries.regression import RidgeQuery
 from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
-from dpcli.statistics.curvature import curvature_design, curvature_note, with_bounds, with_curvature
+from dpcli.statistics.curvature import ObjectiveDesign, curvature_note, with_bounds
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.least_squares import LeastSquares
 from dpcli.statistics.moments import TYPICAL_VARIANCE, Moments
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.shrinkage import ridge_notes
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 METHODS = ("moments", "objective", "output")
 """What noise is added to: the moments, the objective that is minimized, or its minimizer."""
@@ -143,17 +143,19 @@ class LinearRegression(Statistic):
             if holds:
                 yield FieldFault("output-needs-fixed-rows", "method", reason=reason)
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """All moments of inputs and outcome, or the coefficients of a ridge regression."""
         if request.method == "output":
             query = _ridge_query(request)
-            return (WeightedQuery("coefficients", query, step=query.grid),)
-        return Moments(request.columns).queries(request, relation)
+            return (Design(request, (WeightedQuery("coefficients", query, step=query.grid),)),)
+        queries = Moments(request.columns).queries(request, relation)
+        return (Design(request, queries, note="designs.moments"),)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The coefficients in the units of the columns."""
+        request = design.request
         if request.method == "output":
             return _in_own_units(request, answers[0], _ridge_query(request).grid, confidence)
         model = LeastSquares(request.columns, request.ridge)
@@ -177,18 +179,11 @@ class LinearRegression(Statistic):
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
         return super().notes(request)
 
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """Which moments are answered."""
-        return (note("designs.moments"),) if len(queries) > 1 else ()
-
 
 class ObjectiveLinearRegression(LinearRegression):
     """Linear regression by `method: objective`."""
 
-    minimizes = True
-    error_is_known = False
+    families = ("slope",)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """There are no groups, and epsilon alone decides the ridge."""
@@ -201,20 +196,17 @@ class ObjectiveLinearRegression(LinearRegression):
         if request.by:
             yield FieldFault("objective-without-groups", "by")
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[ObjectiveDesign]:
         """The minimizer of a perturbed objective, and the products of its inputs."""
-        *inputs, outcome = map(Factor.centered, request.columns)
-        query = LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
-        return with_curvature(WeightedQuery("objective", query, step=query.step), relation)
+        return (ObjectiveDesign.of(request, relation, _objective_query(request), "objective"),)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The coefficients in the units of the columns."""
+        request, query = design.request, _objective_query(design.request)
         coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
-        estimates = _in_own_units(request, coefficients, LeastSquaresQuery.grid, Fraction(1))
-        query = answers[0].query
-        assert isinstance(query, LeastSquaresQuery)
+        estimates = _in_own_units(request, coefficients, query.grid, Fraction(1))
         *inputs, outcome = map(LeastSquares(request.columns).unit, range(len(request.columns)))
         units = (outcome, *(outcome / one for one in inputs))
         return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
@@ -227,18 +219,14 @@ class ObjectiveLinearRegression(LinearRegression):
         """Which coefficients are allowed, and that their error is not known."""
         return (note("objective.squares"), curvature_note())
 
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """What the noise is added to, how heavy the ridge is, and when there are intervals."""
-        query, scale = queries[0].query, noises[0].scale * queries[0].step
-        assert isinstance(query, LeastSquaresQuery)
-        ridge = ridge_notes("objective", query.perturbation(scale).ridge)
-        return *ridge, curvature_design(query, noises, Fraction(19, 20))
-
 
 OBJECTIVE = ObjectiveLinearRegression()
 """What answers for `method: objective`."""
+
+
+def _objective_query(request: Request) -> LeastSquaresQuery:
+    *inputs, outcome = map(Factor.centered, request.columns)
+    return LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
 
 
 def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:

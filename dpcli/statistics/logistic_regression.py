@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from dpcli.columns import CategoryColumn
 from dpcli.filters import InRanges
 from dpcli.messages import note
-from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH
 from dpcli.privacy.neighboring import Relation
@@ -19,11 +18,11 @@ from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
 from dpcli.spec_values import Choice, field_types
-from dpcli.statistics.curvature import curvature_design, curvature_note, with_bounds, with_curvature
+from dpcli.statistics.curvature import ObjectiveDesign, curvature_note, with_bounds
+from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import EXTRA_DECIMALS
-from dpcli.statistics.shrinkage import ridge_notes
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 METHODS = ("objective",)
 """What noise is added to: the objective that is minimized."""
@@ -72,8 +71,7 @@ class LogisticRegression(Statistic):
         method=Annotated[str, Choice("unknown-method", METHODS)] | None,
     )
     has_raw = False
-    minimizes = True
-    error_is_known = False
+    families = ("slope",)
     mixed_units = True
     item = "coefficient"
 
@@ -96,16 +94,15 @@ class LogisticRegression(Statistic):
         if request.by:
             yield FieldFault("objective-without-groups.logistic", "by")
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The minimizer of a perturbed objective, and the products of its inputs."""
-        query = _query(request)
-        return with_curvature(WeightedQuery("objective", query, step=query.step), relation)
+        return (ObjectiveDesign.of(request, relation, _query(request), "logistic"),)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The coefficients for the units of the columns, from those of scaled columns."""
-        query = _query(request)
+        query = _query(design.request)
         first, *others = (int(steps) * query.grid for steps in answers[0].values)
         units = [
             1 / (half * factor.step)
@@ -129,14 +126,6 @@ class LogisticRegression(Statistic):
         """What the coefficients predict, and that their error is not known."""
         predicted = note("objective.logistic", test=_query(request).outcome.text)
         return (predicted, curvature_note())
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """What the noise is added to, how heavy the ridge is, and when there are intervals."""
-        scale, query = noises[0].scale * queries[0].step, _query(request)
-        ridge = ridge_notes("logistic", query.perturbation(scale).ridge / LogisticQuery.curvature)
-        return *ridge, curvature_design(query, noises, Fraction(19, 20))
 
 
 def _query(request: Request) -> LogisticQuery:

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
-from math import prod, sqrt
+from math import prod
 from typing import Any
 
-from dpcli.messages import note
-from dpcli.noise.distribution import Noise
-from dpcli.numeric.number_text import rounded_text
+from dpcli.noise.distribution import ADDITIVE
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.effects import EffectQuery
 from dpcli.spec_fields import AxesPerTable, FieldFault, TableColumns, check_at_most
 from dpcli.spec_values import field_types
-from dpcli.statistics.agreement import Axes, agreed_counts, summed_counts
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.design import Design, Request
 from dpcli.statistics.marginal_queries import (
+    MeasuredTables,
     limits_groups,
     measured_effects,
-    measured_tables,
-    read_measured,
+    published_tables,
     sizes_of,
 )
-from dpcli.statistics.statistic import NUMERIC_STEPS, NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
 from dpcli.statistics.table_designs import (
     EPSILON,
     RHO,
-    Table,
     count_cells,
     epsilon_design,
-    expected_square,
     separate_design,
-    wanted_tables,
 )
 
 
@@ -99,107 +91,36 @@ class Marginals(Statistic):
             yield FieldFault("several-ways", "ways")
         yield from check_at_most(request.ways[-1], "ways", most, "of the columns each table has")
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The effects of the columns or the published tables, with the best shares of rho.
-
-        Gaussian noise measures the same tables as other noise whose loss is in rho.
-        """
-        return measured_effects(request, relation) or self.queries_for_pure_noise_in_rho(
-            request, relation
-        )
-
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The tables that are best with shares of epsilon.
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The effects of the columns or the published tables, and those for shares of epsilon.
 
         If the rows of a person are limited by cells, each wanted table is measured by itself: a
         finer table would lose rows of people who have some in several of its cells.
         """
-        sizes = sizes_of(request)
-        if limits_groups(relation):
-            return measured_tables(request, separate_design(sizes, request.ways, EPSILON))
+        sizes, ways = sizes_of(request), request.ways
         groups = prod(len(axis) for axis in request.by if not axis.is_private)
-        return measured_tables(request, epsilon_design(sizes, request.ways, groups))
-
-    def queries_for_pure_noise_in_rho(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The published tables, or those of them from which the others follow."""
-        return measured_tables(request, separate_design(sizes_of(request), request.ways, RHO))
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """The root mean square of the errors of all cells after agreement."""
-        places = {axis: place for place, axis in enumerate(request.margins)}
-        tables: list[tuple[Table, float]] = []
-        effects: list[tuple[Table, float]] = []
-        for weighted, error in zip(queries, errors, strict=True):
-            measured = effects if isinstance(weighted.query, EffectQuery) else tables
-            table = tuple(places[axis] for axis in weighted.query.items)
-            measured.append((table, error**2))
-        square = expected_square(sizes_of(request), request.ways, tables, effects)
-        return sqrt(square / self.item_count(request))
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """Which tables are measured, how the published ones follow, and their expected error."""
-        wanted, columns = len(_tables(request)), len(request.margins)
-        if wanted == 1:
-            return ()
-        facts = {"columns": columns, "measured": len(queries), "wanted": wanted}
-        key = "equal"
-        if any(isinstance(weighted.query, EffectQuery) for weighted in queries):
-            key = "effects"
-        elif len(queries) == 1:
-            key = "joint"
-        elif any(len(weighted.query.items) > request.ways[-1] for weighted in queries):
-            key = "unions"
-        elif len(queries) < wanted:
-            key = "largest"
-        elif len({weighted.weight for weighted in queries}) > 1:
-            key = "unequal"
-        pairs = zip(queries, noises, strict=True)
-        errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
-        error = Fraction(self.expected_error(request, queries, errors))
-        expected = note("designs.error", error=rounded_text(error, 3))
-        return note(f"designs.{key}", **facts), expected
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The noisy counts, in the order of groups, then tables."""
-        return summed_counts(_tables(request), read_measured(answers), confidence)
+        limited = limits_groups(relation)
+        by_rho = separate_design(sizes, ways, RHO)
+        by_epsilon = (
+            separate_design(sizes, ways, EPSILON)
+            if limited
+            else epsilon_design(sizes, ways, groups)
+        )
+        effects = measured_effects(request, relation)
+        return (
+            *effects,
+            MeasuredTables.of(request, by_rho, ("l1",) if effects else ADDITIVE, "rho"),
+            MeasuredTables.of(request, by_epsilon, ("l1",), "epsilon"),
+        )
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The columns and labels of each cell."""
         return tuple(
             "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
-            for table in _tables(request)
+            for table in published_tables(request)
             for cell in product(*(key.labels for key in table))
         )
 
     def item_count(self, request: Request) -> int:
         """The number of cells of all tables together."""
         return count_cells(sizes_of(request), request.ways)
-
-    def make_consistent(
-        self,
-        request: Request,
-        answers: Sequence[NoisyAnswer],
-        estimates: Estimates,
-        confidence: Fraction,
-    ) -> Estimates:
-        """The counts of each group, with the same totals in all tables."""
-        if not len(estimates):  # No group was selected.
-            return estimates
-        if len(answers) == 1:
-            return self.estimate(request, answers, confidence)
-        return agreed_counts(_tables(request), read_measured(answers), confidence)
-
-
-def _tables(request: Request) -> list[Axes]:
-    places = wanted_tables(len(request.margins), request.ways)
-    return [tuple(request.margins[place] for place in table) for table in places]

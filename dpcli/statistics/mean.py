@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import hypot
 
-from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.noise.distribution import Noise
+from dpcli.columns import CategoryColumn
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.spec_fields import AveragedColumnName, WeightColumnName
 from dpcli.spec_values import field_types
+from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.population import mean_with_squares, population_means
-from dpcli.statistics.quotient import (
-    SUM_WEIGHT,
-    Quotient,
-    distances_from_bounds,
-    mean_error,
-    sum_notes,
-)
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.quotient import SUM_WEIGHT, CenteredMean, Quotient
+from dpcli.statistics.statistic import Statistic
 from dpcli.statistics.weighting import (
     WeightedStatistic,
     least_denominator,
@@ -86,7 +78,6 @@ class Mean(WeightedStatistic):
     """
 
     name = "mean"
-    error_is_known = False
     takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
     gives_dates = True
     in_column_unit = True
@@ -96,12 +87,12 @@ class Mean(WeightedStatistic):
         " bounds"
     )
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The centered sum and the count of the same rows, or the same of their weights."""
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The centered sum and the count of the same rows, or of their weights; or distances."""
         if isinstance(request.column, CategoryColumn):
-            return _proportion().queries(request, relation)
+            return _proportion().designs(request, relation)
         column, weights = numeric(request), weight_factors(request)
-        weight_size = weight_step(request)
+        weight_size, sampled = weight_step(request), self.has_population(request)
         rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
         distance = Factor.centered(column)
         total = LinearQuery(factors=(distance, *weights), by=request.by, where=request.where)
@@ -112,44 +103,14 @@ class Mean(WeightedStatistic):
         roles = (
             ("weighted centered sum", "sum of weights") if weights else ("centered sum", "count")
         )
-        queries = (
+        queries: Queries = (
             WeightedQuery(roles[0], total, weight, distance.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
-        return (
-            mean_with_squares(queries, request, relation)
-            if self.has_population(request)
-            else queries
-        )
-
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The distances from both bounds, unless the number of rows is public."""
-        column, queries = request.column, self.queries(request, relation)
-        if not isinstance(column, NumericColumn) or not queries[1].weight:
-            return queries
-        degree = 2 if self.has_population(request) else 1
-        return distances_from_bounds(request, column, degree) or queries
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """That of a mean halfway between the middle and a bound, times the number of rows."""
-        column = request.column
-        if not isinstance(column, NumericColumn):
-            return super().expected_error(request, queries, errors)
-        if len(errors) > 1 or not self.has_population(request):
-            return mean_error(column, errors)
-        width = float((column.upper - column.lower) * column.step)
-        distances = (1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN)
-        return errors[0] * hypot(*distances) / (2 * width)
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """How sums of distances from both bounds give the mean."""
-        return sum_notes(queries)
+        key = "" if public or sampled else "designs.centered"
+        queries = mean_with_squares(queries, request, relation) if sampled else queries
+        centered = CenteredMean(request, queries, note=key, column=column)
+        return centered.or_distances(degree=2 if sampled else 1)
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""
@@ -166,11 +127,12 @@ class Mean(WeightedStatistic):
         return population_means(request, answers, confidence)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy sum over the noisy count, clamped to the bounds."""
+        request = design.request
         if isinstance(request.column, CategoryColumn):
-            return _proportion().estimate(request, answers, confidence)
+            return _proportion().estimate(design, answers, confidence)
         column, least = numeric(request), least_denominator(request)
         above: tuple[int, ...] = (1, 0)
         below: tuple[int, ...] = (0, 1)

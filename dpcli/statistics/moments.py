@@ -15,7 +15,7 @@ from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.statistics.statistic import Request, WeightedQuery
+from dpcli.statistics.design import Request, WeightedQuery
 
 TYPICAL_MEAN, TYPICAL_SQUARE = 0.5, 0.35
 """The mean and mean square of typical values, in half-widths from the middle of the bounds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcli.columns import NumericColumn
-from dpcli.statistics.statistic import Request
+from dpcli.statistics.design import Request
 
 
 def numeric(request: Request) -> NumericColumn:

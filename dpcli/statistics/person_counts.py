@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil, hypot, sqrt
 
+from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
+from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.query import LinearQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 PARTS = (2, 4)
 """Half or a quarter of the most rows in a group is subtracted for each person."""
-
-LESS_PEOPLE = " less people"
 
 LEAST_GAIN = 0.95
 """People are counted as well if noise is then at most this times as large."""
@@ -45,13 +45,11 @@ class PersonCounts(Statistic):
     and another add one to others. Noise that all groups share does not help there.
     """
 
-    sums_answers = True
-
     def by_people(
-        self, counts: LinearQuery, role: str, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The queries for Gaussian noise: the counts, or counts less people, and the people."""
-        unit, best = relation.unit, [WeightedQuery(role, counts)]
+        self, request: Request, counts: LinearQuery, role: str, relation: Relation
+    ) -> tuple[Design, ...]:
+        """The counts, and before them counts less people for Gaussian noise, if better."""
+        unit, plain = relation.unit, Design(request, (WeightedQuery(role, counts),))
         if (
             not isinstance(unit, PersonUnit)
             or relation.neighbors is not Neighbors.ADD_REMOVE
@@ -59,7 +57,8 @@ class PersonCounts(Statistic):
             or counts.factors
             or counts.user_clamp not in {None, (0, 1)}
         ):
-            return tuple(best)
+            return (plain,)
+        best: tuple[Design, ...] = (plain,)
         of_people = counts.user_clamp is not None
         unit = unit.for_totals if of_people else unit
         single = sensitivity(counts.row_contribution, relation.neighbors, unit, counts.cells)
@@ -76,53 +75,51 @@ class PersonCounts(Statistic):
                 # The least noise is at weights of the L2 sensitivity to the multiple.
                 root = sqrt_down(Fraction(squares), bits=16)
                 weight = root / (root + single.linf)
-                best = [
-                    WeightedQuery(role + LESS_PEOPLE, query, weight),
+                queries = (
+                    WeightedQuery(f"{role} less people", query, weight),
                     WeightedQuery("people", query.people, 1 - weight),
-                ]
-        return tuple(best)
-
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The counts."""
-        return tuple(map(_counts, self.queries(request, relation)[:1]))
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """That of a count: the error of an answer, or of the sum of both."""
-        centered = queries[0].query
-        if not isinstance(centered, CenteredCountQuery):
-            return super().expected_error(request, queries, errors)
-        of_counts, of_people = errors
-        return hypot(of_counts, centered.less * of_people) / centered.times
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """How counts less people and the people give the counts."""
-        centered = queries[0].query
-        if not isinstance(centered, CenteredCountQuery):
-            return ()
-        return (note("designs.people", less=centered.less, times=centered.times),)
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The noisy counts, or the sums of counts less people and of the people."""
-        centered = answers[0].query
-        if not isinstance(centered, CenteredCountQuery):
-            return super().estimate(request, answers, confidence)
-        counts, people = answers
-        outside, less = float(1 - confidence) / 2, Fraction(centered.less)
-        margin = ceil(blended_margin(counts.noise, Fraction(1), people.noise, less, outside))
-        added = multiply_exact(people.values, centered.less).repeat(len(counts.values))
-        sums = add_exact(counts.values, added)
-        return Estimates.around(sums, margin, Fraction(1, centered.times))
+                )
+                shared = SharedNoise(
+                    request, queries, ("l2",), note="designs.people", times=times, less=single.linf
+                )
+                best = (shared, plain)
+        return best
 
 
-def _counts(weighted: WeightedQuery) -> WeightedQuery:
-    """The same counts without people subtracted."""
-    role = weighted.role.removesuffix(LESS_PEOPLE)
-    return replace(weighted, role=role, query=weighted.query.counted_part, weight=Fraction(1))
+@dataclass(frozen=True, kw_only=True)
+class SharedNoise(Design):
+    """Two answers: `times` each count less `less` numbers, and these numbers.
+
+    There are as many counts for each number, and they share its noise. The sum of both answers is
+    `times` the counts.
+    """
+
+    times: int
+    less: int = 1
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of a count: the error of the sum of both."""
+        of_counts, of_numbers = errors
+        return hypot(of_counts, self.less * of_numbers) / self.times
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The half-width of a count."""
+        return Fraction(self._margin(noises, confidence), self.times)
+
+    def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> int:
+        (counts, numbers), outside = noises, float(1 - confidence) / 2
+        return ceil(blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside))
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """How both answers give the counts, and their error."""
+        error = rounded_text(self.known_error(noises, confidence), 6)
+        within = note("designs.within", error=error, percent=exact_or_up(confidence * 100))
+        return note(self.note, less=self.less, times=self.times), within
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The sums of both answers, divided."""
+        counts, numbers = answers
+        margin = self._margin([counts.noise, numbers.noise], confidence)
+        added = multiply_exact(numbers.values, self.less)
+        added = added.repeat(len(counts.values) // len(numbers.values))
+        return Estimates.around(add_exact(counts.values, added), margin, Fraction(1, self.times))

@@ -18,12 +18,12 @@ from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.design import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
 from dpcli.statistics.numeric_columns import date_range, numeric
 from dpcli.statistics.sampling import SampleDesign
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
 """The parts of epsilon for the squares that show the variance of a mean, and of a sum.

@@ -12,11 +12,11 @@ from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, ShareColumnName, WeightColumnName
 from dpcli.spec_values import field_types
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.population import design_of
 from dpcli.statistics.ratio import Part, Per, Ratio
-from dpcli.statistics.statistic import NoisyAnswer, Request
 
 BOOLEAN_VALUES = (("false", "false"), ("true", "true"))
 

@@ -12,10 +12,11 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, ReadabilityQuery
 from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import NONNEGATIVE, Limits
 from dpcli.statistics.left_out_rows import bin_starts, least_share
-from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 HALF = Fraction(1, 2)
 
@@ -58,8 +59,11 @@ class QualityCounts(Statistic):
     steps = ()
     has_raw = False
 
-    def queries(self, request: Request, relation: Relation) -> Queries:
-        """The vector, and the people; a public number of rows is a query without budget."""
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The vector, and the people; a public number of rows is a query without budget.
+
+        Parts of rho are squares of those of epsilon: the sum of epsilons is that of one answer.
+        """
         others = []
         if counts_people(request):
             people = LinearQuery(user_clamp=(0, 1))
@@ -69,12 +73,12 @@ class QualityCounts(Statistic):
             others.append(WeightedQuery("people by their rows", by_rows, BY_ROWS_WEIGHT))
         left = 1 - sum(part.weight for part in others)
         vector = self._vector(request, relation)
-        return (*(replace(part, weight=part.weight * left) for part in vector), *others)
-
-    def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
-        """The same, with squares of the parts: the sum of epsilons is that of a single answer."""
-        queries = self.queries(request, relation)
-        return tuple(replace(part, weight=part.weight**2) for part in queries)
+        queries = (*(replace(part, weight=part.weight * left) for part in vector), *others)
+        squares = tuple(replace(part, weight=part.weight**2) for part in queries)
+        return (
+            Design(request, queries, measures=("epsilon",)),
+            Design(request, squares, families=("l1",), measures=("rho",)),
+        )
 
     def _vector(self, request: Request, relation: Relation) -> Queries:
         if not relation.size_is_public:
@@ -88,10 +92,10 @@ class QualityCounts(Statistic):
         )
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The rows, the people if they are counted, then the readable cells of each column."""
-        counts = QualityAnswers.of(request, answers)
+        counts = QualityAnswers.of(design.request, answers)
         rows, columns = counts.rows, counts.columns
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
@@ -131,9 +135,7 @@ def with_people(request: Request) -> Request:
     return replace(request, options=(*request.options, (PEOPLE, True)))
 
 
-def with_limits(
-    request: Request, of: Iterable[tuple[Statistic, Request]], relation: Relation
-) -> Request:
+def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Relation) -> Request:
     """The request of a check that also counts what limits leave out of these statistics."""
     unit = relation.unit
     if not isinstance(unit, PersonUnit):
@@ -141,12 +143,10 @@ def with_limits(
     differ = unit.max_grouped_rows < unit.max_rows
     limits = {
         limit
-        for statistic, asked in of
+        for designs in of
         # Designs differ in groups, so in limits only where those on groups are stricter.
-        for design in (
-            statistic.designs(asked, relation) if differ else (statistic.queries(asked, relation),)
-        )
-        for part in design
+        for design in (designs if differ else designs[:1])
+        for part in design.queries
         if (limit := part.query.row_limit(unit)) is not None
     }
     counted = ((LIMITS, tuple(sorted(limits))),) if limits else ()

@@ -8,32 +8,21 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
-from dpcli.messages import note
-from dpcli.noise.distribution import Noise
+from dpcli.noise.distribution import ADDITIVE
 from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
-from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
 from dpcli.spec_values import field_types
 from dpcli.statistics.candidate_classes import classes_at_and_between
-from dpcli.statistics.choice_size import chosen_candidates, with_size
+from dpcli.statistics.choice_size import Choices
+from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.numeric_columns import date_range, numeric
-from dpcli.statistics.quantile_counts import (
-    EPSILON,
-    RHO,
-    USUAL_PART,
-    count_notes,
-    count_queries,
-    error_of_counts,
-    is_counted,
-    may_count,
-    quantiles_from_counts,
-)
-from dpcli.statistics.statistic import NoisyAnswer, Queries, Request, Statistic, WeightedQuery
+from dpcli.statistics.numeric_columns import numeric
+from dpcli.statistics.quantile_counts import TreeOfCounts, may_count
+from dpcli.statistics.statistic import Statistic
 
 
 class Quantile(Statistic):
@@ -104,8 +93,7 @@ class Quantile(Statistic):
     has_raw = False
     item = "quantile"
     takes = field_types(column=OrderedColumnName, quantiles=Quantiles, candidates=Candidates | None)
-    chooses = True
-    counts_or_chooses = True
+    families = ("choice", *ADDITIVE)
     gives_dates = True
     in_column_unit = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
@@ -114,29 +102,26 @@ class Quantile(Statistic):
         """The quantiles to choose."""
         return request.quantiles
 
-    def queries(self, request: Request, relation: Relation) -> Queries:
-        """The counts of a tree, if they can answer; else the choices."""
-        if may_count(request, relation):
-            return count_queries(request, RHO)
-        return self.queries_for_choices(request, relation)
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The counts of a tree, if they can answer, with shares of rho and epsilon; and choices."""
+        quantiles = self.quantiles(request)
+        counts = (
+            (
+                TreeOfCounts.of(request, quantiles, ADDITIVE, "rho"),
+                TreeOfCounts.of(request, quantiles, ("l1",), "epsilon"),
+            )
+            if may_count(request, relation)
+            else ()
+        )
+        return (*counts, self._choices(request, relation))
 
-    def queries_for_pure_noise(self, request: Request, relation: Relation) -> Queries:
-        """The same, with shares of epsilon."""
-        if may_count(request, relation):
-            return count_queries(request, EPSILON)
-        return self.queries_for_choices(request, relation)
-
-    def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
-        """The same as `queries`."""
-        return self.queries(request, relation)
-
-    def queries_for_choices(self, request: Request, relation: Relation) -> Queries:
+    def _choices(self, request: Request, relation: Relation) -> Choices:
         """The scores of the candidates, for each quantile."""
         column, quantiles = numeric(request), self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
         if len(quantiles) >= LEAST_FOR_RECURSION:
             public = prod(len(key) for key in request.by if not key.is_private)
-            query = QuantilesQuery(
+            whole = QuantilesQuery(
                 by=request.by,
                 where=request.where,
                 classes=(classes,),
@@ -144,10 +129,10 @@ class Quantile(Statistic):
                 quantiles=quantiles,
                 substeps=substeps_for(len(classes), public),
             )
-            whole = WeightedQuery(f"ranks of {len(quantiles)} quantiles", query)
-            return with_size((whole,), relation)
-        choices = tuple(
-            WeightedQuery(
+            choice = (f"ranks of {len(quantiles)} quantiles", whole, Fraction(1))
+            return Choices.of(request, relation, choice, note="designs.recursion")
+        choices = (
+            (
                 f"rank of {plain_text(quantile)}",
                 ScoreQuery(
                     by=request.by,
@@ -155,39 +140,11 @@ class Quantile(Statistic):
                     classes=(classes,),
                     score_function=Rank(indices, quantile),
                 ),
-                Fraction(1, len(quantiles)),
                 Fraction(1, quantile.denominator),
             )
             for quantile in quantiles
         )
-        return with_size(choices, relation)
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The chosen candidates, or those that noisy counts show, in the column's unit."""
-        if isinstance(answers[0].query, LinearQuery):
-            quantiles = self.quantiles(request)
-            estimates = quantiles_from_counts(request, quantiles, answers, confidence)
-            return replace(estimates, date_range=date_range(numeric(request)))
-        return chosen_candidates(request, answers)
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """The error of the worst of several quantiles; of two, as usual."""
-        if is_counted(queries):
-            return USUAL_PART * error_of_counts(self.quantiles(request), queries, errors)
-        return super().expected_error(request, queries, errors)
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """How several quantiles are chosen or counted."""
-        quantiles = self.quantiles(request)
-        if is_counted(queries):
-            return count_notes(request, quantiles, queries, noises)
-        return (note("designs.recursion"),) if len(quantiles) >= LEAST_FOR_RECURSION else ()
+        return Choices.of(request, relation, *choices)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The quantiles."""
@@ -195,13 +152,13 @@ class Quantile(Statistic):
 
     def make_consistent(
         self,
-        request: Request,
+        design: Design,
         answers: Sequence[NoisyAnswer],
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:
         """The values of each group, sorted in the order of their quantiles."""
-        quantiles = self.quantiles(request)
+        quantiles = self.quantiles(design.request)
         values = estimates.value.reshape(-1, len(quantiles))
         order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])
         ordered = np.empty_like(values)

@@ -7,10 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from math import hypot
+from typing import ClassVar
 
 from dpcli.columns import NumericColumn
 from dpcli.light_dataclasses import dataclass
-from dpcli.messages import note
+from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import (
     Array,
     Floats,
@@ -22,11 +23,11 @@ from dpcli.numeric.arrays import (
 )
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.query import MAX_PRODUCT
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.moments import TYPICAL_MEAN
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import weight_step
 
 SUM_WEIGHT = Fraction(3, 5)
@@ -87,37 +88,89 @@ def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Ar
     return reduce(add_exact, terms)
 
 
-def distances_from_bounds(
-    request: Request, column: NumericColumn, degree: int = 1
-) -> tuple[WeightedQuery, ...]:
-    """The sums of distances of a column from both bounds, or nothing if they are not possible."""
-    if column.lower == column.upper:
-        return ()
-    distances = BernsteinQuery(
-        by=request.by, where=request.where, column=column, degree=degree, weight=request.weight
-    )
-    if distances.largest >= MAX_PRODUCT:
-        return ()
-    step = column.step**degree * weight_step(request)
-    return (WeightedQuery("distances from both bounds", distances, step=step),)
+@dataclass(frozen=True)
+class QuotientDesign(Design):
+    """Answers of which quotients are published: how far these are off depends on the answers."""
+
+    error_is_known: ClassVar[bool] = False
+
+    def error_of_rows(
+        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
+    ) -> Fraction | None:
+        """A bound on the error of a mean of `rows` rows; None if there are too few rows.
+
+        The noises of a sum and a count have equal parts of the allowed risk. Let s be the noise in
+        the sum of distances from the center, h the largest distance, and c the noise in the count
+        n. The mean changes by at most (s + h c) / (n - c). A share is not a mean of numbers.
+        """
+        if len(self.queries) == 1:
+            return None
+        confidence = (1 + confidence) / 2
+        total, count = self.queries[:2]
+        most = noises[0].half_width(confidence) * total.step
+        fewer = noises[1].half_width(confidence) * count.step
+        farthest = total.query.row_contribution.high * total.step
+        return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
-def mean_error(column: NumericColumn, errors: Sequence[float]) -> float:
-    """The error of a mean halfway between the middle and a bound, times the number of rows.
+@dataclass(frozen=True, kw_only=True)
+class CenteredMean(QuotientDesign):
+    """A sum of distances from the middle of the bounds, and the number of rows."""
 
-    `errors` are those of the distances from both bounds, or of a centered sum and a count.
-    """
-    half = float((column.upper - column.lower) * column.step) / 2
-    if len(errors) == 1:
-        return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
-    return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+    column: NumericColumn
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of a mean halfway between the middle and a bound, times the number of rows."""
+        half = float((self.column.upper - self.column.lower) * self.column.step) / 2
+        return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+
+    def or_distances(self, degree: int = 1) -> tuple[Design, ...]:
+        """It, and distances from both bounds for pure noise, unless the rows are public."""
+        is_public = not self.queries[1].weight
+        pure = () if is_public else DistancesFromBounds.of(self.request, self.column, degree)
+        return (replace(self, families=("l2",)), *pure) if pure else (self,)
 
 
-def sum_notes(queries: Sequence[WeightedQuery]) -> tuple[str, ...]:
-    """Two sentences on sums of distances from both bounds, or from their middle."""
-    query = queries[0].query
-    if isinstance(query, BernsteinQuery):
-        key = "distances" if query.weight is None else "weighted"
-        return (note(f"designs.{key if query.degree == 1 else 'squares'}"),)
-    answered = [weighted for weighted in queries if weighted.weight]
-    return (note("designs.centered"),) if len(answered) == 2 else ()
+@dataclass(frozen=True, kw_only=True)
+class DistancesFromBounds(QuotientDesign):
+    """Sums of distances of a column from both bounds, and of their products, for pure noise."""
+
+    distances: BernsteinQuery
+
+    @classmethod
+    def of(cls, request: Request, column: NumericColumn, degree: int = 1) -> tuple[Design, ...]:
+        """The design for a column, or nothing if it is not possible."""
+        if column.lower == column.upper:
+            return ()
+        query = BernsteinQuery(
+            by=request.by, where=request.where, column=column, degree=degree, weight=request.weight
+        )
+        if query.largest >= MAX_PRODUCT:
+            return ()
+        step = column.step**degree * weight_step(request)
+        queries = (WeightedQuery("distances from both bounds", query, step=step),)
+        key = "squares" if degree > 1 else "distances" if query.weight is None else "weighted"
+        return (cls(request, queries, ("l1",), note=f"designs.{key}", distances=query),)
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of a mean halfway between the middle and a bound, times the number of rows."""
+        if self.distances.degree == 1:
+            return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
+        column = self.distances.column
+        width = float((column.upper - column.lower) * column.step)
+        return errors[0] * hypot(1 - TYPICAL_MEAN, TYPICAL_MEAN, 1 + TYPICAL_MEAN) / (2 * width)
+
+    def error_of_rows(
+        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
+    ) -> Fraction | None:
+        """The same bound for sums of Bernstein polynomials of degree d, each with noise up to s.
+
+        Each noise has an equal part of the allowed risk. The mean is a weighted average of d + 1
+        numbers from zero to the width of the bounds. It changes by at most (d + 1)/2 s times the
+        width, over the noisy total.
+        """
+        query, step, sums = self.distances, self.queries[0].step, self.distances.cells_per_group
+        most = noises[0].half_width(1 - (1 - confidence) / sums) * step
+        least = rows * query.largest * step - sums * most
+        width = query.width * query.column.step
+        return width * most * sums / 2 / least if least > 0 else None

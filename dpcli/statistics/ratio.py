@@ -14,23 +14,21 @@ from pydantic import Field
 from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.filters import Filter, InRanges
 from dpcli.light_dataclasses import dataclass
-from dpcli.noise.distribution import Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.quotient import (
     SUM_WEIGHT,
+    CenteredMean,
     Coefficients,
     Quotient,
-    distances_from_bounds,
-    mean_error,
-    sum_notes,
+    QuotientDesign,
 )
-from dpcli.statistics.statistic import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.weighting import (
     WeightedStatistic,
     least_denominator,
@@ -91,7 +89,6 @@ class Ratio(WeightedStatistic):
     """
 
     name = "ratio"
-    error_is_known = False
     # `Proportion` takes a weight as well; a ratio of weighted sums has no use that was asked for.
     takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
     derivation = "noisy numerator divided by noisy denominator (at least one step)"
@@ -114,10 +111,9 @@ class Ratio(WeightedStatistic):
         if isinstance(below, NumericColumn) and (below.lower < 0 or below.upper <= 0):
             yield FieldFault("ratio-parts.negative", "denominator", column=below.name)
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The rows of each kind, or the numerator and the denominator."""
-        parts = self.parts(request)
-        _, below = parts
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The rows of each kind, distances from both bounds if rows divide, or both parts."""
+        above, below = parts = self.parts(request)
         present = tuple(dict.fromkeys(part for part in parts if part is not None))
         tests = _tests(parts)
         rows = LinearQuery(
@@ -128,46 +124,26 @@ class Ratio(WeightedStatistic):
         public = relation.size_is_public and constant and rows.cells == 1
         if len(tests) == len(present) and not public:
             kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
-            return (WeightedQuery("rows of each kind", kinds, step=step),)
+            counts = WeightedQuery("rows of each kind", kinds, step=step)
+            return (QuotientDesign(request, (counts,)),)
         weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
         numerator, denominator = self._summed(parts)
-        return (
+        queries = (
             WeightedQuery("numerator", numerator.query(rows), weight, numerator.step * step),
             WeightedQuery(
                 "denominator", denominator.query(rows), 1 - weight, denominator.step * step
             ),
         )
-
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The rows of each kind, distances from both bounds if rows divide, or both parts."""
-        queries = self.queries(request, relation)
-        above, below = self.parts(request)
-        if isinstance(above, NumericColumn) and below is None and queries[1].weight:
-            return distances_from_bounds(request, above) or queries
-        return queries
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """That of a mean if rows divide, times the number of rows."""
-        above, below = self.parts(request)
-        if below is None and isinstance(above, NumericColumn):
-            return mean_error(above, errors)
-        return super().expected_error(request, queries, errors)
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """How a mean is answered, if rows divide."""
-        _, below = self.parts(request)
-        return sum_notes(queries) if below is None else ()
+        if below is not None or not isinstance(above, NumericColumn):
+            return (QuotientDesign(request, queries),)
+        key = "" if public else "designs.centered"
+        return CenteredMean(request, queries, note=key, column=above).or_distances()
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy numerators over the noisy denominators."""
+        request = design.request
         part, _ = self.parts(request)
         if len(answers) == 1 and isinstance(part, NumericColumn):
             # The distances from both bounds sum to the width for each row.

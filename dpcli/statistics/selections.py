@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, hypot
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, without_missing_constant
 from dpcli.filters import Filter, InRanges, IsMissing
-from dpcli.messages import note
-from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import blended_margin
-from dpcli.numeric.arrays import add_exact
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.queries.indicators import IndicatorQuery
@@ -26,8 +21,9 @@ from dpcli.spec_fields import (
     check_at_most,
 )
 from dpcli.spec_values import field_types
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.person_counts import SharedNoise
+from dpcli.statistics.statistic import Statistic
 
 
 class Selections(Statistic):
@@ -62,7 +58,6 @@ class Selections(Statistic):
     takes = field_types(columns=SelectedColumns, max_selected=SelectionLimit | None)
     measure = "counts"
     item = "column"
-    sums_answers = True
 
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The request, with the columns to check; without a limit, all may be chosen."""
@@ -86,25 +81,21 @@ class Selections(Statistic):
         """What is counted for each column."""
         return tuple(_is_chosen(column) for column in request.checked)
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """The signed counts and the number of rows, or the vector of counts."""
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The vector of counts, and before it signed counts and the number of rows, if better."""
         query, columns = self._counts(request), len(request.checked)
+        plain = Design(request, (WeightedQuery(self.name, query),))
         if relation.neighbors is not Neighbors.ADD_REMOVE or query.most < columns or columns == 1:
-            return (WeightedQuery(self.name, query),)
+            return (plain,)
         rows = LinearQuery(by=request.by, where=request.where)
         # The least noise is at weights of sqrt(k) to one.
         root = sqrt_down(Fraction(columns), bits=16)
         weight = root / (root + 1)
-        return (
+        queries = (
             WeightedQuery(f"{self.name} less others", replace(query, signed=True), weight),
             WeightedQuery("count", rows, 1 - weight),
         )
-
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """The vector of counts."""
-        return (WeightedQuery(self.name, self._counts(request)),)
+        return SharedNoise(request, queries, ("l2",), note="designs.signed", times=2), plain
 
     def _counts(self, request: Request) -> IndicatorQuery:
         return IndicatorQuery(
@@ -113,30 +104,6 @@ class Selections(Statistic):
             tests=self.tests(request),
             most=request.option("max_selected"),
         )
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """That of one count: half the sum of two answers, or an answer."""
-        return hypot(*errors) / len(errors)
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """How signed counts and the number of rows give the counts."""
-        return (note("designs.signed"),) if len(queries) > 1 else ()
-
-    def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
-    ) -> Estimates:
-        """The noisy counts, or half the sum of the signed counts and the number of rows."""
-        if len(answers) == 1:
-            return super().estimate(request, answers, confidence)
-        signed, rows = answers
-        outside, one = float(1 - confidence) / 2, Fraction(1)
-        margin = ceil(blended_margin(signed.noise, one, rows.noise, one, outside))
-        twice = add_exact(signed.values, rows.values.repeat(len(request.checked)))
-        return Estimates.around(twice, margin, Fraction(1, 2))
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The names of the columns."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import hypot
+from typing import ClassVar
 
 from dpcli.columns import NumericColumn
-from dpcli.messages import note
-from dpcli.noise.distribution import Noise
+from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.bernstein import BernsteinQuery
-from dpcli.queries.query import MAX_PRODUCT
 from dpcli.spec_fields import NumericColumns, OrderedColumnName
 from dpcli.spec_values import field_types
+from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.quotient import sum_notes
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.quotient import DistancesFromBounds
+from dpcli.statistics.statistic import Statistic
 
 Pair = tuple[int, int]
 """The indices of two columns of a request; the same index twice for a variance."""
@@ -72,15 +72,10 @@ class Covariance(Statistic):
         names = [column.name for column in request.columns]
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """All first and second moments."""
-        return Moments(self.columns(request)).queries(request, relation)
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """Which moments are answered."""
-        return (note("designs.moments"),)
+        queries = Moments(self.columns(request)).queries(request, relation)
+        return (Design(request, queries, note="designs.moments"),)
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The number of a pair, shape (cells,), in half-widths of its columns."""
@@ -94,9 +89,10 @@ class Covariance(Statistic):
         return unit, places, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The number of each pair, with its interval."""
+        request = design.request
         moments, pairs = Moments(self.columns(request)), self.pairs(request)
 
         def outcomes(sums: Floats) -> Floats:
@@ -183,46 +179,24 @@ class Variance(Covariance):
         """The one column."""
         return (numeric(request),)
 
-    def queries_for_pure_noise(
-        self, request: Request, relation: Relation
-    ) -> tuple[WeightedQuery, ...]:
-        """Three sums for which a row costs no more than for one, unless their rows are public."""
-        queries, column = self.queries(request, relation), numeric(request)
-        if not queries[0].weight or column.lower == column.upper:
-            return queries
-        sums = BernsteinQuery(by=request.by, where=request.where, column=column, degree=2)
-        if sums.largest >= MAX_PRODUCT:
-            return queries
-        return (WeightedQuery("distances from both bounds", sums, step=column.step**2),)
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """That of the variance of typical values, times the number of rows."""
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """All moments, and three sums for which a row costs no more than for one."""
         column = numeric(request)
+        queries = Moments((column,)).queries(request, relation)
         half = float((column.upper - column.lower) * column.step) / 2
-        mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
-        if len(errors) == 1:
-            parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
-            return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4
-        count, total, squares = errors
-        by_count = half**2 * (2 * mean**2 + 0.5 - square)
-        return hypot(squares, 2 * mean * half * total, by_count * count)
-
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """How three sums give the variance."""
-        is_pure = isinstance(queries[0].query, BernsteinQuery)
-        return sum_notes(queries) if is_pure else super().design_notes(request, queries, noises)
+        moments = MomentsOfOne(request, queries, note="designs.moments", half=half)
+        # If the number of rows is public, the other answers get all of the loss.
+        pure = DistancesOfVariance.of(request, column, 2) if queries[0].weight else ()
+        return (replace(moments, families=("l2",)), *pure) if pure else (moments,)
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The number of each group, with its interval."""
         if len(answers) > 1:
-            return super().estimate(request, answers, confidence)
-        column, moments = numeric(request), Moments(self.columns(request))
+            return super().estimate(design, answers, confidence)
+        column = numeric(design.request)
+        moments = Moments((column,))
 
         def outcome(sums: Floats) -> Floats:
             *_, variances = bernstein_moments(sums, column.upper - column.lower)
@@ -237,6 +211,32 @@ class Variance(Covariance):
         """From zero to the square of half the width of the bounds."""
         unit, places, _ = super().printed(moments, pair)
         return unit, places, (Fraction(0), _half(moments) ** 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentsOfOne(Design):
+    """The number of rows, the centered sum and the sum of squares of a column."""
+
+    half: float
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of the variance of typical values, times the number of rows."""
+        count, total, squares = errors
+        by_count = self.half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
+        return hypot(squares, 2 * TYPICAL_MEAN * self.half * total, by_count * count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistancesOfVariance(DistancesFromBounds):
+    """Three sums for which a row costs no more than for one."""
+
+    error_is_known: ClassVar[bool] = True
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of the variance of typical values, times the number of rows."""
+        mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
+        parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
+        return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4
 
 
 class StandardDeviation(Variance):

@@ -1,133 +1,25 @@
-"""The interface of statistics: queries, and an estimate from their noisy answers."""
+"""The interface of statistics: designs of queries, and an estimate from their noisy answers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import prod
 from typing import Any, ClassVar, Literal, final
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
-from dpcli.filters import Filter
-from dpcli.light_dataclasses import dataclass
-from dpcli.noise.distribution import Noise
-from dpcli.numeric.arrays import Array, integer_array
-from dpcli.privacy.confidential import Group
+from dpcli.columns import Column
+from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import Query
-from dpcli.queries.scores import Points
 from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
+from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
-from dpcli.statistics.sampling import SampleDesign
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` for statistics whose numbers are whole or real."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One entry of a spec with its names resolved: what to compute, not its budget request.
-
-    Attributes:
-        bins: The axis along which a histogram counts.
-        user_clamp: Clamps the total of a person in a group, in steps; else kept rows count.
-        columns: Several columns of one statistic.
-        margins: Axes of marginal tables, each table with as many as a number of `ways`.
-        candidates: Steps of the column among which `k` are chosen by `utility`.
-        sample: How the rows were drawn from a population, if that is declared.
-        weight: The column by whose value each row counts.
-        label: The column that a threshold should predict.
-        checked: Columns whose readable cells are counted.
-        options: Fields of a statistic that are no attributes here, by name.
-    """
-
-    name: str
-    column: Column | None = None
-    bins: Axis | None = None
-    by: tuple[Axis, ...] = ()
-    where: tuple[Filter, ...] = ()
-    user_clamp: tuple[int, int] | None = None
-    columns: tuple[NumericColumn, ...] = ()
-    margins: tuple[Axis, ...] = ()
-    ways: tuple[int, ...] = ()
-    quantiles: tuple[Fraction, ...] = ()
-    candidates: Points = ()
-    utility: str = ""
-    sample: SampleDesign | None = None
-    weight: NumericColumn | None = None
-    label: CategoryColumn | None = None
-    k: int = 1
-    ridge: Fraction | None = None
-    method: str = ""
-    rows: int = 0
-    checked: tuple[Column, ...] = ()
-    options: tuple[tuple[str, Any], ...] = ()
-
-    def option(self, name: str) -> Any:
-        """The value of one of the `options`."""
-        return dict(self.options)[name]
-
-    @property
-    def binned_axes(self) -> tuple[Axis, ...]:
-        """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
-        histogram = (self.bins,) if self.bins else ()
-        axes = (*self.by, *histogram, *self.margins)
-        return tuple(key for key in axes if key.starts)
-
-
-REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
-"""Attributes of a request. Other fields that a statistic takes are among the `options`."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedQuery:
-    """One query of a statistic, with its part of the loss of the entry.
-
-    The weights of the queries of a statistic sum to one, and divide epsilon and delta, or with
-    Gaussian noise rho. `step` is the value of a step of the answer's grid. A published number sums
-    at most `summed` cells of an answer. A query that `supports` says how good the answer to those
-    before it is: noise is added to it in any case, and no published number has its error.
-    """
-
-    role: str
-    query: Query
-    weight: Fraction = Fraction(1)
-    step: Fraction = Fraction(1)
-    summed: int = 1
-    supports: bool = False
-
-
-Queries = tuple[WeightedQuery, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NoisyAnswer:
-    """The noisy answer to one query and its noise.
-
-    `values` has the shape (cells,) and holds whole numbers, as int64 or Python integers. `groups`
-    are the selected groups in order, if the query has private groups. The `query` is there if the
-    statistic has several designs.
-    """
-
-    values: Array
-    noise: Noise
-    groups: tuple[Group, ...] | None = None
-    query: Query | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", integer_array(self.values))
-
-    def divided(self, numbers: int) -> list[NoisyAnswer]:
-        """The answers to each of several numbers of every group, which share the noise."""
-        return [
-            NoisyAnswer(column, self.noise, self.groups)
-            for column in self.values.reshape(-1, numbers).T
-        ]
 
 
 class Statistic(ABC):
@@ -139,8 +31,7 @@ class Statistic(ABC):
         takes: Its fields besides those that every entry has, with their types.
         counts_people: Whether it counts people if no column is named.
         counts_blanks: Whether a blank cell of its columns is an answer.
-        chooses: Whether its answers are choices; with `counts_or_chooses`, `queries` may count.
-        minimizes: Whether its answers are minimizers of a perturbed objective.
+        families: The families of noise that its designs are meant for, the first one best known.
         chooses_labels: Whether the items are labels that were chosen, and the numbers their ranks.
         selects_labels: Whether these labels are private, and its noisy counts select them.
         steps: The steps of `post` that it allows. `default_steps` apply if `post` is absent.
@@ -150,8 +41,6 @@ class Statistic(ABC):
         item: What an item is, for example a bin; empty if each group has a single number.
         measure: What the numbers measure. Reports word and draw them accordingly.
         mixed_units: Whether its items have different units.
-        error_is_known: Whether the error of a single answer is that of the published number.
-        sums_answers: Whether published numbers are fixed sums of the answers to several queries.
         gives_dates: Whether its numbers are dates if those of the column are.
         in_column_unit: Whether its numbers have the unit of its column.
     """
@@ -160,23 +49,24 @@ class Statistic(ABC):
     takes: ClassVar[Mapping[str, Any]] = {}
     counts_people: ClassVar[bool] = False
     counts_blanks: ClassVar[bool] = False
-    chooses: ClassVar[bool] = False
-    counts_or_chooses: ClassVar[bool] = False
+    families: ClassVar[tuple[Family, ...]] = ADDITIVE
     steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
     has_raw: ClassVar[bool] = True
-    minimizes: ClassVar[bool] = False
     chooses_labels: ClassVar[bool] = False
     selects_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
     mixed_units: ClassVar[bool] = False
-    error_is_known: ClassVar[bool] = True
-    sums_answers: ClassVar[bool] = False
     gives_dates: ClassVar[bool] = False
     in_column_unit: ClassVar[bool] = False
     derivation: ClassVar[str] = ""
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""
+
+    @property
+    def chooses(self) -> bool:
+        """Whether its answers are choices, or may be."""
+        return "choice" in self.families
 
     @property
     def adds_rows(self) -> bool:
@@ -193,39 +83,17 @@ class Statistic(ABC):
         return self
 
     @abstractmethod
-    def queries(self, request: Request, relation: Relation) -> Queries:
-        """The queries behind `request`; their weights sum to one."""
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """All designs that may answer `request`.
 
-    def queries_for_pure_noise(self, request: Request, relation: Relation) -> Queries:
-        """The queries for noise whose loss depends on L1, if others than `queries` are better."""
-        return self.queries(request, relation)
-
-    def queries_for_pure_noise_in_rho(self, request: Request, relation: Relation) -> Queries:
-        """The queries for the same noise where weights divide rho, not epsilon."""
-        return self.queries_for_pure_noise(request, relation)
-
-    def queries_for_choices(self, request: Request, relation: Relation) -> Queries:
-        """The queries for a mechanism that chooses."""
-        return self.queries(request, relation)
-
-    def designs(self, request: Request, relation: Relation) -> tuple[Queries, ...]:
-        """All sets of queries that may answer `request`, each for some mechanisms."""
-        pure = self.queries_for_pure_noise, self.queries_for_pure_noise_in_rho
-        ways = (self.queries, *pure, self.queries_for_choices)
-        return tuple(dict.fromkeys(queries(request, relation) for queries in ways))
-
-    def expected_error(
-        self, request: Request, queries: Sequence[WeightedQuery], errors: Sequence[float]
-    ) -> float:
-        """The error of a published number from those of its queries, up to a common factor."""
-        return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
+        The first that serves a family of noise and a unit of the budget is the one for these.
+        """
 
     def estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The numbers, from noisy answers alone, by groups, then items; by default, the answer."""
-        width = answers[0].noise.half_width(confidence)
-        return Estimates.around(answers[0].values, width, self.step(request))
+        """The numbers, from noisy answers alone, by groups, then items."""
+        return design.estimate(answers, confidence)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """The noise-free numbers that the spec alone makes possible, for each item or for all.
@@ -236,10 +104,10 @@ class Statistic(ABC):
 
     @final
     def possible_estimate(
-        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The same as `estimate`, with intervals cut to what is possible."""
-        return self.estimate(request, answers, confidence).within(self.limits(request))
+        return self.estimate(design, answers, confidence).within(self.limits(design.request))
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
         """About how many rows it takes until noise leaves an interval; zero if any number does."""
@@ -290,12 +158,6 @@ class Statistic(ABC):
         """Sentences on how the published numbers are computed from the noisy answers."""
         return (self.derivation,) if self.derivation else ()
 
-    def design_notes(
-        self, request: Request, queries: Sequence[WeightedQuery], noises: Sequence[Noise]
-    ) -> tuple[str, ...]:
-        """Sentences on the chosen design, if the statistic has several."""
-        return ()
-
     def warnings(self, request: Request) -> tuple[str, ...]:
         """Sentences that a reader of the numbers must know."""
         return (f"{request.name}: {self.warning}",) if self.warning else ()
@@ -306,15 +168,10 @@ class Statistic(ABC):
 
     def make_consistent(
         self,
-        request: Request,
+        design: Design,
         answers: Sequence[NoisyAnswer],
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:
         """The estimates after the step `consistent`: all numbers agree with each other."""
-        return estimates
-
-
-def groups(request: Request) -> int:
-    """The number of groups of a request without private groups."""
-    return prod(len(key) for key in request.by)
+        return design.make_consistent(answers, estimates, confidence)

@@ -31,7 +31,7 @@ Table = tuple[int, ...]
 Ways = tuple[int, ...]
 """How many columns the wanted tables have: increasing numbers, with all tables of each."""
 
-Design = tuple[tuple[Table, Fraction], ...]
+Shares = tuple[tuple[Table, Fraction], ...]
 """The measured tables or effects with their shares, which sum to one."""
 
 EPSILON, RHO = 2, 1
@@ -74,7 +74,7 @@ def wanted_tables(columns: int, ways: Ways) -> list[Table]:
 
 
 @lru_cache(maxsize=256)
-def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Design:
+def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
     """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`.
 
     Those are left out that add nothing to larger ones.
@@ -84,7 +84,7 @@ def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Design:
 
 
 @lru_cache(maxsize=256)
-def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Design:
+def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
     """The tables to measure with shares of epsilon, in each of some groups.
 
     Candidates are the wanted tables, one joint table, and what lies between: the columns are
@@ -110,7 +110,7 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Design:
 
 def effects_design(
     sizes: tuple[int, ...], ways: Ways, table_square: float, square_of: Callable[[Table], float]
-) -> Design | None:
+) -> Shares | None:
     """The effects to measure, with shares of rho; None if the wanted tables are as good.
 
     `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
@@ -261,7 +261,7 @@ def _best_shares(
     return effects.error(parts, shares**power), list(shares)
 
 
-def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Design:
+def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
     """The design without tables of hardly any share whose columns a table with more has."""
     least = max(shares) * USEFUL_UNITS / SHARE_UNITS
     large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= least]
@@ -273,7 +273,7 @@ def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Design:
     return _with_shares([table for table, _ in kept], [share for _, share in kept])
 
 
-def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Design:
+def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
     """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
     most = max(shares)
     # Under change-one, the number of rows has no share, because it needs no noise.

@@ -10,7 +10,8 @@ from dpcli.messages import note
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.design import Request
+from dpcli.statistics.statistic import Statistic
 
 
 def weight_factors(request: Request) -> tuple[Factor, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

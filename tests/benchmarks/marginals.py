@@ -68,9 +68,8 @@ def line(title: str, plan: Plan, runs: int) -> str:
     """The measured tables of the first statistic, and the errors."""
     planned = plan.statistics[0]
     request, parts = planned.entry.request, planned.queries
-    measured = [part.weighted for part in parts]
     deviations = [sqrt(part.noise.discrete_variance) * float(part.weighted.step) for part in parts]
-    expected = planned.entry.statistic.expected_error(request, measured, deviations)
+    expected = planned.design.expected_error(deviations)
     sizes, tables = (
         tuple(map(len, request.margins)),
         wanted_tables(len(request.margins), request.ways),

@@ -34,10 +34,11 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.bounds_ladder import LADDERS
+from dpcli.statistics.design import Request
 from dpcli.statistics.limit_choice import LimitChoice
 from dpcli.statistics.linear_regression import OBJECTIVE, ridge_query
 from dpcli.statistics.quality import QUALITY_COUNTS
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.statistic import Statistic
 from tests.laws import test_statistics
 from tests.laws.test_statistics import OPEN, SECOND, numbers
 from tests.unit.statistics import test_people_laws
@@ -81,7 +82,7 @@ def instances() -> Mapping[type, tuple[Query, ...]]:
         weighted.query
         for statistic, request, relation in asked()
         for design in statistic.designs(request, relation)
-        for weighted in design
+        for weighted in design.queries
     )
     wide = numbers((0, 10**9), 0)
     for query in chain(queries, [ridge_query((SECOND, wide), Fraction(1, 10), 9)]):

@@ -319,10 +319,7 @@ statistics:
      mechanism: laplace}}
 """
     (planned,) = make_plan(parse_central_spec(text, "d")).statistics
-    queries = [one.weighted for one in planned.queries]
-    noises = [one.noise for one in planned.queries]
-    request = planned.entry.request
-    (note,) = planned.entry.statistic.design_notes(request, queries, noises)
+    (note,) = planned.design.sentences(planned.noises, Fraction(19, 20))
     assert "ranges" in note
 
 
@@ -380,16 +377,14 @@ def test_plans_say_how_many_rows_a_group_needs(quantile: str, stream: Stream) ->
     """Most intervals reach an end with a tenth of these rows, and hardly any with twice as many."""
     spec = SPEC.format(unit="row", upper=400, quantiles=quantile, rest="epsilon: 1, by: [sex]")
     (planned,) = make_plan(parse_central_spec(spec, "town")).statistics
-    queries = [part.weighted for part in planned.queries]
-    noises = [part.noise for part in planned.queries]
-    notes = planned.entry.statistic.design_notes(planned.entry.request, queries, noises)
+    notes = planned.design.sentences(planned.noises, Fraction(19, 20))
     (stated,) = re.findall(r"fewer than about ([\d,]+) rows", " ".join(notes))
     needed = int(stated.replace(",", ""))
     shares = []
     for rows in (needed // 10, needed // 2, needed * 2):
         drawn = np.random.default_rng(3).integers(100, 301, (200, rows))
         leaves = np.stack([np.bincount(one, minlength=401) for one in drawn])
-        (found,) = found_in(leaves, [Fraction(quantile)], noises)
+        (found,) = found_in(leaves, [Fraction(quantile)], planned.noises)
         shares.append(((found.lowest == 0) | (found.highest == 400)).mean())
     assert shares[0] > 0.8 and shares[2] < 0.05
     assert shares[0] > shares[1] > shares[2]

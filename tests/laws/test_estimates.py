@@ -20,8 +20,9 @@ from dpcli.queries.quantile_recursion import QuantilesQuery, choose_quantiles
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimate
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic
+from dpcli.statistics.statistic import Statistic
 from tests.laws.test_statistics import ADDED, answers, requests
 from tests.oracles.plain import value
 
@@ -220,7 +221,7 @@ PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
 }
 """For each statistic that is not a selection, the definition of its numbers in one group."""
 
-COUNTING = [one for one in STATISTICS if not (one.chooses or one.minimizes)]
+COUNTING = [one for one in STATISTICS if not (one.chooses or "slope" in one.families)]
 CHOOSING = [statistic for statistic in STATISTICS if statistic.chooses]
 
 
@@ -230,12 +231,11 @@ def test_without_noise_the_estimate_is_the_definition(statistic: Statistic) -> N
     all_requests = list(requests(statistic))
     designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
     for request, design in designs:
-        queries = [weighted.query for weighted in design]
+        queries = [weighted.query for weighted in design.queries]
         noiseless = [
-            NoisyAnswer(integer_array(cells), NOISELESS, query=query)
-            for query, cells in zip(queries, answers(queries, ROWS), strict=True)
+            NoisyAnswer(integer_array(cells), NOISELESS) for cells in answers(queries, ROWS)
         ]
-        estimates = statistic.estimate(request, noiseless, Fraction(19, 20))
+        estimates = statistic.estimate(design, noiseless, Fraction(19, 20))
         definition = PLAIN[statistic.name]
         plain = [value for rows in groups(request) for value in definition(request, rows)]
 
@@ -291,8 +291,8 @@ def score_of(
 def best_answer(query: Query, cells: Sequence[int]) -> NoisyAnswer:
     """The best candidates by their scores, or counts without noise."""
     if isinstance(query, LinearQuery):
-        return NoisyAnswer(integer_array(cells), NO_NOISE, query=query)
-    return NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)), query=query)
+        return NoisyAnswer(integer_array(cells), NO_NOISE)
+    return NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1)))
 
 
 def best_choices(query: Query, cells: Sequence[int]) -> Array:
@@ -314,12 +314,12 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
     all_requests = list(requests(statistic))
     designs = [(one, design) for one in all_requests for design in statistic.designs(one, ADDED)]
     for request, design in designs:
-        queries = [weighted.query for weighted in design]
+        queries = [weighted.query for weighted in design.queries]
         noiseless = [
             best_answer(query, cells)
             for query, cells in zip(queries, answers(queries, ROWS), strict=True)
         ]
-        estimates = list(statistic.estimate(request, noiseless, Fraction(19, 20)))
+        estimates = list(statistic.estimate(design, noiseless, Fraction(19, 20)))
         size = statistic.item_count(request)
         for place, rows in enumerate(groups(request)):
             for item, estimate in enumerate(estimates[place * size : (place + 1) * size]):

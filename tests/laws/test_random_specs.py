@@ -48,8 +48,8 @@ def require_within_sensitivity(seed: int, spec: Spec, cells: dict[str, Cells]) -
     queries = [
         weighted.query
         for entry in spec.entries
-        for design in entry.statistic.designs(entry.request, relation)
-        for weighted in design
+        for design in entry.designs
+        for weighted in design.queries
     ]
     changed = 0
     for _ in range(PAIRS):
@@ -129,8 +129,8 @@ def require_agreement(seeds: range, path: Path) -> None:
         queries = [
             weighted.query
             for entry in spec.entries
-            for design in entry.statistic.designs(entry.request, spec.privacy.relation)
-            for weighted in design
+            for design in entry.designs
+            for weighted in design.queries
         ]
         assert engine(queries, spec.privacy.unit, path) == evaluate(queries, path.read_bytes()), (
             seed

@@ -26,7 +26,8 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, groups
+from dpcli.statistics.design import MEASURES, NoisyAnswer, Request, groups
+from dpcli.statistics.statistic import Statistic
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.statistics import Columns, forms
@@ -120,7 +121,7 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
         for design in statistic.designs(request, privacy.relation)
     ]
     for request, design in designs:
-        queries = [weighted.query for weighted in design]
+        queries = [weighted.query for weighted in design.queries]
         queries = [query for query in queries if not isinstance(query, ObjectiveQuery)]
         pairs = [
             pair
@@ -183,8 +184,8 @@ def changed(
 
 def linear(statistic: Statistic) -> bool:
     """Whether the answers are sums over rows."""
-    queries = statistic.queries(next(requests(statistic)), ADDED)
-    return all(isinstance(weighted.query, LinearQuery) for weighted in queries)
+    design = statistic.designs(next(requests(statistic)), ADDED)[0]
+    return all(isinstance(weighted.query, LinearQuery) for weighted in design.queries)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def linear(statistic: Statistic) -> bool:
 def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
     """A row changes the answer about every file by the same amount: single rows show it."""
     request = next(requests(statistic))
-    queries = [q.query for q in statistic.queries(request, ADDED)]
+    queries = [weighted.query for weighted in statistic.designs(request, ADDED)[0].queries]
     every = rows_of(request)
     for first, second in product(every, every):
         both = answers(queries, [first, second])
@@ -211,8 +212,22 @@ def test_answers_are_sums_over_rows(statistic: Statistic) -> None:
 def test_weights_sum_to_one(statistic: Statistic, neighbors: Neighbors) -> None:
     """The weights of the queries of a statistic sum to one."""
     for request in requests(statistic):
-        for queries in statistic.designs(request, relation(neighbors)):
-            assert sum(weighted.weight for weighted in queries) == 1
+        for design in statistic.designs(request, relation(neighbors)):
+            assert sum(weighted.weight for weighted in design.queries) == 1
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_a_design_serves_each_family_of_noise(statistic: Statistic, neighbors: Neighbors) -> None:
+    """Noise of every family that a request can have finds a design, in both units of the budget."""
+    for request in requests(statistic):
+        designs = statistic.designs(request, relation(neighbors))
+        families = {family for design in designs for family in design.families}
+        assert families <= set(statistic.families)
+        for family, measure in product(families, MEASURES):
+            design = next(one for one in designs if one.serves(family, measure))
+            assert design.chooses == (family == "choice")
+            assert design.queries[0].query.minimizes == (family == "slope")
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -229,11 +244,11 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
         for design in statistic.designs(request, relation(neighbors))
     ]
     for request, design in designs:
-        queries = [weighted.query for weighted in design]
+        queries = [weighted.query for weighted in design.queries]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]
-            estimates = statistic.estimate(request, given, Fraction(19, 20))
-            agreed = statistic.make_consistent(request, given, estimates, Fraction(19, 20))
+            estimates = statistic.estimate(design, given, Fraction(19, 20))
+            agreed = statistic.make_consistent(design, given, estimates, Fraction(19, 20))
             assert len(agreed) == len(estimates)
             assert len(estimates) == groups(request) * statistic.item_count(request)
             assert len(statistic.items(request)) == statistic.item_count(request)
@@ -251,11 +266,9 @@ def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
     if isinstance(query, QuantilesQuery):
         cuts = range((query.cells or 0) * len(query.quantiles))
         return NoisyAnswer(
-            integer_array([cut % query.candidates for cut in cuts]),
-            ExponentialChoice(Fraction(1)),
-            query=query,
+            integer_array([cut % query.candidates for cut in cuts]), ExponentialChoice(Fraction(1))
         )
     if isinstance(query, ScoreQuery):
         chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
-        return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)), query=query)
-    return NoisyAnswer(integer_array([extreme] * (query.cells or 0)), noise, query=query)
+        return NoisyAnswer(integer_array(chosen), ExponentialChoice(Fraction(1)))
+    return NoisyAnswer(integer_array([extreme] * (query.cells or 0)), noise)

@@ -35,8 +35,9 @@ from dpcli.queries.sums import Factor
 from dpcli.specification.axes import two_values
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.comparison import Comparison
+from dpcli.statistics.design import Request
 from dpcli.statistics.proportion import PROPORTION
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.statistic import Statistic
 from tests.oracles.plain import OWN_FORMULAS
 from tests.support.statistics import Columns, forms
 
@@ -228,7 +229,7 @@ def _asked(
     """The queries of every form of a statistic."""
     for request in forms(statistic, columns, by, where):
         for design in statistic.designs(request, ADDED):
-            yield from (weighted.query for weighted in design)
+            yield from (weighted.query for weighted in design.queries)
 
 
 def _predictions(seed: int, columns: Iterable[Column]) -> Iterator[LogisticQuery]:
@@ -258,12 +259,16 @@ def _shares(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
         if isinstance(column, CategoryColumn):
             some = (("values", ((random.randint(low, high),) * 2,)), ("per", None))
             share = Request("p", column=column, by=by, options=some)
-            yield from (one.query for one in PROPORTION.queries(share, ADDED))
+            yield from _first_queries(PROPORTION, share)
         if low < high:
             first = random.randint(low, high - 1)
             between = ("between", two_values(column, (random.randint(first + 1, high), first)))
             compared = Request("c", by=by, options=(("of", None), between))
-            yield from (one.query for one in Comparison().queries(compared, ADDED))
+            yield from _first_queries(Comparison(), compared)
+
+
+def _first_queries(statistic: Statistic, request: Request) -> Iterator[Query]:
+    return (one.query for one in statistic.designs(request, ADDED)[0].queries)
 
 
 def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery]:

@@ -51,7 +51,7 @@ def asked(unit: Unit) -> Iterator[Query]:
     for statistic in STATISTICS:
         for request in test_statistics.requests(statistic):
             for design in statistic.designs(request, relation):
-                yield from (weighted.query for weighted in design)
+                yield from (weighted.query for weighted in design.queries)
 
 
 @pytest.mark.parametrize("unit", [plain.ROW, PersonUnit("who", 2, 2, 3)], ids=["row", "person"])

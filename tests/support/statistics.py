@@ -14,8 +14,9 @@ from dpcli.queries.scores import Points
 from dpcli.spec_fields import column_role
 from dpcli.specification.axes import two_values
 from dpcli.statistics.choices import SCORE_FUNCTIONS
+from dpcli.statistics.design import REQUEST_FIELDS, Request
 from dpcli.statistics.sampling import SampleDesign
-from dpcli.statistics.statistic import REQUEST_FIELDS, Request, Statistic
+from dpcli.statistics.statistic import Statistic
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def forms(
     """Requests with every combination of fields that the statistic reads."""
     bare = Request("r", by=by, where=where)
     fields = statistic.fields.model_fields
-    if statistic.minimizes:
+    if "slope" in statistic.families:
         yield from () if by else _predicted(bare, columns)
     elif "columns" in fields:
         yield from _several(statistic, replace(bare), columns)

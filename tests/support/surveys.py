@@ -14,8 +14,8 @@ from dpcli.planning.planner import make_plan
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.statistic import NoisyAnswer
 
 CONFIDENCE = Fraction(19, 20)
 

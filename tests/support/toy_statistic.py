@@ -12,8 +12,9 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
+from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.numeric_columns import numeric
-from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 
 HINT = "values are high"
 
@@ -40,9 +41,9 @@ class HighCount(Statistic):
         values = column.upper - column.lower + 1
         yield from check_at_most(request.option("top"), "top", values, HINT)
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The count of high values."""
         column = numeric(request)
         high = InRanges(column, ((column.upper - request.option("top") + 1, column.upper),))
         query = LinearQuery(by=request.by, where=(*request.where, high))
-        return (WeightedQuery("high", query),)
+        return (Design(request, (WeightedQuery("high", query),)),)

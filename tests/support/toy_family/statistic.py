@@ -9,8 +9,9 @@ from pydantic import Field
 
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
+from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.interval_limits import Limits
-from dpcli.statistics.statistic import Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import Statistic
 from tests.support.toy_family.capped_counts import CappedCountQuery
 
 Cap = Annotated[
@@ -37,10 +38,10 @@ class CappedCount(Statistic):
     takes = field_types(cap=Cap)
     measure = "counts"
 
-    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The capped counts."""
         query = CappedCountQuery(by=request.by, where=request.where, cap=request.option("cap"))
-        return (WeightedQuery("capped count", query),)
+        return (Design(request, (WeightedQuery("capped count", query),)),)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """From zero to the cap."""

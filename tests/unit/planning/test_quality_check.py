@@ -21,8 +21,8 @@ from dpcli.planning.quality_check import FALSE_STOP, quality_result, required_mi
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.releasing import check_quality
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.quality import counted_limits
-from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.permits import free_permit
 from tests.support.streams import Stream
 

@@ -18,7 +18,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
 from dpcli.statistics.bounds_rule import FALSE_ALARM, WINDOW, BoundsRule
-from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -82,9 +82,10 @@ def test_no_neighbor_changes_the_counts_by_more_than_the_sensitivity(
     unit: Unit, neighbors: Neighbors
 ) -> None:
     """Over all neighbors of small files, the greatest change in L1 is the stated sensitivity."""
-    (weighted,) = BOUNDS_HISTOGRAM.queries(
+    (design,) = BOUNDS_HISTOGRAM.designs(
         choice((0, 10)).request, relation := Relation(unit, neighbors)
     )
+    (weighted,) = design.queries
     limit = 1 if isinstance(unit, RowUnit) else unit.max_rows
     # All that one unit can be: values in any bin, one missing, or fewer rows.
     cells = [*product(["1", "2", "4", "9", ""], repeat=limit)]

@@ -19,8 +19,8 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.choice_size import SIZE_SHARE
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import FLAGS, IMPRECISE_SHARE, Flag, flags
-from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.streams import Stream
 
 SIDE = 80
@@ -143,14 +143,12 @@ def test_the_flag_follows_from_the_noisy_size(name: str) -> None:
             NoisyAnswer(
                 integer_array([0] * planned.entry.statistic.item_count(planned.entry.request)
                               if len(choices) == 1 else [0]),
-                query.noise, query=query.weighted.query,
+                query.noise,
             )
             for query in choices
         ]  # fmt: skip
         given.append(NoisyAnswer(integer_array([rows]), size.noise))
-        estimates = planned.entry.statistic.estimate(
-            planned.entry.request, given, plan.spec.confidence
-        )
+        estimates = planned.entry.statistic.estimate(planned.design, given, plan.spec.confidence)
         expected = Flag.NONE
         if error > IMPRECISE_SHARE * rows:
             expected = Flag.UNRELIABLE
@@ -214,7 +212,7 @@ def test_a_plan_states_from_which_size_on_nothing_is_flagged(
 def test_flags_do_not_follow_the_confidence_of_intervals(confidence: Fraction) -> None:
     """The same noisy sizes are flagged, whatever confidence a spec states."""
     planned = grouped("median")
-    request, statistic = planned.statistics[0].entry.request, planned.statistics[0].entry.statistic
+    design, statistic = planned.statistics[0].design, planned.statistics[0].entry.statistic
     found = []
     for stated in (confidence, Fraction(19, 20)):
         for size in range(0, 200, 5):
@@ -224,10 +222,9 @@ def test_flags_do_not_follow_the_confidence_of_intervals(confidence: Fraction) -
                         query.weighted.query.cells or 0, size if query.weighted.supports else 0
                     ),
                     query.noise,
-                    query=query.weighted.query,
                 )
                 for query in planned.statistics[0].queries
             ]
-            found.append(statistic.estimate(request, answers, stated).status.tolist())
+            found.append(statistic.estimate(design, answers, stated).status.tolist())
 
     assert found[: len(found) // 2] == found[len(found) // 2 :]

@@ -19,8 +19,8 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.quantile import Quantile
-from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -126,13 +126,15 @@ def test_consistent_quantiles_increase() -> None:
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
     noise = ExponentialChoice(Fraction(1))
-    query = rank(Fraction(1, 2))
-    given = [NoisyAnswer(integer_array([one]), noise, query=query) for one in (1, 4, 2)]
-    given.append(NoisyAnswer(integer_array([100]), NO_NOISE))
+    given = [
+        NoisyAnswer(integer_array([1, 4, 2]), noise),
+        NoisyAnswer(integer_array([100]), NO_NOISE),
+    ]
     statistic = Quantile()
-    crossed = statistic.estimate(request, given, Fraction(19, 20))
+    *_, design = statistic.designs(request, ADDED)
+    crossed = statistic.estimate(design, given, Fraction(19, 20))
     assert [chosen.value for chosen in crossed] == [1, 4, 2]
-    put = statistic.make_consistent(request, given, crossed, Fraction(19, 20))
+    put = statistic.make_consistent(design, given, crossed, Fraction(19, 20))
     assert [chosen.value for chosen in put] == [4, 1, 2]
 
 

@@ -18,9 +18,9 @@ from dpcli.planning.planner import make_plan
 from dpcli.queries.objectives import LogisticQuery, ObjectiveQuery
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.curvature import CURVATURE_SHARE
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.statistic import NoisyAnswer
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
 
@@ -109,9 +109,8 @@ def estimated(found: PlannedStatistic, exact: Sequence[Sequence[int]]) -> Estima
             made = ObjectivePerturbation().minimize(noise, query, table)
         else:
             made = integer_array([int(values[0]) + int(noise.sample(1)[0])])
-        answers.append(NoisyAnswer(made, noise, query=query))
-    entry = found.entry
-    return entry.statistic.estimate(entry.request, answers, Fraction(19, 20))
+        answers.append(NoisyAnswer(made, noise))
+    return found.entry.statistic.estimate(found.design, answers, Fraction(19, 20))
 
 
 def exact_answers(

@@ -25,15 +25,17 @@ from dpcli.queries.query import Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.report.published_numbers import number_of, number_texts
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from dpcli.statistics.mean import Mean
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 from dpcli.statistics.quantile import Median, Minimum
 from dpcli.statistics.spread import Variance
-from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic
+from dpcli.statistics.statistic import Statistic
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
+from tests.support.objectives import ADDED
 from tests.support.streams import Stream
 
 RUNS = 1000
@@ -68,7 +70,8 @@ def mean_of(total: int, count: int, bounds: tuple[str, str]) -> Estimates:
     """The mean of dates from a noiseless sum of distances from the middle, and a count."""
     column = NumericColumn("d", "date", Fraction(1), (day(bounds[0]), day(bounds[1])))
     answers = [NoisyAnswer(integer_array([number]), NO_NOISE) for number in (total, count)]
-    return Mean().estimate(Request("m", column), answers, SURE)
+    design, *_ = Mean().designs(Request("m", column), ADDED)
+    return Mean().estimate(design, answers, SURE)
 
 
 def texts(estimates: Estimates) -> tuple[str, str, str]:
@@ -102,13 +105,9 @@ def test_the_median_is_a_date_before_and_after_1970() -> None:
     points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
     column = NumericColumn("d", "date", Fraction(1), (points[0], points[-1]))
     request = Request("m", column, candidates=points)
-    relation = Relation(RowUnit(), Neighbors.ADD_REMOVE)
-    ranks, size = Median().queries_for_choices(request, relation)
-    given = [
-        NoisyAnswer(integer_array(numbers), NO_NOISE, query=weighted.query)
-        for numbers, weighted in (([0, 1, 2], ranks), ([9, 9, 9], size))
-    ]
-    chosen = Median().estimate(request, given, SURE)
+    *_, design = Median().designs(request, ADDED)
+    given = [NoisyAnswer(integer_array(numbers), NO_NOISE) for numbers in ([0, 1, 2], [9, 9, 9])]
+    chosen = Median().estimate(design, given, SURE)
 
     assert number_texts(chosen, chosen.value).to_list() == [
         "1969-12-31",
@@ -154,7 +153,7 @@ def test_no_neighbor_exceeds_the_sensitivity(statistic: Statistic, neighbors: Ne
     column = NumericColumn("d", "date", Fraction(1), bounds)
     request = Request("m", column, candidates=range(bounds[0], bounds[1] + 1))
     relation = Relation(RowUnit(), neighbors)
-    queries = [weighted.query for weighted in statistic.queries(request, relation)]
+    queries = [weighted.query for weighted in statistic.designs(request, relation)[0].queries]
     cells = ["1960-01-01", "1969-12-30", "1969-12-31", "1970-01-01", "1970-01-02 23:59", "", "x"]
     files = [files for size in range(4) for files in combinations_with_replacement(cells, size)]
     known = {tuple(sorted(rows)): answers(queries, rows) for rows in files}

@@ -9,10 +9,11 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.mean import Mean
 from dpcli.statistics.postprocessing import Clamp, Integer, apply_steps, flags
 from dpcli.statistics.spread import Variance
-from dpcli.statistics.statistic import NoisyAnswer, Request
+from tests.support.objectives import ADDED
 
 
 @pytest.mark.parametrize("power", [*range(6, 19), 30])
@@ -22,7 +23,8 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
     request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
     given = [NoisyAnswer(integer_array(sums), noise), NoisyAnswer(integer_array(rows), noise)]
-    means = Mean().estimate(request, given, Fraction(19, 20))
+    design, *_ = Mean().designs(request, ADDED)
+    means = Mean().estimate(design, given, Fraction(19, 20))
     middle = 10**power // 2
 
     for mean, count, total in zip(means, rows, sums, strict=True):
@@ -43,7 +45,8 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     given = [
         NoisyAnswer(integer_array([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))
     ]
-    found = Variance().estimate(Request("v", column), given, Fraction(19, 20))
+    design, *_ = Variance().designs(Request("v", column), ADDED)
+    found = Variance().estimate(design, given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
     (one,) = apply_steps(steps, found, lambda same: same)
 

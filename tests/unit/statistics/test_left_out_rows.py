@@ -12,9 +12,9 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, bin_starts, least_share
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.statistic import NoisyAnswer
 
 RUNS = 500
 

@@ -16,8 +16,8 @@ from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.specification.chosen_bounds import from_json, to_json
 from dpcli.statistics.bounds_choice import ChosenBounds
 from dpcli.statistics.bounds_ladder import LADDERS
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.limit_choice import LIMIT_NAME, ROWS_HISTOGRAM, LimitChoice, chosen_limit
-from dpcli.statistics.statistic import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -64,7 +64,8 @@ def test_no_person_changes_the_counts_by_more_than_the_sensitivity(
     unit: PersonUnit, neighbors: Neighbors
 ) -> None:
     """Over all neighbors, the greatest change is the stated one, however many rows a person has."""
-    (weighted,) = ROWS_HISTOGRAM.queries(choice(5).request, relation := Relation(unit, neighbors))
+    (design,) = ROWS_HISTOGRAM.designs(choice(5).request, relation := Relation(unit, neighbors))
+    (weighted,) = design.queries
     # Rows whose cells cannot be read count as well.
     people = ["".join(f"a,{'x' if row % 2 else 1}\n" for row in range(rows)) for rows in range(13)]
     others = ["", "b,1\n", "b,1\nb,2\n,3\n"]

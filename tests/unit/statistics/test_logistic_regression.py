@@ -18,8 +18,8 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.objectives import LogisticQuery
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.logistic_regression import LogisticRegression
-from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
@@ -49,7 +49,8 @@ def request(entry: str = "column: y", unit: str = "row") -> Request:
 
 def query(entry: str = "column: y") -> LogisticQuery:
     """The query of an entry."""
-    found = LogisticRegression().queries(request(entry), ADDED)[0].query
+    (design,) = LogisticRegression().designs(request(entry), ADDED)
+    found = design.queries[0].query
     assert isinstance(found, LogisticQuery)
     return found
 
@@ -127,7 +128,8 @@ def test_without_noise_coefficients_are_those_of_the_columns(tmp_path: Path) -> 
     scaled = NoisyAnswer(
         integer_array([round(part / float(objective.grid)) for part in theta]), NO_NOISE
     )
-    estimates = list(statistic.estimate(asked, [scaled], Fraction(19, 20)))
+    (design,) = statistic.designs(asked, ADDED)
+    estimates = list(statistic.estimate(design, [scaled], Fraction(19, 20)))
     assert [float(one.value or 0) for one in estimates] == pytest.approx(expected, abs=1e-5)
     assert all(one.lower is one.upper is None for one in estimates)
 

@@ -16,13 +16,13 @@ from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.queries.effects import EffectQuery
 from dpcli.queries.query import Query
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import NoisyAnswer
 from dpcli.statistics.table_designs import (
     EPSILON,
     MAX_CELLS,
     RHO,
-    Design,
+    Shares,
     Ways,
     effects_design,
     epsilon_design,
@@ -94,7 +94,6 @@ def noise_alone(plan: PlannedStatistic, runs: int) -> list[NoisyAnswer]:
         NoisyAnswer(
             integer_array(np.array(part.noise.sample(runs * (part.weighted.query.cells or 0)))),
             part.noise,
-            query=part.weighted.query,
         )
         for part in plan.queries
     ]
@@ -103,17 +102,16 @@ def noise_alone(plan: PlannedStatistic, runs: int) -> list[NoisyAnswer]:
 def consistent(plan: PlannedStatistic, answers: Sequence[NoisyAnswer]) -> Estimates:
     """The numbers after agreement."""
     entry = plan.entry
-    estimates = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
-    return entry.statistic.make_consistent(entry.request, answers, estimates, CONFIDENCE)
+    estimates = entry.statistic.estimate(plan.design, answers, CONFIDENCE)
+    return entry.statistic.make_consistent(plan.design, answers, estimates, CONFIDENCE)
 
 
 def expected_error(plan: PlannedStatistic) -> float:
     """The root mean square of the errors that the closed form states."""
-    queries = [part.weighted for part in plan.queries]
     errors = [
         sqrt(part.noise.discrete_variance) * float(part.weighted.step) for part in plan.queries
     ]
-    return plan.entry.statistic.expected_error(plan.entry.request, queries, errors)
+    return plan.design.expected_error(errors)
 
 
 def coverage(estimates: Estimates) -> float:
@@ -134,7 +132,7 @@ def test_errors_are_those_of_the_closed_form_and_intervals_hold(
     assert sqrt((values**2).mean()) == pytest.approx(expected_error(plan), rel=0.02)
     assert 0.93 <= coverage(agreed) <= 0.97
 
-    raw = plan.entry.statistic.estimate(plan.entry.request, answers, CONFIDENCE)
+    raw = plan.entry.statistic.estimate(plan.design, answers, CONFIDENCE)
     assert 0.93 <= coverage(raw) <= 0.97
 
 
@@ -302,7 +300,7 @@ def test_columns_with_few_labels_are_measured_together(
     assert {table for table, _ in epsilon_design(sizes, ways, 1)} == measured
 
 
-def cells(sizes: Sequence[int], design: Design) -> int:
+def cells(sizes: Sequence[int], design: Shares) -> int:
     """The cells of all measured tables."""
     return sum(prod(sizes[place] for place in table) for table, _ in design)
 
@@ -346,8 +344,7 @@ def test_tables_without_noise_are_exact() -> None:
         plan = planned(sizes, ways, loss)
         joint: Ints = np.random.default_rng(5).integers(0, 50, sizes)
         answers = [
-            NoisyAnswer(table(joint, part.weighted.query), part.noise, query=part.weighted.query)
-            for part in plan.queries
+            NoisyAnswer(table(joint, part.weighted.query), part.noise) for part in plan.queries
         ]
         wanted = [
             joint.sum(axis=tuple(set(range(len(sizes))) - set(kept))).ravel()
@@ -489,9 +486,7 @@ def test_plans_describe_the_design_and_its_error(
 ) -> None:
     """Two sentences say which tables are measured, and a third what error to expect."""
     plan = planned(sizes, ways, loss)
-    weighted = [part.weighted for part in plan.queries]
-    noises = [part.noise for part in plan.queries]
-    design, error = plan.entry.statistic.design_notes(plan.entry.request, weighted, noises)
+    design, error = plan.design.sentences(plan.noises, CONFIDENCE)
     assert words in design
     assert design.count(". ") == 1
     assert f"is {rounded_text(Fraction(expected_error(plan)), 3)} (root" in error
@@ -528,8 +523,7 @@ def test_noisy_numbers_are_published_too_if_agreement_changes_them(
     assert plan.entry.raw == raw
     if not raw:
         answers = noise_alone(plan, 3)
-        entry = plan.entry
-        before = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+        before = plan.entry.statistic.estimate(plan.design, answers, CONFIDENCE)
         after = consistent(plan, answers)
         assert np.array_equal(before.value, after.value)
         assert np.array_equal(before.lower, after.lower)

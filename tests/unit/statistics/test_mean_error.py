@@ -42,7 +42,7 @@ def test_the_error_of_a_mean_is_that_of_its_closed_form(
     plan = planned_statistic(SPEC.format(unit=unit, neighbors=neighbors))
     values = np.full((1, ROWS), round(HALF * (1 + place)))
     answers = noisy_answers(plan, {"x": values}, RUNS)
-    estimates = plan.entry.statistic.estimate(plan.entry.request, answers, CONFIDENCE)
+    estimates = plan.entry.statistic.estimate(plan.design, answers, CONFIDENCE)
     errors = estimates.value.astype(float) * float(estimates.step) - values[0, 0]
 
     stated = times * closed_form(place)
@@ -55,7 +55,7 @@ def test_plans_and_the_page_state_the_closed_form() -> None:
     plan = planned_statistic(SPEC.format(unit="row", neighbors="add-remove"))
     (query,) = plan.queries
     error = sqrt(2) * float(query.scale)
-    expected = plan.entry.statistic.expected_error(plan.entry.request, [query.weighted], [error])
+    expected = plan.design.expected_error([error])
     text = " ".join((ROOT / "docs" / "statistics.md").read_text("utf-8").split())
     middle, between, bound = (2 * sqrt(1 + place**2) for place in (0, 0.5, 1))
 

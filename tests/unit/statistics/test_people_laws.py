@@ -20,7 +20,8 @@ from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.statistic import Request, Statistic
+from dpcli.statistics.design import Request
+from dpcli.statistics.statistic import Statistic
 from tests.laws.test_statistics import changes_of, number_of
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import OWN_FORMULAS, evaluate
@@ -98,7 +99,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
         for design in statistic.designs(request, privacy.relation)
     ]
     for request, design in designs:
-        queries = [one.query for one in design if not isinstance(one.query, ObjectiveQuery)]
+        queries = [one.query for one in design.queries if not isinstance(one.query, ObjectiveQuery)]
         column = number_of(request) or number(0, 2)
         # Squares are measured from their middle, so a value at the center decreases them.
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)

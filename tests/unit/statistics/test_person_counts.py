@@ -20,7 +20,7 @@ from dpcli.privacy.sensitivity import Sensitivity, centered_sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.query import LinearQuery
-from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer
 from tests.laws.test_audit import least_epsilon
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
@@ -218,14 +218,11 @@ def test_sums_of_both_answers_are_the_counts(groups: int, each: int, stream: Str
         exact = query.times * truth - query.less * people, np.array([people])
         answers = [
             NoisyAnswer(
-                values + np.array(part.noise.sample(len(values))), part.noise,
-                query=part.weighted.query,
+                values + np.array(part.noise.sample(len(values))), part.noise
             )
             for part, values in zip((counts, everyone), exact, strict=True)
         ]  # fmt: skip
-        found = statistic.entry.statistic.estimate(
-            statistic.entry.request, answers, Fraction(19, 20)
-        )
+        found = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
         errors.append(found.value * float(found.step) - truth)
         exact_steps = query.times * truth
         inside.append((found.lower <= exact_steps) & (exact_steps <= found.upper))

@@ -11,9 +11,9 @@ import pytest
 
 from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 from dpcli.statistics.sampling import SampleDesign
-from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
 
 POPULATION, SIZE = 6000, 600
@@ -198,7 +198,7 @@ def test_a_sample_of_the_whole_population_has_no_error() -> None:
     statistic = planned("statistic: count, column: f, epsilon: 1", population=str(SIZE))
     (query,), entry = statistic.queries, statistic.entry
     answers = [NoisyAnswer(integer_array([100]), query.noise)]
-    file = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
     assert int(file.lower[0] - population.lower[0] * population.step) in (0, 1)
@@ -272,7 +272,7 @@ def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
     entry, (query,) = statistic.entry, statistic.queries
     quarter = SIZE * 365**2 // 4
     answers = [NoisyAnswer(integer_array([quarter, 2 * quarter, quarter]), query.noise)]
-    file = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
     assert population.places == file.places == (0,)
@@ -285,9 +285,9 @@ def test_the_loss_and_the_noise_of_a_count_are_the_same_without_a_sample() -> No
     statistic = planned("statistic: count, column: f, epsilon: 1")
     request = replace(statistic.entry.request, sample=None)
     relation = statistic.queries[0].calibrated.relation
-    without_sample = statistic.entry.statistic.queries(request, relation)
+    (without_sample,) = statistic.entry.statistic.designs(request, relation)
 
-    assert [query.weighted for query in statistic.queries] == list(without_sample)
+    assert statistic.design.queries == without_sample.queries
     assert statistic.queries[0].loss.epsilon == 1
 
 

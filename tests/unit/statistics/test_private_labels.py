@@ -25,7 +25,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices import PRIVATE_LABELS
-from dpcli.statistics.statistic import NoisyAnswer, Request
+from dpcli.statistics.design import NoisyAnswer, Request
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
 from tests.support.streams import Stream
@@ -61,7 +61,8 @@ def chosen(
     """The labels and ranks that are published for these noisy counts."""
     request = Request("t", CITY, by=by, k=k)
     answer = NoisyAnswer(integer_array(list(counts.values())), NO_NOISE, tuple(counts))
-    estimates = TOP.estimate(request, [answer], SURE)
+    (design,) = TOP.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    estimates = TOP.estimate(design, [answer], SURE)
     assert estimates.items is not None
     return list(zip(estimates.items.tolist(), estimates.value.tolist(), strict=True))
 
@@ -126,7 +127,8 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
 ) -> None:
     """Over all neighbors of small files, by the oracle; whatever the number of ranks is."""
     stated = Relation(RowUnit(), relation)
-    (weighted,) = TOP.queries(Request("t", CITY, by=by, k=5), stated)
+    (design,) = TOP.designs(Request("t", CITY, by=by, k=5), stated)
+    (weighted,) = design.queries
     claim = query_sensitivity(weighted.query, stated)
     changes = [
         difference(counts(weighted.query, rows), counts(weighted.query, other))

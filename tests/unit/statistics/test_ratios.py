@@ -14,9 +14,9 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
 from dpcli.statistics.quotient import SUM_WEIGHT
-from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)
@@ -107,7 +107,7 @@ def released(fields: str, exact: Sequence[int], runs: int) -> Estimates:
         noise = integer_array(query.noise.sample(runs * cells))
         answers.append(NoisyAnswer(integer_array(values * runs) + noise, query.noise))
     assert not left
-    return statistic.entry.statistic.estimate(statistic.entry.request, answers, CONFIDENCE)
+    return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
 
 
 def covered(estimates: Estimates, truth: Fraction, item: int = 0, items: int = 1) -> float:
@@ -227,7 +227,7 @@ def test_the_mean_of_a_boolean_is_its_proportion(column: str, neighbors: str) ->
         for size, query in zip(cells, mean.queries, strict=True)
     ]
     one, other = (
-        list(kind.entry.statistic.estimate(kind.entry.request, answers, CONFIDENCE))
+        list(kind.entry.statistic.estimate(kind.design, answers, CONFIDENCE))
         for kind in (mean, share)
     )
     assert one == other
@@ -269,7 +269,7 @@ def test_per_multiplies_the_ratio() -> None:
         next(
             iter(
                 kind.entry.statistic.estimate(
-                    kind.entry.request,
+                    kind.design,
                     [
                         NoisyAnswer(integer_array([value]), query.noise)
                         for value, query in zip(exact, kind.queries, strict=True)

@@ -17,10 +17,10 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.regression import RidgeQuery
+from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.least_squares import LeastSquares
 from dpcli.statistics.linear_regression import LinearRegression, ridge_query
-from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -98,13 +98,13 @@ def test_coefficients_are_those_of_an_independent_solver() -> None:
 def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
     """The coefficients for these rows, almost without noise."""
     statistic = LinearRegression()
-    asked = statistic.queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    (design,) = statistic.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     names = [column.name for column in request.columns]
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
-    exact = evaluate([weighted.query for weighted in asked], data)
+    exact = evaluate([weighted.query for weighted in design.queries], data)
     answers = [NoisyAnswer(integer_array(cells_of(cells)), NEARLY) for cells in exact]
-    return statistic.estimate(request, answers, NEAR_ZERO)
+    return statistic.estimate(design, answers, NEAR_ZERO)
 
 
 def test_moments_give_least_squares_in_the_units_of_the_columns() -> None:
@@ -160,12 +160,12 @@ def test_coefficients_are_finite_if_noise_dominates() -> None:
     """Huge noisy answers about few rows give an intercept near the bounds."""
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
     statistic = LinearRegression()
-    asked = statistic.queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    (design,) = statistic.designs(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     for count in (-50, 0, 3, 10**6):
         for size in (10**3, 10**9, -(10**9)):
-            values = [count, *([size] * (len(asked) - 1))]
+            values = [count, *([size] * (len(design.queries) - 1))]
             noise = DiscreteLaplace(Fraction(10**6))
             given = [NoisyAnswer(integer_array([value]), noise) for value in values]
-            for estimate in statistic.estimate(request, given, NEAR_ZERO):
+            for estimate in statistic.estimate(design, given, NEAR_ZERO):
                 assert estimate.value is not None
                 assert abs(estimate.value) < 100

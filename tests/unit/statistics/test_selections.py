@@ -11,7 +11,7 @@ import pytest
 from dpcli.filters import InRanges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.queries.indicators import IndicatorQuery
-from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer
 from tests.support.streams import Stream
 from tests.support.surveys import planned_statistic
 
@@ -91,9 +91,7 @@ def test_half_of_both_answers_is_the_count(stream: Stream) -> None:
         NoisyAnswer(values + np.array(query.noise.sample(len(values))), query.noise)
         for query, values in zip((signed, rows), exact, strict=True)
     ]
-    estimates = statistic.entry.statistic.estimate(
-        statistic.entry.request, answers, Fraction(19, 20)
-    )
+    estimates = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))
     errors = estimates.value * float(estimates.step) - np.tile(truth, runs)
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(deviation(statistic), rel=0.03)
     assert abs(errors.mean()) < 4 * deviation(statistic) / sqrt(runs)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dpcli.numeric.arrays import Floats
-from dpcli.planning.designs import design_sentences
 from dpcli.queries.objectives import ObjectiveQuery
 from tests.benchmarks.regression import coefficients, likeliest, people, texts, with_ones
 from tests.support.cli import ROOT
@@ -50,7 +49,7 @@ def inputs(rows: int) -> Floats:
 def test_slopes_are_too_small_by_the_stated_shares(statistic: str, epsilon: str) -> None:
     """With the stated numbers of rows, a ridge without noise shrinks slopes by these shares."""
     plan = planned_statistic(SPEC.format(statistic=statistic, epsilon=epsilon))
-    sentence = design_sentences(plan, CONFIDENCE)[1]
+    sentence = plan.design.sentences(plan.noises, CONFIDENCE)[1]
     found = STATED.search(sentence)
     assert found is not None, sentence
     query = plan.queries[0]
@@ -108,7 +107,9 @@ def test_the_page_states_what_the_ridge_does(statistic: str) -> None:
 
     # A logistic loss at even odds has a quarter of the curvature of squares.
     assert round(ridge * (4 if logistic else 1)) == in_rows
-    assert f"about {in_rows:.0f} rows" in design_sentences(plan, CONFIDENCE)[0] or logistic
+    assert (
+        f"about {in_rows:.0f} rows" in plan.design.sentences(plan.noises, CONFIDENCE)[0] or logistic
+    )
     for rows, percent in zip((300, 3000), stated[2 * logistic :], strict=False):
         x, y, z = people(rows, 1)
         design, outcomes = with_ones(x), z if logistic else y

@@ -11,7 +11,7 @@ from dpcli.errors import SpecError
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.statistic import NoisyAnswer
+from dpcli.statistics.design import NoisyAnswer
 from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic
 
 SPEC = """
@@ -47,10 +47,8 @@ def coverage(name: str, runs: int) -> float:
     x = random.integers(0, 101, (1, 800))
     w = random.integers(50, 301, (1, 800))
     planned = planned_statistic(spec(FORMS[name]))
-    entry = planned.entry
-    estimates = entry.statistic.estimate(
-        entry.request, noisy_answers(planned, {"x": x, "w": w}, runs), CONFIDENCE
-    )
+    answers = noisy_answers(planned, {"x": x, "w": w}, runs)
+    estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
     size = Fraction(int(w.sum()), 100)
     total = Fraction(int((x * w).sum()), 100)
     truth = {"count": size, "sum": total}.get(name, total / size)
@@ -68,11 +66,11 @@ def coverage_of_share(name: str, runs: int) -> float:
         spec(f"statistic: proportion, column: f, weight: w, epsilon: {epsilon}")
     )
     weights, inside = random.integers(50, 301, 1000), random.random(1000) < share
-    (query,), entry = planned.queries, planned.entry
+    (query,) = planned.queries
     cells = np.tile([int(weights[~inside].sum()), int(weights[inside].sum())], runs)
     noise = np.array(query.noise.sample(2 * runs))
     answers = [NoisyAnswer(integer_array(cells + noise), query.noise)]
-    estimates = entry.statistic.estimate(entry.request, answers, CONFIDENCE)
+    estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
     return covered(estimates, Fraction(int(cells[1]), int(weights.sum())))
 
 
@@ -135,7 +133,7 @@ def test_a_group_needs_at_least_the_least_weight() -> None:
     planned = planned_statistic(spec(FORMS["mean-noisy"]))
     (query,) = planned.queries
     answers = [NoisyAnswer(integer_array([-1000, -1000, 0, 0, 2900, 2000]), query.noise)]
-    estimates = planned.entry.statistic.estimate(planned.entry.request, answers, CONFIDENCE)
+    estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
 
     assert all(0 <= estimate.value <= 100 for estimate in estimates if estimate.value is not None)
     assert estimates.limits == ((Fraction(0), Fraction(100)),) and estimates.covers_all.all()

@@ -1,0 +1,203 @@
+"""What is asked, a design of queries that answer it, and their noisy answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from fractions import Fraction
+from math import prod
+from typing import Any, ClassVar, Literal
+
+from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.filters import Filter
+from dpcli.light_dataclasses import dataclass
+from dpcli.messages import note
+from dpcli.noise.distribution import ADDITIVE, Family, Noise
+from dpcli.noise.tails import summed_half_width
+from dpcli.numeric.arrays import Array, integer_array
+from dpcli.privacy.confidential import Group
+from dpcli.queries.query import Query
+from dpcli.queries.scores import Points
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.sampling import SampleDesign
+
+Measure = Literal["epsilon", "rho"]
+"""What the weights of queries divide."""
+
+MEASURES: tuple[Measure, ...] = ("epsilon", "rho")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One entry of a spec with its names resolved: what to compute, not its budget request.
+
+    Attributes:
+        bins: The axis along which a histogram counts.
+        user_clamp: Clamps the total of a person in a group, in steps; else kept rows count.
+        columns: Several columns of one statistic.
+        margins: Axes of marginal tables, each table with as many as a number of `ways`.
+        candidates: Steps of the column among which `k` are chosen by `utility`.
+        sample: How the rows were drawn from a population, if that is declared.
+        weight: The column by whose value each row counts.
+        label: The column that a threshold should predict.
+        checked: Columns whose readable cells are counted.
+        options: Fields of a statistic that are no attributes here, by name.
+    """
+
+    name: str
+    column: Column | None = None
+    bins: Axis | None = None
+    by: tuple[Axis, ...] = ()
+    where: tuple[Filter, ...] = ()
+    user_clamp: tuple[int, int] | None = None
+    columns: tuple[NumericColumn, ...] = ()
+    margins: tuple[Axis, ...] = ()
+    ways: tuple[int, ...] = ()
+    quantiles: tuple[Fraction, ...] = ()
+    candidates: Points = ()
+    utility: str = ""
+    sample: SampleDesign | None = None
+    weight: NumericColumn | None = None
+    label: CategoryColumn | None = None
+    k: int = 1
+    ridge: Fraction | None = None
+    method: str = ""
+    rows: int = 0
+    checked: tuple[Column, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def option(self, name: str) -> Any:
+        """The value of one of the `options`."""
+        return dict(self.options)[name]
+
+    @property
+    def binned_axes(self) -> tuple[Axis, ...]:
+        """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
+        histogram = (self.bins,) if self.bins else ()
+        axes = (*self.by, *histogram, *self.margins)
+        return tuple(key for key in axes if key.starts)
+
+
+REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
+"""Attributes of a request. Other fields that a statistic takes are among the `options`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedQuery:
+    """One query of a statistic, with its part of the loss of the entry.
+
+    The weights of the queries of a statistic sum to one, and divide epsilon and delta, or with
+    Gaussian noise rho. `step` is the value of a step of the answer's grid. A published number sums
+    at most `summed` cells of an answer. A query that `supports` says how good the answer to those
+    before it is: noise is added to it in any case, and no published number has its error.
+    """
+
+    role: str
+    query: Query
+    weight: Fraction = Fraction(1)
+    step: Fraction = Fraction(1)
+    summed: int = 1
+    supports: bool = False
+
+
+Queries = tuple[WeightedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyAnswer:
+    """The noisy answer to one query and its noise.
+
+    `values` has the shape (cells,) and holds whole numbers, as int64 or Python integers. `groups`
+    are the selected groups in order, if the query has private groups.
+    """
+
+    values: Array
+    noise: Noise
+    groups: tuple[Group, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", integer_array(self.values))
+
+    def divided(self, numbers: int) -> list[NoisyAnswer]:
+        """The answers to each of several numbers of every group, which share the noise."""
+        return [
+            NoisyAnswer(column, self.noise, self.groups)
+            for column in self.values.reshape(-1, numbers).T
+        ]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Queries that answer a request, and what follows from noise in their answers.
+
+    Attributes:
+        queries: Their weights sum to one.
+        families: The families of noise that it is meant for.
+        measures: The units of the budget that the weights divide, unless noise is Gaussian.
+        note: The key of a sentence on why these queries are answered; empty without.
+        error_is_known: Whether the error of a single answer is that of the published number.
+    """
+
+    request: Request
+    queries: Queries
+    families: tuple[Family, ...] = ADDITIVE
+    measures: tuple[Measure, ...] = MEASURES
+    note: str = ""
+    error_is_known: ClassVar[bool] = True
+
+    def serves(self, family: Family, measure: Measure) -> bool:
+        """Whether it is meant for noise of this family, and a budget in this unit.
+
+        Gaussian answers are protected together, so that weights divide rho in any case.
+        """
+        return family in self.families and (family == "l2" or measure in self.measures)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether its answers are choices."""
+        return self.queries[0].query.chooses
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all published numbers are sums of the same answers, so that they agree."""
+        return len(self.queries) == 1
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """The error of a published number from those of its answers, up to a common factor."""
+        return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:
+        """The half-width of a published number; None if it depends on the answers.
+
+        Of several numbers that are chosen one by one, it is the largest.
+        """
+        if len(self.queries) > 1 or not self.error_is_known:
+            return None
+        (weighted,) = self.queries
+        return summed_half_width(noises[0], weighted.summed, confidence) * weighted.step
+
+    def error_of_rows(
+        self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
+    ) -> Fraction | None:
+        """A bound on the error of a mean of `rows` rows; None without one."""
+        return None
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """Why these queries answer the request, if there are several designs, and their error."""
+        return (note(self.note),) if self.note else ()
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The numbers that the answers give; by default, the first answer as it is."""
+        width = answers[0].noise.half_width(confidence)
+        return Estimates.around(answers[0].values, width, self.queries[0].step)
+
+    def make_consistent(
+        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
+    ) -> Estimates:
+        """The estimates after the step `consistent`: all numbers agree with each other."""
+        return estimates
+
+
+def groups(request: Request) -> int:
+    """The number of groups of a request without private groups."""
+    return prod(len(key) for key in request.by)
