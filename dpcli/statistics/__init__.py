@@ -1,9 +1,10 @@
-"""Statistics: the queries of each, and the estimate from their noisy answers.
+"""Statistics: the designs of each, and the estimate from noisy answers.
 
 `Statistic` in `statistic.py` is the interface; open it first. Each statistic is one class in one
 of the other files and one line in `STATISTICS`. A `Request` is an entry of a spec with its names
-resolved; `Statistic.queries` turns it into `WeightedQuery`s, and `Statistic.estimate` turns their
-`NoisyAnswer`s into `Estimates`, which hold the published numbers and their intervals. Intervals
+resolved. `Statistic.designs` gives every `Design` that may answer it: `WeightedQuery`s, for which
+noise and budget they are meant, and which error to expect (`design.py`). `Statistic.estimate` turns
+the `NoisyAnswer`s to one of them into `Estimates`, the published numbers with intervals. Intervals
 come from the noise itself where one answer is published (`estimates.py`), and from `fiducial.py`
 where a number is computed from several answers. `postprocessing.py` has the steps of `post`.
 """

@@ -131,7 +131,7 @@ class Design:
     """Queries that answer a request, and what follows from noise in their answers.
 
     Attributes:
-        queries: Their weights sum to one.
+        queries: Their weights sum to at most one.
         families: The families of noise that it is meant for.
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
         note: The key of a sentence on why these queries are answered; empty without.

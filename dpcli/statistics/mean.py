@@ -107,9 +107,8 @@ class Mean(WeightedStatistic):
             WeightedQuery(roles[0], total, weight, distance.step * weight_size),
             WeightedQuery(roles[1], rows, 1 - weight, weight_size),
         )
-        key = "" if public or sampled else "designs.centered"
         queries = mean_with_squares(queries, request, relation) if sampled else queries
-        centered = CenteredMean(request, queries, note=key, column=column)
+        centered = CenteredMean(request, queries, column=column)
         return centered.or_distances(degree=2 if sampled else 1)
 
     def has_population(self, request: Request) -> bool:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from dpcli.columns import NumericColumn
 from dpcli.light_dataclasses import dataclass
+from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import (
     Array,
@@ -123,6 +124,11 @@ class CenteredMean(QuotientDesign):
         """That of a mean halfway between the middle and a bound, times the number of rows."""
         half = float((self.column.upper - self.column.lower) * self.column.step) / 2
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """Why distances are summed, where two answers have a part of the loss."""
+        answered = [part for part in self.queries if part.weight]
+        return (note("designs.centered"),) if len(answered) == 2 else ()
 
     def or_distances(self, degree: int = 1) -> tuple[Design, ...]:
         """It, and distances from both bounds for pure noise, unless the rows are public."""

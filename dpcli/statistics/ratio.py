@@ -136,8 +136,7 @@ class Ratio(WeightedStatistic):
         )
         if below is not None or not isinstance(above, NumericColumn):
             return (QuotientDesign(request, queries),)
-        key = "" if public else "designs.centered"
-        return CenteredMean(request, queries, note=key, column=above).or_distances()
+        return CenteredMean(request, queries, column=above).or_distances()
 
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction

@@ -1,4 +1,4 @@
-"""The interface of statistics: designs of queries, and an estimate from their noisy answers."""
+"""The interface of statistics: designs, and an estimate from noisy answers."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class Trace:
     functions: int
     modules: int
     changes: int
-    queries_built: int
+    designs_built: int
 
 
 def trace_of_a_mean() -> Trace:
@@ -224,7 +224,7 @@ def trace_of_a_mean() -> Trace:
         threading.setprofile(None)
     changes = sum(before[0] != after[0] for before, after in pairwise(calls))
     home = sys.modules[Mean.__module__].__file__
-    built = sum(file == home and "queries" in name for file, name in calls)
+    built = sum(file == home and name == "Mean.designs" for file, name in calls)
     return Trace(len(set(calls)), len({file for file, _ in calls}), changes, built)
 
 

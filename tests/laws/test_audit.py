@@ -40,7 +40,7 @@ Row = tuple[int, bool, bool]
 
 
 @dataclass(frozen=True)
-class Design:
+class AuditedDesign:
     """An entry of a spec with epsilon 1, the rows of a group, and the row that is added to them.
 
     `direction` is the weight of each number of a group in the test, by default one; with
@@ -58,51 +58,53 @@ GAUSSIAN = f"mechanism: gaussian, delta: {DELTA}"
 QUARTILES = "quantiles: [0.25, 0.5, 0.75]"
 FEW = ((5, True, False), (5, False, True), (5, True, True))
 DESIGNS = {
-    "count": Design("statistic: count", FEW, (5, True, True)),
-    "gaussian count": Design(f"statistic: count, {GAUSSIAN}", FEW, (5, True, True)),
-    "sum": Design("statistic: sum, column: x", FEW, (10, True, True)),
-    "mean by distances from both bounds": Design(
+    "count": AuditedDesign("statistic: count", FEW, (5, True, True)),
+    "gaussian count": AuditedDesign(f"statistic: count, {GAUSSIAN}", FEW, (5, True, True)),
+    "sum": AuditedDesign("statistic: sum, column: x", FEW, (10, True, True)),
+    "mean by distances from both bounds": AuditedDesign(
         "statistic: mean, column: x", FEW * 8, (10, True, True)
     ),
-    "gaussian mean": Design(f"statistic: mean, column: x, {GAUSSIAN}", FEW * 8, (10, True, True)),
-    "variance by Bernstein sums": Design(
+    "gaussian mean": AuditedDesign(
+        f"statistic: mean, column: x, {GAUSSIAN}", FEW * 8, (10, True, True)
+    ),
+    "variance by Bernstein sums": AuditedDesign(
         "statistic: variance, column: x", FEW * 8, (10, True, True)
     ),
-    "gaussian variance": Design(
+    "gaussian variance": AuditedDesign(
         f"statistic: variance, column: x, {GAUSSIAN}", FEW * 8, (0, True, True)
     ),
-    "ratio to rows": Design(
+    "ratio to rows": AuditedDesign(
         "statistic: ratio, numerator: x, denominator: rows", FEW * 8, (10, True, True)
     ),
-    "selections": Design(
+    "selections": AuditedDesign(
         "statistic: selections, columns: [a, b]", FEW, (5, True, True), (1.0, 1.0)
     ),
-    "gaussian selections": Design(
+    "gaussian selections": AuditedDesign(
         f"statistic: selections, columns: [a, b], {GAUSSIAN}", FEW, (5, True, True), (1.0, 1.0)
     ),
-    "marginals": Design(
+    "marginals": AuditedDesign(
         "statistic: marginals, columns: [a, b], ways: 1",
         FEW,
         (5, True, True),
         (-1.0, 1.0, -1.0, 1.0),
     ),
-    "gaussian marginals": Design(
+    "gaussian marginals": AuditedDesign(
         f"statistic: marginals, columns: [a, b], ways: 1, {GAUSSIAN}",
         FEW,
         (5, True, True),
         (-1.0, 1.0, -1.0, 1.0),
     ),
-    "median": Design(
+    "median": AuditedDesign(
         "statistic: median, column: x, mechanism: permute_and_flip",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),
     ),
-    "median by counts": Design(
+    "median by counts": AuditedDesign(
         "statistic: median, column: x",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),
     ),
-    "mode with its size": Design(
+    "mode with its size": AuditedDesign(
         # The value is always a rank of one: the flag alone tells what the size says.
         "statistic: mode, column: a",
         FEW * 8,
@@ -110,27 +112,27 @@ DESIGNS = {
         (0.0, 1.0),
         flagged=True,
     ),
-    "median with its size": Design(
+    "median with its size": AuditedDesign(
         "statistic: median, column: x, mechanism: permute_and_flip",
         (((2, True, True),) * 3 + ((8, True, True),) * 2) * 5,
         (8, True, True),
         (1.0, -11.0),
         flagged=True,
     ),
-    "price with its size": Design(
+    "price with its size": AuditedDesign(
         "statistic: choose, column: x, candidates: [2, 5], utility: revenue",
         ((2, True, True),) * 15 + ((5, True, True),) * 6,
         (5, True, True),
         (1.0, -11.0),
         flagged=True,
     ),
-    "three quantiles by recursion": Design(
+    "three quantiles by recursion": AuditedDesign(
         f"statistic: quantile, column: x, {QUARTILES}, mechanism: permute_and_flip",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),
         (1.0, 1.0, 1.0),
     ),
-    "three quantiles by counts": Design(
+    "three quantiles by counts": AuditedDesign(
         f"statistic: quantile, column: x, {QUARTILES}, mechanism: laplace",
         ((2, True, True),) * 3 + ((8, True, True),) * 2,
         (8, True, True),
@@ -177,7 +179,7 @@ NEW = [name for name in DERIVED if not type(STATISTICS.named(name)).__module__.s
 """Statistics from outside the package, as in tests of how one is added."""
 
 
-def published(design: Design, entry: str, groups: int, path: Path, *, more: bool) -> Floats:
+def published(design: AuditedDesign, entry: str, groups: int, path: Path, *, more: bool) -> Floats:
     """The numbers of every group of one release, shape (groups, numbers); with one row `more`."""
     rows = (*design.rows, *([design.added] if more else []))
     names = [f"g{place}" for place in range(groups // SIDE)], [f"h{place}" for place in range(SIDE)]
