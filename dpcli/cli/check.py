@@ -29,7 +29,7 @@ from dpcli.planning.notes import quality_warnings, unit_warnings
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
-from dpcli.report.facts import RESPONSIBLE
+from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from dpcli.planning.notes import reader_warnings
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import Engine, NoisyRelease, require_data, require_quality
 from dpcli.report.document import Report, without_numbers
-from dpcli.report.facts import release_report
 from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
@@ -93,6 +92,9 @@ def release(
     reports: list[Report] = []
 
     def rendered(release: NoisyRelease) -> dict[str, bytes]:
+        # The types of reports load where one is made.
+        from dpcli.report.facts import release_report
+
         reports.append(release_report(release, simulated))
         return render_outputs(reports[0], tables.wanted)
 

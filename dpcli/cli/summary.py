@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from dpcli.cli.console import notify
 from dpcli.cli.text_tables import (
@@ -20,13 +20,14 @@ from dpcli.messages import note
 from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.report.captions import caption_lines, number_writer
+from dpcli.report.captions import QUALITY_COLUMNS, caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import Report
-from dpcli.report.entry_facts import QUALITY_COLUMNS
-from dpcli.report.entry_model import QualityReport, StatisticReport
 from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
 from dpcli.statistics.postprocessing import Flag
+
+if TYPE_CHECKING:
+    from dpcli.report.entry_model import QualityReport, StatisticReport
 
 MARKS = {
     Flag.NONE: "",

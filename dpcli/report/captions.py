@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 GAP = "\u00a0"
 """A space between thousands, at which no line breaks."""
 
+QUALITY_COLUMNS = ("what", "about", "lower", "upper", "required", "verdict")
+"""The columns of the table of the quality check."""
+
+RESPONSIBLE = {
+    "Publisher": "curator",
+    "Contact": "contact",
+    "Purpose": "intended_use",
+    "Region": "region",
+}
+"""Who is responsible for a release: titles, and the keys of `declarations` that state it."""
+
 _DECIMAL = re.compile(r"(-?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(%?)")
 
 

@@ -9,17 +9,18 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.report.entry_model import CELLS, PublishedStatisticReport
-from dpcli.report.json_text import json_text, parsed_json
-from dpcli.report.model import CollectionReport, ReleaseReport, load_report
+from dpcli.report.json_text import CELLS_PLACE, json_text, parsed_json
 from dpcli.report.published_numbers import DATE_UNIT, POPULATION, RAW, PublishedNumbers
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dpcli.report.entry_model import PublishedStatisticReport
+    from dpcli.report.model import CollectionReport, ReleaseReport
 
 ENDS = ("value", "lower", "upper")
 """A number and the ends of its interval."""
@@ -43,7 +44,7 @@ FORM = (
 MARKS = {RAW: "raw", POPULATION: "population"}
 """The JSON key that marks a number, by the ending of the name of the numbers."""
 
-_PLACE = json.dumps(CELLS)
+_PLACE = json.dumps(CELLS_PLACE)
 """The JSON of the place of the numbers of a statistic."""
 
 
@@ -61,8 +62,7 @@ class Report:
     @property
     def release(self) -> ReleaseReport:
         """What is stated about a release."""
-        assert isinstance(self.stated, ReleaseReport)
-        return self.stated
+        return cast("ReleaseReport", self.stated)
 
     @property
     def percent(self) -> str:
@@ -90,6 +90,8 @@ class Report:
 
         Raises KeyError if an earlier version wrote it and a needed fact is absent.
         """
+        from dpcli.report.model import CollectionReport, load_report
+
         text, blocks = _split_numbers(content)
         parsed = parsed_json(text)
         places = [_replace_place(statistic) for statistic in parsed.get("statistics", ())]
@@ -120,6 +122,8 @@ def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
 
 def _replace_place(statistic: dict[str, Any]) -> int:
     """The place of the block of numbers of a parsed statistic, which does not keep it."""
+    from dpcli.report.entry_model import CELLS
+
     place, statistic["cells"] = statistic["cells"] or "0", CELLS
     if not isinstance(place, str):
         raise KeyError("cells")

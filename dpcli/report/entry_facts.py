@@ -245,10 +245,6 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
     return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
 
 
-QUALITY_COLUMNS = ("what", "about", "lower", "upper", "required", "verdict")
-"""The columns of the table of the quality check."""
-
-
 def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[list[str]]:
     """The noisy numbers of rows and of people, then the readable share of each column."""
     quality = plan.spec.quality

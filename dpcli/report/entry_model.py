@@ -1,11 +1,11 @@
-"""What a report states about statistics, responses, checks and choices, as types."""
+"""What a report states about statistics, responses, checks and choices."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from dpcli.light_dataclasses import dataclass
-from dpcli.report.json_text import JsonNumber, JsonObject
+from dpcli.report.json_text import CELLS_PLACE, JsonNumber, JsonObject
 
 
 class Keywords:
@@ -225,7 +225,7 @@ class CellReport(JsonObject):
 
 
 class Cells(str):
-    """The place of the numbers of a statistic in JSON; no spec can contain this text."""
+    """The place of the numbers of a statistic in JSON."""
 
     __slots__ = ()
 
@@ -234,7 +234,7 @@ class Cells(str):
         return handler(list[CellReport])
 
 
-CELLS = Cells("\u0000cells")
+CELLS = Cells(CELLS_PLACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

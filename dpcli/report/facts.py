@@ -66,14 +66,6 @@ if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
     from dpcli.releasing import NoisyRelease
 
-RESPONSIBLE = {
-    "Publisher": "curator",
-    "Contact": "contact",
-    "Purpose": "intended_use",
-    "Region": "region",
-}
-"""Who is responsible for a release: titles, and the keys of `declarations` that state it."""
-
 
 def release_report(release: NoisyRelease, simulation: SimulationSummary | None = None) -> Report:
     """The report of a release; `simulation` is what it states about a simulation of the plan."""

@@ -14,7 +14,6 @@ from dpcli.ledger.charge import STOPPED
 from dpcli.light_dataclasses import dataclass
 from dpcli.report.digits import Digits
 from dpcli.report.document import Report
-from dpcli.report.model import ReleaseReport
 from dpcli.report.published_numbers import PublishedNumbers
 from dpcli.report.table import Table, long_table, wide_table
 
@@ -91,8 +90,7 @@ def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
 
     If the quality check stopped the release, only reports and the reasons are stored.
     """
-    names, stated = dict.fromkeys((FACTS, *wanted)), report.stated
-    check = stated.quality if isinstance(stated, ReleaseReport) else None
+    names, check = dict.fromkeys((FACTS, *wanted)), getattr(report.stated, "quality", None)
     if check is None or check.passed:
         return {name: render_output(report, name) for name in names}
     reports = [name for form in FORMATS for name in form.outputs if name in names]

@@ -1,4 +1,4 @@
-"""JSON of types, written from dataclasses and read into them, with all digits."""
+"""JSON written from types and read into them; numbers keep all of their digits."""
 
 from __future__ import annotations
 
@@ -52,6 +52,9 @@ class JsonNumber(str):
 
 REPORT_VERSION = 2
 """The version of the keys of reports, and of the JSON of plans and simulations."""
+
+CELLS_PLACE = "\u0000cells"
+"""What stands in JSON for the numbers of a statistic; no spec can contain this text."""
 
 KEYS = {"no_information": "no-information"}
 """The JSON keys of fields whose names differ from them."""

@@ -30,12 +30,10 @@ from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.report.bounds_facts import BINS_COLUMNS
-from dpcli.report.captions import number_writer
+from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import Report
-from dpcli.report.entry_facts import QUALITY_COLUMNS
-from dpcli.report.facts import RESPONSIBLE
 from dpcli.report.model import CollectionReport, RiskReport
 from dpcli.report.page import StatisticView
 

@@ -1,4 +1,4 @@
-"""What a plan and a report state about the spec and the request of a statistic."""
+"""What a plan and a report state about the spec and a requested statistic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
 from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.model import ColumnReport, FileReport, SpecReport
 from dpcli.specification.model import Caption, Spec, SpecFile
-from dpcli.statistics.design import Request
+from dpcli.statistics.statistic import Request
 
 OPTIONS = (
     "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
