@@ -10,7 +10,7 @@ from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
 from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.model import ColumnReport, FileReport, SpecReport
 from dpcli.specification.model import Caption, Spec, SpecFile
-from dpcli.statistics.statistic import Request
+from dpcli.statistics.design import Request
 
 OPTIONS = (
     "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",

@@ -152,7 +152,7 @@ OTHER_COLUMNS = {
 """Statistics that need columns, or a unit, that the audited file lacks."""
 
 
-def derived_design(statistic: Statistic) -> Design:
+def derived_design(statistic: Statistic) -> AuditedDesign:
     """A design of a statistic from its required fields, with the examples of those of its own."""
     parts = [f"statistic: {statistic.name}"]
     for key, field in statistic.fields.model_fields.items():
@@ -162,10 +162,10 @@ def derived_design(statistic: Statistic) -> Design:
         elif field.is_required() and role is not None:
             name = "a" if "boolean" in role.kinds else "x"
             parts.append(f"{key}: {name if role.refers_to == 'column' else f'[{name}]'}")
-    return Design(", ".join(parts), FEW[:1], (10, True, True))
+    return AuditedDesign(", ".join(parts), FEW[:1], (10, True, True))
 
 
-def derived_designs() -> Iterator[tuple[str, Design]]:
+def derived_designs() -> Iterator[tuple[str, AuditedDesign]]:
     """The designs of the statistics that none of the above is about."""
     audited = {re.match(r"statistic: (\w+)", design.entry)[1] for design in DESIGNS.values()}  # type: ignore[index]
     for statistic in STATISTICS:
