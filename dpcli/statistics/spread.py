@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import hypot
-from typing import ClassVar
 
 from dpcli.columns import NumericColumn
 from dpcli.light_dataclasses import dataclass
@@ -229,8 +228,6 @@ class MomentsOfOne(Design):
 @dataclass(frozen=True, kw_only=True)
 class DistancesOfVariance(DistancesFromBounds):
     """Three sums for which a row costs no more than for one."""
-
-    error_is_known: ClassVar[bool] = True
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """That of the variance of typical values, times the number of rows."""

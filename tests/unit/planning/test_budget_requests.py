@@ -116,10 +116,15 @@ def test_weights_are_refused_if_nothing_is_left(rule: str) -> None:
         )
 
 
-def test_a_target_error_of_several_answers_is_refused() -> None:
+@pytest.mark.parametrize("statistic", ["mean", "variance", "std"])
+def test_a_target_error_of_several_answers_is_refused(statistic: str) -> None:
     """The error of a mean depends on its values, so no error can be promised in advance."""
     with pytest.raises(SpecError, match="not known before it is answered"):
-        planned("  - {name: a, statistic: mean, column: age, error: 2}\n")
+        planned(f"  - {{name: a, statistic: {statistic}, column: age, error: 20000}}\n")
+    (entry,) = planned(
+        f"  - {{name: a, statistic: {statistic}, column: age, epsilon: 1}}\n"
+    ).statistics
+    assert entry.error(Fraction(95, 100)) is None
 
 
 def test_a_target_error_out_of_reach_is_refused() -> None:
