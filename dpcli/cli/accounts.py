@@ -114,7 +114,7 @@ def warn(texts: list[str]) -> list[str]:
 def published(
     transaction: Transaction, inputs: Sequence[Path], outputs: Outputs, *, is_local: bool = True
 ) -> Iterator[None]:
-    """A block that commits a transaction, which has begun then; its end publishes the outputs.
+    """Begin a transaction, commit it within the block, and publish its outputs at the end.
 
     The same release id again costs nothing. Outputs that must be a mistake, such as those that
     would replace `inputs`, are refused before a ledger is created or anything is read. So are data
@@ -132,18 +132,25 @@ def published(
     outputs.require_valid(inputs, exist_ok=not is_new)
     if is_new:
         require_files(files)
+
+    def require_valid() -> None:
+        stored, book = transaction.stored, transaction.ledger
+        if stored is not None and stored.later:
+            # The outputs of a later check may be in the files of this one.
+            require_quality(stored, request.path)
+        # What failed checks have published may be replaced by what a later one publishes.
+        failed = book.failed_checks(request.release_id) if request.check_again else ()
+        outputs.require_valid([*inputs, *book.files()], stored, failed)
+        if stored is None:
+            require_files(files)
+
     try:
         with transaction:
-            stored, book = transaction.stored, transaction.ledger
-            if stored is not None and stored.later:
-                # The outputs of a later check may be in the files of this one.
-                require_quality(stored, request.path)
-            # What failed checks have published may be replaced by what a later one publishes.
-            failed = book.failed_checks(request.release_id) if request.check_again else ()
-            outputs.require_valid([*inputs, *book.files()], stored, failed)
-            if stored is None:
-                require_files(files)
+            require_valid()
             transaction.begin()
+            if request.plan.chooses_bounds:
+                # To choose bounds takes time, in which other processes may write files.
+                require_valid()
             yield
             # A check that is made again would be charged again.
             stored = transaction.outcome
