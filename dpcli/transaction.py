@@ -99,7 +99,7 @@ class Transaction:
         self.stored = self.open_charge.stored
 
     def _choose_bounds(self) -> None:
-        """Go on with the plan with the bounds that noisy counts choose."""
+        """Let noisy counts choose the open bounds, and continue with the plan for these."""
         # Few specs leave bounds to noisy counts.
         from dpcli.choosing_bounds import choose_bounds
 

@@ -28,7 +28,7 @@ from dpcli.engine.grouping import Grouping, SharedAggregation
 from dpcli.engine.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
 from dpcli.engine.rollup import Partial
 from dpcli.engine.user_shard import UserShard, bound_rows, concatenate, scatter
-from dpcli.engine.user_totals import TotalsOfUsers, smallest_priorities
+from dpcli.engine.user_totals import UserTotalsTable, smallest_priorities
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
@@ -83,7 +83,9 @@ class UserLevelAggregation:
         self._id_cell = plain_text(id_text, ids) if ids.na else id_text
         self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {
-            grouping: TotalsOfUsers(grouping, grouping.aggregation.totals(queries), unit.max_groups)
+            grouping: UserTotalsTable(
+                grouping, grouping.aggregation.user_totals(queries), unit.max_groups
+            )
             for grouping in self._groupings
             if grouping.aggregation.kind.totals
         }

@@ -96,7 +96,7 @@ class SharedAggregation:
         """The members, from the list of all queries."""
         return [queries[position] for position in self.members]
 
-    def totals(self, queries: Sequence[Query]) -> list[UserTotals]:
+    def user_totals(self, queries: Sequence[Query]) -> list[UserTotals]:
         """What the members add up for each user."""
         shapes = (query.shape for query in self.member_queries(queries))
         return [shape for shape in shapes if isinstance(shape, UserTotals)]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dpcli.engine.ids import require_distinct
-from dpcli.engine.user_totals import TotalsOfUsers, is_among_first, user_order
+from dpcli.engine.user_totals import UserTotalsTable, is_among_first, user_order
 
 
 class UserShard:
@@ -20,7 +20,7 @@ class UserShard:
     """
 
     def __init__(
-        self, rows: pl.DataFrame, limit: int, totals: Iterable[TotalsOfUsers], capacity: int
+        self, rows: pl.DataFrame, limit: int, totals: Iterable[UserTotalsTable], capacity: int
     ) -> None:
         self.rows, self._limit, self._capacity = rows, limit, capacity
         self.totals = {user_totals: user_totals.table(rows) for user_totals in totals}

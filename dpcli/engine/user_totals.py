@@ -31,7 +31,7 @@ def smallest_priorities(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
     return rows.sort(user_order()).filter(is_among_first(most))
 
 
-class TotalsOfUsers:
+class UserTotalsTable:
     """The totals of users, cell by cell, for queries of the same groups.
 
     A table has one line per user and cell: the smallest `priority` of the user's rows there, and

@@ -95,7 +95,7 @@ class ObjectiveQuery(RegressionQuery):
         return Sensitivity(1, loss, loss**2, loss)
 
     def trial_errors(self, noisy: Array, exact: Array) -> Array:  # noqa: ARG002 - for none
-        """None: the errors of coefficients depend on the rows too."""
+        """Empty: the errors of coefficients depend on the rows too."""
         return np.zeros(0, np.int64)
 
     def protection(self, words: AnswerWords) -> str:

@@ -39,10 +39,10 @@ class MechanismReport(JsonObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensitivityReport(JsonObject):
-    """How far one unit can move the answer, in its own unit."""
+    """How far one unit can change the answer, in the unit of the answer."""
 
     l0: Count | None
-    """How many numbers one unit can move."""
+    """How many numbers one unit can change."""
     l1: JsonNumber
     l2: JsonNumber
     linf: JsonNumber

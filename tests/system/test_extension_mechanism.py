@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from dpcli.numeric.arrays import integer_array
+from tests.support.toy_command import run_toy
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 
 ROOT = Path(__file__).parents[2]
@@ -39,15 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *words: str, status: int = 0) -> str:
-    """What a dpcli with the mechanism prints, on either stream."""
-    command = [sys.executable, "-m", "tests.support.toy_registry", *words]
-    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "120", "PATH": ""}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout + done.stderr
+run = partial(run_toy, columns=120)
 
 
 def test_its_name_is_checked_and_explained(folder: Path) -> None:

@@ -15,6 +15,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from tests.support.toy_command import run_toy as run
+
 ROOT = Path(__file__).parents[2]
 
 SPEC = """\
@@ -41,17 +43,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
     (tmp_path / "data.csv").write_text(DATA, encoding="utf-8")
     return tmp_path
-
-
-def run(folder: Path, *words: str, status: int = 0) -> str:
-    """What a dpcli with the statistic prints, on either stream."""
-    command = [sys.executable, "-m", "tests.support.toy_registry", *words]
-    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "160", "PATH": ""}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout + done.stderr
 
 
 def test_the_plan_states_its_own_sensitivity(folder: Path) -> None:

@@ -402,7 +402,7 @@ def environment(variables: Sequence[str]) -> dict[str, str]:
 def test_no_variable_of_polars_changes_an_outcome(
     variables: list[str], spec: Path, data: Path
 ) -> None:
-    """A byte that is not UTF-8 ends no release, and nothing is printed, whatever polars is told."""
+    """A byte that is not UTF-8 ends no release, and nothing is printed, in any mode of polars."""
     with data.open("ab") as file:
         file.write(b"\xff,1,f,2020-01-01,x\n")
     done = subprocess.run(

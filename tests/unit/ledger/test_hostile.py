@@ -147,7 +147,7 @@ def test_an_edited_report_is_detected(dpcli: Command, folder: Path, spec: Path, 
 def test_a_release_creates_a_ledger_whose_creation_was_interrupted(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """A process that was killed while it filled the new file leaves a journal beside it."""
+    """A process that was killed while it filled the new file leaves a journal next to it."""
     begun = sqlite3.connect(folder / "begun", isolation_level=None)
     # With a small cache, pages are written before the transaction ends.
     begun.execute("PRAGMA cache_size = 1")
