@@ -286,7 +286,6 @@ class Axis:
         return self.labels[place]
 
     def __len__(self) -> int:
-        """The number of labels of this axis."""
         return len(self.starts if isinstance(self.column, NumericColumn) else self.labels)
 
     @property

@@ -88,7 +88,6 @@ class DatePart(Derivation):
 
     @property
     def text(self) -> str:
-        """The part and the date."""
         return f"{self.part} of {self.column.name}"
 
     @property
@@ -158,12 +157,10 @@ class Bands(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The divided column."""
         return (self.column,)
 
     @property
     def text(self) -> str:
-        """The divided column."""
         return f"bands of {self.column.name}"
 
 
@@ -175,7 +172,6 @@ class FirstLabel(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The columns in order."""
         return columns_of(self.columns)
 
     @property
@@ -203,7 +199,6 @@ class Satisfies(Derivation):
 
     @property
     def text(self) -> str:
-        """The filter."""
         return self.test.text
 
 
@@ -233,12 +228,10 @@ class PositionAmong(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The column of the text."""
         return (self.column,)
 
     @property
     def text(self) -> str:
-        """The column and the stated texts."""
         return f"{self.column.name} among {', '.join(self.texts)}"
 
 

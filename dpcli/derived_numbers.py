@@ -34,7 +34,6 @@ class Arithmetic(Derivation):
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The columns among the terms."""
         return columns_of(self.terms)
 
     @property
@@ -102,7 +101,6 @@ class Sum(Arithmetic):
 
     @property
     def text(self) -> str:
-        """The terms with their signs."""
         return (" - " if self.subtracts else " + ").join(texts_of(self.terms))
 
 
@@ -128,7 +126,6 @@ class Product(Arithmetic):
 
     @property
     def span(self) -> tuple[Fraction, Fraction]:
-        """The least and greatest product of ends."""
         corners = [prod(ends, start=Fraction(1)) for ends in product(*map(limits_of, self.terms))]
         return min(corners), max(corners)
 
@@ -143,7 +140,6 @@ class Product(Arithmetic):
 
     @property
     def text(self) -> str:
-        """The factors."""
         return " * ".join(texts_of(self.terms))
 
 
@@ -183,7 +179,6 @@ class Ratio(Arithmetic):
 
     @property
     def text(self) -> str:
-        """Both terms."""
         return " / ".join(texts_of(self.terms))
 
 

@@ -68,7 +68,6 @@ class InRanges(Filter):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The tested column."""
         return (self.column,)
 
     @property
@@ -100,12 +99,10 @@ class IsMissing(Filter):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The tested column."""
         return (self.column,)
 
     @property
     def text(self) -> str:
-        """The column whose cell is missing."""
         return f"{self.column.name} is missing"
 
 
@@ -130,7 +127,6 @@ class Compared(Filter):
 
     @property
     def columns(self) -> tuple[NumericColumn, NumericColumn]:
-        """Both columns."""
         return (self.left, self.right)
 
     @property
@@ -154,7 +150,6 @@ class Not(Filter):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of the inner filter."""
         return self.inner.columns
 
     @property
@@ -175,12 +170,10 @@ class _Several(Filter):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of all parts."""
         return filtered_columns(self.parts)
 
     @property
     def text(self) -> str:
-        """All parts."""
         single = len(self.parts) == 1
         texts = (part.text if single else _part_text(part) for part in self.parts)
         return f" {self.word} ".join(texts)

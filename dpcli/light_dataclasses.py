@@ -54,7 +54,6 @@ else:
 
 
 def _constructor(cls: type, fields: Fields) -> Method:
-    """The method `__init__`."""
     names = tuple(field.name for field in fields)
     positional = tuple(field.name for field in fields if field.init and not field.kw_only)
     internal = frozenset(field.name for field in fields if not field.init)
@@ -95,7 +94,6 @@ def _wrong_arguments(cls: type) -> TypeError:
 
 
 def _representation(fields: Fields) -> Method:
-    """The method `__repr__`."""
     names = [field.name for field in fields if field.repr]
 
     @recursive_repr()
@@ -119,7 +117,6 @@ def _comparison(fields: Fields) -> Method:
 
 
 def _hash(fields: Fields) -> Method:
-    """The method `__hash__`."""
     hashed = (field.compare if field.hash is None else field.hash for field in fields)
     names = [field.name for field, is_hashed in zip(fields, hashed, strict=True) if is_hashed]
     values = _values_of(names)

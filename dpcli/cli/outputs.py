@@ -199,7 +199,6 @@ class Tables(Outputs):
 
     @property
     def tables(self) -> Mapping[Path, str]:
-        """The name of the stored table for each file."""
         output, names = self.output, self.names
         if output is None:
             return {}
@@ -270,7 +269,6 @@ class Responses(Outputs):
         super()._publish(stored)
 
     def is_published(self, stored: StoredRelease) -> bool:
-        """Whether the responses are already in their file."""
         return self._responses(stored).are_at(self.output)
 
     def _responses(self, stored: StoredRelease) -> ChargedResponses:

@@ -142,7 +142,6 @@ def _statistic_rows(
 
 
 def _shown(numbers: Sequence[PublishedNumbers]) -> list[PublishedCell]:
-    """The published numbers of a statistic that the summary has lines for."""
     return [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
 
 

@@ -150,7 +150,6 @@ def _days_in_form(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
 
 
 def _hours(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
-    """Hours of texts of a form: those in the zone, or as they are written."""
     if not form.has("HI"):
         return pl.lit(None, pl.Int8)
     if zone or not form.has("z"):

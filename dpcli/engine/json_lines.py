@@ -71,7 +71,6 @@ def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _record(line: bytes) -> dict[str, object] | None:
-    """The object in a line; None if there is none."""
     if len(line) > LONGEST_LINE:
         return None
     try:

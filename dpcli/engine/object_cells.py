@@ -39,7 +39,6 @@ def polars_frame(table: Any) -> pl.DataFrame:
 
 
 def _column(table: Any) -> pl.Series:
-    """The only column of a table."""
     column = table.iloc[:, 0]
     if column.dtype == "category":
         categories = cell_texts(column.cat.categories.tolist())

@@ -160,7 +160,6 @@ def _as_csv(sheet: _Sheet, dialect: Dialect) -> bytes:
 
 
 def _records(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are records."""
     filled = ~pl.all_horizontal(pl.all().is_null())
     if rows.width != 1:
         return rows.filter(filled) if rows.width else rows

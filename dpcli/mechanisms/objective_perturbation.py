@@ -59,7 +59,6 @@ class ObjectivePerturbation(PureMechanism):
     distribution = KNormNoise
 
     def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
-        """The rho of a pure answer."""
         return pure_rho(sensitivity.l1 / noise.scale)
 
     def dominating_pairs(
@@ -70,7 +69,6 @@ class ObjectivePerturbation(PureMechanism):
 
     @final
     def answers(self, query: Query) -> bool:
-        """Whether its answers are minimizers of objectives."""
         return query.minimizes
 
     @final

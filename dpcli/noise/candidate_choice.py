@@ -42,7 +42,6 @@ class ChoiceNoise(Noise):
 
     @property
     def name(self) -> str:
-        """The name of the mechanism."""
         return self.kind.replace("_", "-")
 
     @abstractmethod
@@ -77,7 +76,6 @@ class ExponentialChoice(ChoiceNoise):
     dominating_pair = BoundedRangePair
 
     def pick(self, gaps: Array) -> Ints:
-        """A candidate by its weight."""
         return exponential(gaps, self.scale)
 
 

@@ -161,11 +161,9 @@ class NoNoise(Noise):
     kind = "none"
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:  # noqa: ARG002 - a list in any case
-        """Zeros."""
         return [0] * count
 
     def positive_tail(self, least: int) -> float:  # noqa: ARG002 - always zero
-        """Zero."""
         return 0.0
 
 

@@ -31,7 +31,6 @@ class KNormNoise(Noise):
 
     @property
     def name(self) -> str:
-        """The name of the mechanism."""
         return self.kind
 
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
@@ -77,7 +76,6 @@ class KNormNoise(Noise):
 
 
 def _least_width(tail: Callable[[float], float], size: int, outside: float) -> float:
-    """The least width with a tail of at most `outside`."""
     return search_least(
         lambda width: tail(width) <= outside,
         0.0,

@@ -48,7 +48,6 @@ class BernsteinQuery(Query):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The column, and that of the weights."""
         return (self.column,) if self.weight is None else (self.column, self.weight)
 
     @property
@@ -115,7 +114,6 @@ class BernsteinQuery(Query):
 
 
 def _combined(powers: Sequence[WeightedSum], polynomial: Coefficients) -> WeightedSum:
-    """The sum of a polynomial, from those of the powers."""
     return tuple(
         (coefficient * weight, plain)
         for coefficient, power in zip(polynomial, powers, strict=True)

@@ -38,7 +38,6 @@ class PassesAmongFirst(Filter):
 
     @property
     def text(self) -> str:
-        """The test alone."""
         return self.tests[self.place].text
 
 
@@ -87,7 +86,6 @@ class IndicatorQuery(Query):
 
     @cached_property
     def cells_per_group(self) -> int:
-        """One number for each test."""
         return len(self.tests)
 
     @cached_property

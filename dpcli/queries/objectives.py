@@ -131,11 +131,9 @@ class LeastSquaresQuery(ObjectiveQuery, LinearRegressionQuery):
 
     @property
     def greatest(self) -> Fraction:
-        """One."""
         return Fraction(1)
 
     def curvature_at(self, size: float) -> float:  # noqa: ARG002 - the same everywhere
-        """One."""
         return 1.0
 
     def locator(self, ridge: Fraction, answer: Array) -> Locator:
@@ -176,7 +174,6 @@ class LogisticQuery(ObjectiveQuery):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The column of the outcome, then the inputs."""
         return (self.outcome.column, *(factor.column for factor in self.inputs))
 
     @property

@@ -48,7 +48,6 @@ class CenteredCountQuery(Query):
 
     @property
     def parts(self) -> tuple[Query, ...]:
-        """The counts and the people."""
         return self.counts, self.people
 
     def combined(self, answer: Array, *others: Array) -> Array:
@@ -64,11 +63,9 @@ class CenteredCountQuery(Query):
 
     @property
     def total_clamp(self) -> tuple[int, int] | None:
-        """That of the counts."""
         return self.counts.total_clamp
 
     def bounded_unit(self, unit: Unit) -> Unit:
-        """That of the counts."""
         return self.counts.bounded_unit(unit)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
@@ -79,15 +76,12 @@ class CenteredCountQuery(Query):
         return centered_sensitivity(self.times, self.less, unit, self.number_of_cells)
 
     def row_limit(self, unit: PersonUnit) -> int | None:
-        """That of the counts."""
         return self.counts.row_limit(unit)
 
     def group_limit(self, unit: PersonUnit) -> int | None:
-        """That of the counts."""
         return self.counts.group_limit(unit)
 
     def limit_in_group(self, unit: PersonUnit) -> int | None:
-        """That of the counts."""
         return self.counts.limit_in_group(unit)
 
     @property

@@ -137,7 +137,6 @@ class QuantilesQuery(SelectionQuery):
 
     @property
     def rounds(self) -> int:
-        """One for each level."""
         return len(self.levels)
 
     @cached_property

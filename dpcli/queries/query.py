@@ -267,7 +267,6 @@ class LinearQuery(Query):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The columns of the factors."""
         return tuple(factor.column for factor in self.factors)
 
     @cached_property
@@ -319,12 +318,10 @@ class LinearQuery(Query):
 
     @property
     def total_clamp(self) -> tuple[int, int] | None:
-        """The `user_clamp`."""
         return self.user_clamp
 
     @property
     def largest_product(self) -> int:
-        """The most that one row adds."""
         return self.row_contribution.max_abs
 
     def without_clamp(self) -> Query:
@@ -359,17 +356,14 @@ class DistinctQuery(Query):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The column whose values are counted."""
         return (self.column,)
 
     @property
     def counted_values(self) -> Column:
-        """The column."""
         return self.column
 
     @property
     def shape(self) -> Shape:
-        """The distinct values in its cells."""
         not_missing = tuple(column for column in self.present if column.missing is None)
         return DistinctValues(self.axes, self.column, self.where, not_missing)
 
@@ -397,7 +391,6 @@ class ReadabilityQuery(Query):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The columns that are checked."""
         return self.checked
 
     @property

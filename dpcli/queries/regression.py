@@ -36,7 +36,6 @@ class RegressionQuery(Query):
 
     @cached_property
     def cells(self) -> int:
-        """One for each input, and the intercept."""
         return len(self.inputs) + 1
 
     def single_sensitivity(self, relation: Relation) -> None:
@@ -51,7 +50,6 @@ class LinearRegressionQuery(RegressionQuery):
 
     @property
     def operands(self) -> tuple[Column, ...]:
-        """The outcome, then the inputs."""
         return tuple(factor.column for factor in (self.outcome, *self.inputs))
 
     @cached_property
@@ -64,12 +62,10 @@ class LinearRegressionQuery(RegressionQuery):
 
     @property
     def largest_product(self) -> int:
-        """The most that one row adds to a moment."""
         return max(moment.largest_product for moment in self.moments)
 
     @property
     def shape(self) -> Shape:
-        """The moments."""
         return RowSums(tuple(moment.weighted_sum for moment in self.moments))
 
     def normal_equations(

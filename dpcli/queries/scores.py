@@ -93,7 +93,6 @@ class Frequency(ScoreFunction):
     """
 
     def scores(self, counts: Array) -> Array:
-        """The counts themselves."""
         return counts
 
 
@@ -233,7 +232,6 @@ class SelectionQuery(Query):
 
     @property
     def inner_axes(self) -> tuple[Axis, ...]:
-        """The axes of the classes."""
         return self.classes
 
     @property
@@ -294,7 +292,6 @@ class ScoreQuery(SelectionQuery):
 
     @property
     def candidates(self) -> int:
-        """Those of the score function."""
         return self.score_function.candidates
 
     @property
@@ -334,16 +331,13 @@ class ScoreQuery(SelectionQuery):
         )
 
     def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
-        """That of the score function."""
         return self.score_function.expected_error(noise, self.candidates * self.k, confidence)
 
     def error_in_rows(self, noise: Noise, confidence: Fraction) -> Fraction:
-        """The expected error over the score of a row."""
         return self.expected_error(noise, confidence) / self.score_function.row_score
 
     @cached_property
     def cells_per_group(self) -> int:
-        """One score for each candidate."""
         return self.candidates
 
     @cached_property

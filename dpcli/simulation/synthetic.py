@@ -270,7 +270,6 @@ def _columns_of_file(spec: Spec) -> dict[str, Column | None]:
 
 
 def _conditions(test: Filter) -> Iterator[InRanges]:
-    """The ranges in a filter."""
     match test:
         case InRanges():
             yield test

@@ -274,5 +274,4 @@ def _by_group(values: Array, groups: Sequence[Group] | None) -> dict[Group, Arra
 
 
 def _joined(values: Mapping[Group, Array], groups: Sequence[Group]) -> Array:
-    """The values of `groups`, in this order."""
     return np.concatenate([np.zeros(0, np.int64), *(values[group] for group in groups)])

@@ -53,7 +53,6 @@ class DerivedNumberModel(DerivedModel):
     missing: Text = DROP
 
     def column(self, name: str, section: Read, context: SpecContext) -> Column:
-        """The column of the derivation."""
         return number_column(name, section, self.derivation(section, context))
 
     def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
@@ -225,7 +224,6 @@ class TruthModel(DerivedModel):
     missing: Text = DROP
 
     def column(self, name: str, section: Read, context: SpecContext) -> Column:
-        """A boolean."""
         tests = read_where(section, context, "is")
         test = tests[0] if len(tests) == 1 else AllOf(tests)
         return category_column(name, section, Satisfies(test), BOOLEAN_LABELS, boolean=True)

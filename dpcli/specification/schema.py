@@ -289,7 +289,6 @@ def _mechanisms_of(statistic: Statistic) -> list[str]:
 
 
 def _required_each(keys: Iterable[str]) -> list[Json]:
-    """For each key, a schema that requires it."""
     return [{"required": [key]} for key in keys]
 
 

@@ -143,7 +143,6 @@ def read_section(
 
 @lru_cache
 def _without_required_fields(model: type[M]) -> type[M]:
-    """The same model with all fields optional."""
     required: Any = {
         name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
         for name, field in model.model_fields.items()

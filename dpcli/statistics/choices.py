@@ -185,7 +185,6 @@ class TopK(Statistic):
         return (LabelChoices.of(request, relation, ("frequency", query, Fraction(1))),)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The ranks, from one."""
         return tuple(str(rank + 1) for rank in range(request.k))
 
 
@@ -193,7 +192,6 @@ class LabelChoices(Choices):
     """Choices of labels, most frequent first."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The chosen labels and their ranks."""
         labels = np.array(category_column(self.request).labels, object)
         chosen = answers[0].values
         ranks = np.arange(len(chosen)) % self.request.k + 1

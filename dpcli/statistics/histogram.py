@@ -66,7 +66,6 @@ class Histogram(PersonCounts):
         return len(histogram_axis(request))
 
     def item_heading(self, request: Request) -> str:
-        """The column that is counted."""
         return histogram_axis(request).column.name
 
 

@@ -170,7 +170,6 @@ class LinearRegression(Statistic):
         return ceil(LeastSquares(request.columns).noise_bound(noises) / TYPICAL_VARIANCE)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The intercept and the inputs."""
         return ("intercept", *(column.name for column in request.columns[:-1]))
 
     def notes(self, request: Request) -> tuple[str, ...]:
@@ -203,7 +202,6 @@ class ObjectiveLinearRegression(LinearRegression):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The coefficients in the units of the columns."""
         request, query = design.request, _objective_query(design.request)
         coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
         estimates = _in_own_units(request, coefficients, query.grid, Fraction(1))

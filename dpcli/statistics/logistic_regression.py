@@ -119,7 +119,6 @@ class LogisticRegression(Statistic):
         return with_bounds(estimates, answers, query, (Fraction(1), *units), confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The intercept and the inputs."""
         return ("intercept", *(column.name for column in request.columns))
 
     def notes(self, request: Request) -> tuple[str, ...]:

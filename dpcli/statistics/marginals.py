@@ -114,7 +114,6 @@ class Marginals(Statistic):
         )
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The columns and labels of each cell."""
         return tuple(
             "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
             for table in published_tables(request)

@@ -120,7 +120,6 @@ class Mean(WeightedStatistic):
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The mean of each group of the population."""
         if isinstance(request.column, CategoryColumn):
             return _proportion().population(request, answers, confidence)
         return population_means(request, answers, confidence)

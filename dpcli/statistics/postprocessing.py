@@ -124,7 +124,6 @@ class SuppressBelow(PostProcessingStep):
     threshold: Fraction
 
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
-        """The numbers that reach the threshold."""
         return estimates.suppressed(estimates.value < ceil(self.threshold / estimates.step))
 
 

@@ -107,7 +107,6 @@ class QualityCounts(Statistic):
         return Estimates.single([(Fraction(count), width), *people, *readable], places)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
-        """All are counts."""
         return (NONNEGATIVE,)
 
     def items(self, request: Request) -> tuple[str, ...]:

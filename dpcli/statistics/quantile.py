@@ -147,7 +147,6 @@ class Quantile(Statistic):
         return Choices.of(request, relation, *choices)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The quantiles."""
         return tuple(plain_text(quantile) for quantile in request.quantiles)
 
     def make_consistent(
@@ -202,7 +201,6 @@ class Median(Quantile):
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:
-        """The one quantile of this statistic."""
         return (self.quantile,)
 
 

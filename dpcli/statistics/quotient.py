@@ -83,7 +83,6 @@ class Quotient:
 
 
 def _combined(coefficients: Sequence[int], answers: Sequence[NoisyAnswer]) -> Array:
-    """The exact combination of answers."""
     pairs = zip(coefficients, answers, strict=True)
     terms = [multiply_exact(answer.values, factor) for factor, answer in pairs if factor]
     return reduce(add_exact, terms)

@@ -106,7 +106,6 @@ class Selections(Statistic):
         )
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The names of the columns."""
         return tuple(column.name for column in request.checked)
 
 
@@ -137,7 +136,6 @@ class CountMissing(Selections):
         return public_groups(request, self.name)
 
     def tests(self, request: Request) -> tuple[Filter, ...]:
-        """Whether each cell is missing."""
         return tuple(IsMissing(without_missing_constant(column)) for column in request.checked)
 
 

@@ -127,7 +127,6 @@ class Correlation(Covariance):
     derivation = "noisy covariances over the roots of noisy variances, from -1 to 1"
 
     def pairs(self, request: Request) -> Sequence[Pair]:
-        """Every two different columns."""
         return list(combinations(range(len(request.columns)), 2))
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
@@ -175,7 +174,6 @@ class Variance(Covariance):
     derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
 
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:
-        """The one column."""
         return (numeric(request),)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
@@ -191,7 +189,6 @@ class Variance(Covariance):
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        """The number of each group, with its interval."""
         if len(answers) > 1:
             return super().estimate(design, answers, confidence)
         column = numeric(design.request)

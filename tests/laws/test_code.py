@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -10,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -43,6 +46,48 @@ def test_a_file_says_what_it_is(path: Path) -> None:
 
     assert docstring
     assert len(docstring.splitlines()[0]) < 80
+
+
+def undocumented(module: ModuleType) -> list[str]:
+    """The methods of public classes without a docstring, but for those that override others."""
+    return [
+        f"{kind.__name__}.{name}"
+        for kind in vars(module).values()
+        if inspect.isclass(kind)
+        and kind.__module__ == module.__name__
+        and not kind.__name__.startswith("_")
+        for name, method in vars(kind).items()
+        if isinstance(method, FunctionType | property | classmethod | staticmethod)
+        and not name.startswith("_")
+        and not method.__doc__
+        and not any(
+            name in {*dir(base), *inspect.get_annotations(base)} for base in kind.__mro__[1:-1]
+        )
+    ]
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_public_methods_say_what_they_do(path: Path) -> None:
+    """A public method has a docstring, unless it overrides another one."""
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+    if name != "dpcli.__main__":
+        assert not undocumented(importlib.import_module(name.removesuffix(".__init__")))
+
+
+def test_a_method_without_a_docstring_is_found() -> None:
+    """A method that says nothing is found, also in a class that extends another one."""
+    planted = ModuleType("planted")
+    text = """
+class First:
+    def known(self): "What it is."
+class Second(First):
+    def known(self): return 1
+    def new(self): return 2
+"""
+    exec(text, vars(planted))
+
+    assert undocumented(planted) == ["Second.new"]
 
 
 def test_every_dependency_states_its_lowest_version() -> None:

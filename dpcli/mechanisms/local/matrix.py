@@ -36,7 +36,6 @@ class MatrixRandomizer(CalibratedRandomizer):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The columns of the table."""
         return self.table.outputs
 
     def record(self) -> dict[str, object]:

@@ -33,7 +33,6 @@ class UnaryEncodingRandomizer(PureProtocolRandomizer):
         return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
 
     def describe(self) -> str:
-        """The probabilities of a one."""
         return (
             "the bit of the true label is one with probability 0.5, each other one with "
             f"{float(self.q):.6g}"
