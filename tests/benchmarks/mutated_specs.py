@@ -173,4 +173,5 @@ if __name__ == "__main__":
             for line in lines:
                 print(json.dumps(read(*json.loads(line))))
     else:
-        main(Path(sys.argv[1]).resolve(), *map(int, [*sys.argv[2:], 5000, 1][:2]))
+        count, seed = [*sys.argv[2:], *("5000", "1")[len(sys.argv) - 2 :]]
+        main(Path(sys.argv[1]).resolve(), int(count), int(seed))
