@@ -439,5 +439,6 @@ class LocalPlanReport(JsonObject):
 
 def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
     """The report with these keys, as `parsed_json` gives them."""
-    is_local = parsed.get("model") == "local"
-    return CollectionReport.load(parsed) if is_local else ReleaseReport.load(parsed)
+    if parsed.get("model") == "local":
+        return CollectionReport.load(parsed)
+    return ReleaseReport.load(parsed)

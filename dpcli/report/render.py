@@ -68,10 +68,9 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     Raises KeyError if an earlier version wrote the report and a needed fact is absent.
     """
     stated = report.stated
-    local = isinstance(stated, CollectionReport)
     spec, example = stated.spec, stated.spec.numbers or ""
     named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
-    named += ", randomized record by record" if local else ""
+    named += ", randomized record by record" if isinstance(stated, CollectionReport) else ""
     entries = [StatisticView(report, place) for place in range(len(report.numbers))]
     shown = (cell for view in entries for lines in view.tables for cell in lines.cells)
     page = environment(form).get_template(f"report.{form}.j2")
@@ -79,11 +78,11 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
         return page.render(
             title=f"Privacy report: {named}",
             report=stated,
-            choices=[] if local else report.release.choices,
-            reused=[] if local else report.release.reused,
+            choices=getattr(stated, "choices", []),
+            reused=getattr(stated, "reused", []),
+            responses=getattr(stated, "responses", []),
             number=number_writer(example) if example or form != "html" else grouped,
             example=example,
-            is_local=local,
             declared=stated.declarations or {},
             entries=entries,
             read=reader_of(digits),

@@ -109,10 +109,10 @@ def spec_schema() -> dict[str, object]:
     own["responses"] |= {"minItems": 1, "items": response | {"allOf": rules}}
     fields |= {"responses": own["responses"], "public": own["public"]}
     document["required"].remove("statistics")
-    is_local: Json = {"required": ["responses"], "properties": {"statistics": False}}
+    local_keys: Json = {"required": ["responses"], "properties": {"statistics": False}}
     refused = {"responses": False, "public": False}
-    is_central = {"required": ["statistics"], "properties": refused}
-    document["allOf"] = [{"if": _has_value("model", LOCAL), "then": is_local, "else": is_central}]
+    keys = {"required": ["statistics"], "properties": refused}
+    document["allOf"] = [{"if": _has_value("model", LOCAL), "then": local_keys, "else": keys}]
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
 
