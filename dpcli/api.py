@@ -21,7 +21,6 @@ from dpcli.charging import (
     file_name,
     inputs_of,
     redacted,
-    require_plan,
     require_type,
 )
 from dpcli.errors import LedgerError, SpecError
@@ -29,7 +28,7 @@ from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.light_dataclasses import dataclass
 from dpcli.planning.notes import reader_warnings
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
 from dpcli.public_ledger import FileName, Ledger
@@ -47,8 +46,8 @@ from dpcli.report.formats import (
     require_table_name,
 )
 from dpcli.report.table import estimate_table
-from dpcli.specification.load import read_spec_file
-from dpcli.specification.model import Spec
+from dpcli.specification.load import read_spec_file, require_model
+from dpcli.specification.model import LocalSpec, Spec
 from dpcli.transaction import CollectionTransaction, ReleaseTransaction
 
 if TYPE_CHECKING:
@@ -168,8 +167,8 @@ def release(
     ...     print(result.charged, result.cost == wanted.cost, len(ledger.releases()))
     True True 1
     """
-    require_plan(plan)
-    if plan.is_local:
+    require_type("plan", plan, "a plan, made by `plan(load_spec(path))`", Plan)
+    if not isinstance(plan, CentralPlan):
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     if engine not in {"local", "spark"}:
         raise WrongTypeError(f"`engine` is {engine!r}, expected `local` or `spark`")
@@ -213,8 +212,8 @@ def randomize(
     Privacy: each response reveals the epsilon of its column in the spec at most, to anyone, and
     the `cost` is that of all responses of a record together.
     """
-    require_plan(plan)
-    if not plan.is_local:
+    require_type("plan", plan, "a plan, made by `plan(load_spec(path))`", Plan)
+    if not isinstance(plan, LocalPlan):
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     require_type("any_period", any_period, "True or False", bool)
     request = ChargeRequest.of(
@@ -250,12 +249,11 @@ def estimate(spec: Spec, collected: FileName) -> pl.DataFrame:
     Privacy: it is a function of the responses, so that it reveals no more than they do.
     """
     require_type("spec", spec, "a spec, loaded by `load_spec(path)`", Spec)
-    if not spec.is_local:
-        raise SpecError.about("wrong-model", spec=spec.dataset)
+    local = require_model(spec, LocalSpec, spec.dataset)
     # It needs polars and numpy, which the other names do without until rows are read.
     from dpcli.local.estimate import count_responses, estimate_groups
 
-    found = count_responses(spec, file_name("collected", collected))
+    found = count_responses(local, file_name("collected", collected))
     return estimate_table(list(estimate_groups(found, spec.confidence)))
 
 

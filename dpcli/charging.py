@@ -14,7 +14,8 @@ from dataclasses import field, replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal, UsageError, internal_error
 from dpcli.ledger.balance import period_number
@@ -32,7 +33,7 @@ from dpcli.ledger.options import (
 )
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import PlanT
 from dpcli.public_ledger import FileName, Ledger, opened_ledger
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class WrongTypeError(TypeError):
     """An argument of another type than what was expected."""
 
 
-def require_type(name: str, value: object, expected: str, *kinds: type) -> None:
+def require_type(name: str, value: object, expected: str, *kinds: type | UnionType) -> None:
     """Raise TypeError, which names what was expected, for an argument of another type."""
     if not isinstance(value, kinds):
         raise WrongTypeError(f"`{name}` is of type {type(value).__name__}, expected {expected}")
@@ -73,11 +74,6 @@ def require_parameters(call: Callable[..., object], *args: object, **kwargs: obj
         signature(call).bind(*args, **kwargs)
     except TypeError as error:
         raise WrongTypeError(f"{call.__name__}(): {error}") from None
-
-
-def require_plan(plan: object) -> None:
-    """Raise TypeError unless a plan was made."""
-    require_type("plan", plan, "a plan, made by `plan(load_spec(path))`", Plan)
 
 
 def file_name(name: str, value: object) -> str:
@@ -125,7 +121,7 @@ class Notices:
 
 
 @dataclass(frozen=True, slots=True)
-class ChargeRequest:
+class ChargeRequest(Generic[PlanT]):
     """What is to be charged for: a plan, its data, what reads them, and the account that pays.
 
     The ledger is a file or an open one; without either it is the one next to the spec. With
@@ -134,7 +130,7 @@ class ChargeRequest:
     `any_period`, the period may be a day that is probably a mistake.
     """
 
-    plan: Plan
+    plan: PlanT
     data: tuple[Input, ...]
     release_id: str
     ledger: Path | Ledger | None
@@ -147,7 +143,7 @@ class ChargeRequest:
     @classmethod
     def of(
         cls,
-        plan: Plan,
+        plan: PlanT,
         data: tuple[Input, ...],
         ledger: FileName | Ledger | None,
         release_id: str | None,
@@ -156,7 +152,7 @@ class ChargeRequest:
         *,
         check_again: bool = False,
         any_period: bool = False,
-    ) -> ChargeRequest:
+    ) -> ChargeRequest[PlanT]:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
         A ledger that is not given is that of the environment, as for commands. A table in memory
@@ -198,7 +194,7 @@ class ChargeRequest:
             after_check=self.after_check,
         )  # fmt: skip
 
-    def attempt(self, ledger: OpenLedger) -> ChargeRequest:
+    def attempt(self, ledger: OpenLedger) -> ChargeRequest[PlanT]:
         """The request by the name of its entry, which differs for a check that is made again."""
         if not self.check_again:
             return self

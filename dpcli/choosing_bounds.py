@@ -25,14 +25,15 @@ from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input
 from dpcli.errors import UsageError
-from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease, charged_events, events_of
+from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease
 from dpcli.ledger.kept_bounds import BOUNDS
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.allocation import allocate
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import Engine, NoisyStatistic, add_noise, aggregate_data
+from dpcli.planning.results import NoisyStatistic
+from dpcli.releasing import Engine, add_noise, aggregate_data
 from dpcli.specification.chosen_bounds import (
     from_json,
     narrowest_and_widest,
@@ -43,13 +44,13 @@ from dpcli.statistics.bounds_choice import ChosenBounds
 
 
 def choose_bounds(
-    plan: Plan,
+    plan: CentralPlan,
     data: tuple[Input, ...],
     ledger: OpenLedger,
     charge: Charge,
     engine: Engine = "local",
     progress: Progress | None = None,
-) -> Plan:
+) -> CentralPlan:
     """The plan with the bounds that noisy counts of the data choose, or have chosen before.
 
     `charge` is that of the release itself. Raises BudgetError, DataError, LedgerError, or
@@ -57,7 +58,7 @@ def choose_bounds(
     """
     require_readable_twice(data, engine)
     only = plan.bounds_only
-    events = charged_events(only)
+    events = only.charged_events
     name, reserved = charge.release_id + SUFFIX, (*events, *charge.events)
     with OpenCharge(
         ledger, replace(charge, release_id=name, events=events, reserved=reserved)
@@ -70,7 +71,8 @@ def choose_bounds(
             # widest ones are tried. Losses are rounded, so those of two plans with the same
             # targets differ in their last digits.
             for bounded in narrowest_and_widest(plan.spec):
-                possible = events_of(allocate(bounded)[len(bounded.choices) :])
+                released = allocate(bounded)[len(bounded.choices) :]
+                possible = (event for planned in released for event in planned.events)
                 ledger.check_budget(replace(charge, events=(*events, *possible)))
             stored = _answer(only, data, open_charge, engine, progress)
     (entry,) = ledger.entries("release_id = ?", name)
@@ -102,7 +104,7 @@ def _is_pipe(name: str) -> bool:
 
 
 def _answer(
-    only: Plan,
+    only: CentralPlan,
     data: tuple[Input, ...],
     open_charge: OpenCharge,
     engine: Engine,
@@ -115,7 +117,7 @@ def _answer(
     return open_charge.commit(lambda _: {BOUNDS: to_json(chosen)})
 
 
-def bounds_from(only: Plan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
+def bounds_from(only: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
     """What the noisy counts choose, by the name of the histogram: post-processing."""
     return {
         choice.name: choice.choose(one.answers[0])

@@ -15,12 +15,12 @@ from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
-from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
+from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.open_charge import OpenCharge
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedQuery
 from dpcli.planning.quality_check import QualityResult, is_limited, quality_result
+from dpcli.planning.results import NoisyNumbers, NoisyStatistic, PublishedStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
 from dpcli.statistics.design import NoisyAnswer
@@ -34,60 +34,8 @@ Engine = Literal["local", "spark", "partials"]
 """What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoisyStatistic:
-    """The noisy answers to the queries of one statistic, before post-processing.
-
-    `groups` are the selected groups in order, if keys are private.
-    """
-
-    planned: PlannedStatistic
-    answers: tuple[NoisyAnswer, ...]
-    groups: tuple[Group, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PublishedStatistic:
-    """The published numbers of one statistic.
-
-    `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
-    post-processing, and `population` those of the population, if they are published too.
-    """
-
-    planned: PlannedStatistic
-    estimates: Estimates
-    groups: tuple[Group, ...] | None = None
-    raw: Estimates | None = None
-    population: Estimates | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyNumbers:
-    """What noise made of the answers; `plan` is that of the quality check alone if it failed."""
-
-    plan: Plan
-    statistics: tuple[PublishedStatistic, ...]
-    quality: QualityResult | None
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyRelease:
-    """All that may be published: a function of the plan, the noisy answers and the ledger.
-
-    If a minimum of the quality check was missed, neither it nor its plan has statistics.
-    """
-
-    plan: Plan
-    release_id: str
-    created: str
-    statistics: tuple[PublishedStatistic, ...]
-    receipt: Receipt
-    quality: QualityResult | None = None
-    warnings: tuple[str, ...] = ()  # of the formats of the data files
-
-
 def answer_release(
-    plan: Plan, exact: Sequence[SealedAnswer], open_charge: OpenCharge
+    plan: CentralPlan, exact: Sequence[SealedAnswer], open_charge: OpenCharge
 ) -> NoisyNumbers:
     """Add noise to every answer, and estimate what is published.
 
@@ -95,7 +43,7 @@ def answer_release(
     plan, and the charge is reduced to it.
     """
     permit = open_charge.draw_noise(
-        None if plan.quality is None else charged_events(plan.quality_check_only)
+        None if plan.quality is None else plan.quality_check_only.charged_events
     )
     quality = check_quality(plan, exact, permit)
     if quality is not None and quality.reasons:
@@ -129,7 +77,7 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
 
 
 def check_quality(
-    plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
+    plan: CentralPlan, exact: Sequence[SealedAnswer], permit: NoisePermit
 ) -> QualityResult | None:
     """The result of the quality check; None if the spec has none."""
     if plan.quality is None:
@@ -141,7 +89,10 @@ def check_quality(
 
 
 def aggregate_data(
-    plan: Plan, data: tuple[Input, ...], progress: Progress | None = None, engine: Engine = "local"
+    plan: CentralPlan,
+    data: tuple[Input, ...],
+    progress: Progress | None = None,
+    engine: Engine = "local",
 ) -> Sequence[SealedAnswer]:
     """Read all data files once, and seal the exact answer to every query of the plan.
 
@@ -166,7 +117,7 @@ def aggregate_data(
         return aggregate(*queries_and_unit, dataset, progress)
 
 
-def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") -> None:
+def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "local") -> None:
     """Raise DataError if the headers of the data files do not fit the spec."""
     if engine == "spark":
         with _spark_packages(plan, data):
@@ -179,9 +130,9 @@ def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") ->
 
 
 @contextmanager
-def _spark_packages(plan: Plan, names: Sequence[str]) -> Iterator[None]:
+def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
     """Raise UsageError if an import within needs a package that is not installed."""
-    if plan.size_is_public:
+    if plan.spec.privacy.relation.size_is_public:
         refuse_possible_sheets(names)
     try:
         yield
@@ -189,7 +140,7 @@ def _spark_packages(plan: Plan, names: Sequence[str]) -> Iterator[None]:
         raise UsageError.about("no-spark") from None
 
 
-def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
+def seal_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial of a release; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
         from dpcli.engine.aggregate import Aggregation
@@ -202,15 +153,19 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
 
 
 @contextmanager
-def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> Iterator[Dataset]:
+def _opened(
+    plan: CentralPlan, data: tuple[Input, ...], progress: Progress | None
+) -> Iterator[Dataset]:
     """The data files; raises DataError unless they have all columns of the spec."""
     with open_dataset(data, plan.spec.dialect, progress) as dataset:
-        require_columns(dataset, plan.spec.columns, every_record=plan.size_is_public)
+        require_columns(
+            dataset, plan.spec.columns, every_record=plan.spec.privacy.relation.size_is_public
+        )
         yield dataset
 
 
 def add_noise(
-    plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
+    plan: CentralPlan, exact: Sequence[SealedAnswer], permit: NoisePermit
 ) -> tuple[NoisyStatistic, ...]:
     """The noisy answers to every query that the permit covers.
 

@@ -22,12 +22,13 @@ from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import LedgerEntry
-from dpcli.ledger.charge import SUFFIX, charged_events
+from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import ENTRY_ID
 from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.light_dataclasses import dataclass
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
@@ -50,8 +51,8 @@ from dpcli.report.model import (
     ReleaseReport,
     load_report,
 )
-from dpcli.specification.load import parse_spec
-from dpcli.specification.model import Spec
+from dpcli.specification.load import parse_spec, require_model
+from dpcli.specification.model import CentralSpec, Spec
 from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
 from dpcli.statistics.limit_choice import LIMIT_NAME
 from dpcli.version import __version__
@@ -194,7 +195,8 @@ def _proofs(path: Path) -> Iterator[Proof]:
             MechanismEvent("all of them", "recovered", RECOVERED, stated),
         )
         if proof.exact:
-            events = charged_events(make_plan(_spec_of(report)).bounds_only)
+            spec = require_model(_spec_of(report), CentralSpec, str(path))
+            events = make_plan(spec).bounds_only.charged_events
         yield replace(
             proof, entry=entry, head=head, release_id=proof.release_id + SUFFIX,
             before=Loss(Fraction(0), Fraction(0)), events=events, first=None,
@@ -302,11 +304,12 @@ def _events(
             raise
     else:
         quality = getattr(report.stated, "quality", None)
-        if plan.quality is not None and getattr(quality, "passed", None) is False:
+        stopped = getattr(quality, "passed", None) is False
+        if stopped and isinstance(plan, CentralPlan) and plan.quality is not None:
             plan = plan.quality_check_only
         planned = plan_report(plan, BalanceForecast(Path()))
         if _charged_text(planned) == _charged_text(report.stated):
-            return charged_events(plan), True
+            return plan.charged_events, True
         if getattr(report.stated, "dpcli_version", None) == __version__:
             raise report.changed_error("its numbers are not those that its spec gives")
         sums.append(plan.requested_loss)

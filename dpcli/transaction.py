@@ -9,27 +9,27 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Generic, Self, final
 
 from dpcli.charging import ChargeRequest, Notices
 from dpcli.engine.progress import Progress
 from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.ledger.account import sharing_warnings
-from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.messages import note
 from dpcli.planning.bounds_text import chosen_texts
 from dpcli.planning.notes import quality_warnings
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
-from dpcli.releasing import NoisyNumbers, NoisyRelease, aggregate_data, answer_release
+from dpcli.planning.results import NoisyNumbers
+from dpcli.releasing import aggregate_data, answer_release
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer
-    from dpcli.local.randomize import RandomizedCollection
 
 
-class Transaction:
+class Transaction(Generic[PlanT]):
     """What is released and charged for, from the request to what the ledger stores.
 
     `with Transaction(request, notices) as release:` opens the ledger that pays. If something is
@@ -38,7 +38,7 @@ class Transaction:
     know. Raises BudgetError, DataError or LedgerError.
     """
 
-    def __init__(self, request: ChargeRequest, notices: Notices) -> None:
+    def __init__(self, request: ChargeRequest[PlanT], notices: Notices) -> None:
         require_plan_fits(request.plan)
         self.request, self._notices = request, notices
 
@@ -67,7 +67,7 @@ class Transaction:
             self._announce(self.stored)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> PlanT:
         """The plan, with the bounds that were chosen."""
         return self.request.plan
 
@@ -85,13 +85,10 @@ class Transaction:
         """
         if self.stored is None:
             self.request.require_likely_period(self.ledger)
-            if self.plan.chooses_bounds:
-                self._choose_bounds()
+            self._choose_bounds()
         if self.stored is None:
-            plan, data = self.plan, self.request.data
-            self._notices.warn(self.ledger.access_warnings())
-            self._notices.warn(sharing_warnings(self._shared))
-            self._notices.warn([*quality_warnings(plan), *reading_warnings(plan, data)])
+            account = (*self.ledger.access_warnings(), *sharing_warnings(self._shared))
+            self._notices.warn([*account, *self._data_warnings()])
             self.ledger.check_budget(self.open_charge.charge)
 
     def _open_charge(self) -> None:
@@ -99,26 +96,18 @@ class Transaction:
         self.stored = self.open_charge.stored
 
     def _choose_bounds(self) -> None:
-        """Let noisy counts choose the open bounds, and continue with the plan for these."""
-        # Few specs leave bounds to noisy counts.
-        from dpcli.choosing_bounds import choose_bounds
+        """Let noisy counts choose the bounds that the plan leaves open."""
 
-        request = self.request
-        plan = choose_bounds(
-            request.plan, request.data, self.ledger, request.charge, request.engine
-        )
-        for text in chosen_texts(plan):
-            self._notices.add("bounds", text=text, name=request.release_id)
-        self.request = replace(request, plan=plan)
-        self._open_charge()
+    def _data_warnings(self) -> list[str]:
+        """What nothing would notice in the data."""
+        return []
 
     def _announce(self, stored: StoredRelease) -> None:
         """Say what was done, and of a clock that may be wrong."""
         if self.open_charge.charge.created < self._latest:
             self._notices.warn([note("notice.clock", latest=self._latest)])
         if stored.receipt is None:
-            what = "responses" if self.plan.is_local else "release"
-            self._notices.add("again", what=what, name=stored.release_id)
+            self._notices.add("again", what=self.plan.outcome, name=stored.release_id)
         elif self.request.after_check:
             names = {"name": stored.release_id, "failed": self.request.after_check}
             self._notices.add("checked_again", **names)
@@ -128,7 +117,7 @@ class Transaction:
 
 
 @final
-class ReleaseTransaction(Transaction):
+class ReleaseTransaction(Transaction[CentralPlan]):
     """A release of the central model: `aggregate`, `answer`, `commit`.
 
     >>> def released(request, notices, render):
@@ -142,7 +131,6 @@ class ReleaseTransaction(Transaction):
 
     def aggregate(self, progress: Progress | None = None) -> Sequence[SealedAnswer]:
         """Read the data once, and seal the exact answer to every query; raises DataError."""
-        assert not self.plan.is_local, "records of a local spec are randomized one by one"
         return aggregate_data(self.plan, self.request.data, progress, self.request.engine)
 
     def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:
@@ -154,17 +142,35 @@ class ReleaseTransaction(Transaction):
     ) -> StoredRelease:
         """Charge for the numbers, and store the outputs that `render` makes of them."""
         charge = self.open_charge.charge
-        plan, statistics, quality = numbers.plan, numbers.statistics, numbers.quality
         stamp = charge.release_id, charge.created
-        warned = tuple(reading_warnings(plan, self.request.data))
+        warned = tuple(reading_warnings(numbers.plan, self.request.data))
         self.stored = self.open_charge.commit(
-            lambda receipt: render(NoisyRelease(plan, *stamp, statistics, receipt, quality, warned))
+            lambda receipt: render(NoisyRelease(numbers, *stamp, receipt, warned))
         )
         return self.stored
 
+    def _choose_bounds(self) -> None:
+        """Let noisy counts choose the open bounds, and continue with the plan for these."""
+        if not self.plan.chooses_bounds:
+            return
+        # Few specs leave bounds to noisy counts.
+        from dpcli.choosing_bounds import choose_bounds
+
+        request = self.request
+        plan = choose_bounds(
+            request.plan, request.data, self.ledger, request.charge, request.engine
+        )
+        for text in chosen_texts(plan):
+            self._notices.add("bounds", text=text, name=request.release_id)
+        self.request = replace(request, plan=plan)
+        self._open_charge()
+
+    def _data_warnings(self) -> list[str]:
+        return [*quality_warnings(self.plan), *reading_warnings(self.plan, self.request.data)]
+
 
 @final
-class CollectionTransaction(Transaction):
+class CollectionTransaction(Transaction[LocalPlan]):
     """A collection of the local model: `commit` randomizes the records and charges."""
 
     def commit(

@@ -18,7 +18,7 @@ from dpcli.ledger.balance import RecordedCost, period_number
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
 
 if TYPE_CHECKING:
@@ -112,20 +112,18 @@ def warn(texts: list[str]) -> list[str]:
 
 @contextmanager
 def published(
-    transaction: Transaction, inputs: Sequence[Path], outputs: Outputs, *, is_local: bool = True
+    transaction: Transaction[PlanT], inputs: Sequence[Path], outputs: Outputs, files: Sequence[str]
 ) -> Iterator[None]:
     """Begin a transaction, commit it within the block, and publish its outputs at the end.
 
     The same release id again costs nothing. Outputs that must be a mistake, such as those that
-    would replace `inputs`, are refused before a ledger is created or anything is read. So are data
-    files that do not exist, if they are plain files of this machine (`is_local`) and nothing is
-    stored.
+    would replace `inputs`, are refused before a ledger is created or anything is read. So are
+    `files`, plain ones of this machine, that do not exist, if nothing is stored.
     """
     from dpcli.engine.source import drain_stdin, require_files
     from dpcli.releasing import require_quality
 
     request = transaction.request
-    files = request.files if is_local else ()
     again = f"run the command again with --release-id {request.release_id}"
     # Only a ledger knows which outputs may be there already, and which data are not needed.
     is_new = is_absent(request.path)

@@ -26,11 +26,12 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.limit_notes import limit_warnings
 from dpcli.planning.notes import quality_warnings, unit_warnings
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
+from dpcli.specification.model import CentralSpec, Spec
 
 if TYPE_CHECKING:
     from dpcli.engine.cells_check import CellsCheck
@@ -58,18 +59,17 @@ def check(
     unreadable: list[str] = []
     try:
         plan = make_plan(read_spec_file(spec, LedgerBounds(ledger, spec)))
-        members = plan.spec.responses if plan.is_local else plan.statistics
-        what = "response" if plan.is_local else "statistic"
-        facts |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
+        size = len(plan.statistics if isinstance(plan, CentralPlan) else plan.spec.responses)
+        facts |= {"dataset": plan.spec.dataset, f"{plan.part}s": size, "warnings": []}
         account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)
         refused = account.refused
         try:
             # Check the data even if the account refuses: report all problems at once.
             if cells:
-                unreadable = _read_cells(files, plan)
+                unreadable = _read_cells(files, plan.spec)
             elif files:
                 with open_dataset(files, plan.spec.dialect) as dataset:
-                    size_is_public = plan.size_is_public
+                    size_is_public = plan.spec.privacy.relation.size_is_public
                     require_columns(dataset, plan.spec.columns, every_record=size_is_public)
         except DpcliError as failure:
             earlier = refused.problems if refused else ()
@@ -81,9 +81,10 @@ def check(
         if as_json:
             print_json(facts | {"problems": problem_facts(failure)})
         raise
-    reading = reading_warnings(plan, files)
-    limits = limit_warnings(plan)
-    advice = warn([*unit_warnings(plan), *limits, *_quality_notes(plan), *reading])
+    advice = []
+    if isinstance(plan, CentralPlan):
+        quality, reading = _quality_notes(plan), reading_warnings(plan, files)
+        advice = warn([*unit_warnings(plan), *limit_warnings(plan), *quality, *reading])
     facts["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(facts)
@@ -92,10 +93,10 @@ def check(
     if missing:
         print_line(note("check.undeclared", keys=missing))
     end = note("check.unreadable", columns=unreadable) if unreadable else "no problems"
-    print_line(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, {end}", file=sys.stdout)
+    print_line(f"{spec}: {size} {plan.part}{'s' * (size != 1)}, {end}", file=sys.stdout)
 
 
-def _quality_notes(plan: Plan) -> list[str]:
+def _quality_notes(plan: CentralPlan) -> list[str]:
     """Why a release would not detect a file that cannot be read as declared."""
     if plan.quality is None:
         return quality_warnings(plan)
@@ -106,7 +107,7 @@ def _quality_notes(plan: Plan) -> list[str]:
     return [*[note("quality.blind")] * (factor is not None), *kept]
 
 
-def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
+def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
     """Read all rows, and print how readable the columns are.
 
     Returns the names of the columns without a readable cell, for the same terminal.
@@ -115,21 +116,22 @@ def _read_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
     from dpcli.cli.cells_text import show_cells  # noqa: PLC0415
     from dpcli.engine.cells_check import check_cells  # noqa: PLC0415
 
-    spec, quality = plan.spec, plan.spec.quality
+    quality = spec.quality if isinstance(spec, CentralSpec) else None
+    relation = spec.privacy.relation
 
     def read(dialect: Dialect) -> CellsCheck:
         with (
             shown_progress(quiet=False) as progress,
             open_dataset(data, dialect, progress) as dataset,
         ):
-            require_columns(dataset, spec.columns, every_record=plan.size_is_public)
+            require_columns(dataset, spec.columns, every_record=relation.size_is_public)
             return check_cells(
                 dataset,
                 spec.columns,
                 (quality.min_rows, quality.min_people) if quality else (None, None),
                 progress or Progress(),
                 quality.min_readable if quality else {},
-                None if plan.is_local else spec.privacy.unit,
+                relation.unit,
             )
 
     checked = decoded = read(spec.dialect)

@@ -16,9 +16,9 @@ from dpcli.cli.outputs import Responses, output_file
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
+from dpcli.ledger.charge import RandomizedCollection
 from dpcli.ledger.options import new_release_id
 from dpcli.local.estimate import count_responses, estimate_groups
-from dpcli.local.randomize import RandomizedCollection
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning.planner import make_plan
 from dpcli.publishing import publish, publish_to_stdout, require_writable
@@ -57,7 +57,7 @@ def randomize(
     def rendered(collection: RandomizedCollection) -> dict[str, bytes]:
         return render_outputs(collection_report(collection), responses.wanted)
 
-    with published(transaction, inputs, responses):
+    with published(transaction, inputs, responses, request.files):
         if transaction.stored is None:
             with shown_progress(quiet=quiet) as progress:
                 transaction.commit(rendered, shuffle=shuffle, progress=progress)

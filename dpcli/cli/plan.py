@@ -12,16 +12,17 @@ import typer
 from dpcli.cli.accounts import forecast_balance
 from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
-from dpcli.cli.plan_text import print_plan
+from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, make_problem
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import escape_controls
 from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.specification.load import read_central_spec, read_spec_file
+from dpcli.specification.model import LocalSpec
 
 if TYPE_CHECKING:
     from dpcli.planning.compare import BeforeAfter
@@ -69,32 +70,36 @@ def plan(
         tables=named,
     )
     loaded = read_spec_file(spec, LedgerBounds(ledger, spec))
-    refuse_first(
-        {
-            "bad-option.diff-local": loaded.is_local and diff is not None,
-            "bad-option.delta-alone": loaded.is_local and delta is not None and shuffle is None,
-            "bad-option.shuffle-central": not loaded.is_local and bool(shuffle or delta),
-        }
-    )
-    current = make_plan(loaded)
-    if diff is not None:
-        older = make_plan(read_central_spec(diff, LedgerBounds(ledger, diff)))
-        _difference(older, current, as_json=as_json, blamed=diff if fail_on_weaker else None)
-        require_plan_fits(current)
-        return
-    shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
+    shuffled = None
+    current: Plan
+    if isinstance(loaded, LocalSpec):
+        alone = delta is not None and shuffle is None
+        refuse_first({"bad-option.diff-local": diff is not None, "bad-option.delta-alone": alone})
+        current = make_plan(loaded)
+        shuffled = None if shuffle is None else _amplified(current, shuffle, delta)
+    else:
+        refuse_first({"bad-option.shuffle-central": bool(shuffle or delta)})
+        current = make_plan(loaded)
+        if diff is not None:
+            older = make_plan(read_central_spec(diff, LedgerBounds(ledger, diff)))
+            _difference(older, current, as_json=as_json, blamed=diff if fail_on_weaker else None)
+            require_plan_fits(current)
+            return
     forecast = forecast_balance(current, spec, ledger, period, times=times, any_period=any_period)
     records = records or shuffle
     if as_json:
-        from dpcli.report.facts import plan_json
+        from dpcli.report.facts import plan_report
+        from dpcli.report.json_text import json_text
 
-        write_json(
-            plan_json(current, forecast, compared=compare, records=records, amplified=shuffled)
-        )
+        facts = plan_report(current, forecast, records, shuffled, compared=compare)
+        write_json(json_text(facts))
     elif show_risks or hazards:
         _print_risks(current, forecast.window)
     else:
-        print_plan(current, forecast, records, shuffled)
+        if isinstance(current, LocalPlan):
+            print_local_plan(current, forecast, records, shuffled)
+        else:
+            print_plan(current, forecast, records)
         if compare:
             print()
             _print_comparison(current)
@@ -102,7 +107,7 @@ def plan(
     forecast.raise_refusal()
 
 
-def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee:
+def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuarantee:
     """The guarantee of a plan with shuffling; UsageError if the bound does not apply."""
     try:
         chosen = plan.spec.privacy.budget.delta if delta is None else parse_number(delta)
@@ -111,18 +116,18 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee
     if not 0 < chosen < 1:
         code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
         raise UsageError.about(code, delta=delta)
-    guarantee = plan.shuffle_guarantee(records, chosen)
-    if guarantee is None:
-        names = [
-            response.column.name
-            for response in plan.spec.responses
-            if response.randomizer.loss.delta
-        ]
+    responses = plan.spec.responses
+    if names := [one.column.name for one in responses if one.randomizer.loss.delta]:
         raise UsageError.about("shuffle-pure", columns=names)
-    return guarantee
+    from dpcli.privacy.amplification import amplify_by_shuffling
+
+    # The responses of a record count as one with the sum of their epsilons.
+    return amplify_by_shuffling(plan.requested_loss.epsilon, records, chosen)
 
 
-def _difference(older: Plan, current: Plan, *, as_json: bool, blamed: Path | None) -> None:
+def _difference(
+    older: CentralPlan, current: CentralPlan, *, as_json: bool, blamed: Path | None
+) -> None:
     """Print what changed since an older plan; SpecError if the new plan is weaker than `blamed`."""
     from dpcli.planning.compare import weaker_guarantees
 
@@ -191,7 +196,7 @@ def _print_comparison(plan: Plan) -> None:
         print(note)
 
 
-def _print_difference(old: Plan, new: Plan) -> None:
+def _print_difference(old: CentralPlan, new: CentralPlan) -> None:
     from dpcli.planning.compare import statistic_changes
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")

@@ -50,8 +50,7 @@ def _loss_against_budget(
     """One measure of the loss against the budget; with a bar if `left` is known."""
     requested: Fraction = getattr(plan.cost, measure)
     allowed: Fraction = getattr(plan.spec.privacy.budget, measure)
-    text = f"{exact_or_up(requested)} of {exact_or_up(allowed)}"
-    text += " per record" if plan.is_local else " allowed"
+    text = f"{exact_or_up(requested)} of {exact_or_up(allowed)} {plan.allowed}"
     if left is not None:
         text += f", {exact_or_up(left)} left" if left < allowed else ""
         drawn = budget_bar(allowed - left, requested, allowed) if can_draw_bars(sys.stdout) else ""
@@ -64,7 +63,7 @@ def _loss_against_budget(
 
 
 def _account_text(plan: Plan, forecast: BalanceForecast, before: Loss) -> str:
-    facts = {"what": "collection" if plan.is_local else "release", "path": str(forecast.ledger)}
+    facts = {"what": plan.kind, "path": str(forecast.ledger)}
     if not forecast.exists or forecast.terms is None:
         return note("plan.no_account" if forecast.exists else "plan.no_ledger", **facts)
     window = f" {note('plan.window', days=forecast.window)}" if forecast.window else ""

@@ -32,7 +32,7 @@ from dpcli.planning.notes import (
     shuffle_condition,
     unit_warnings,
 )
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
@@ -47,50 +47,53 @@ SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
 
 
-def print_plan(
-    plan: Plan,
-    forecast: BalanceForecast,
-    records: int | None = None,
-    shuffled: ShuffledGuarantee | None = None,
-) -> None:
+def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = None) -> None:
     """Print how queries were designed, then all in a table; notes, total and balance follow.
 
-    Errors are shown for `records` rows, if that number is known. In the local model, `shuffled`
-    is the guarantee that random order adds.
+    Errors are shown for this number of `rows`, if it is known.
     """
-    privacy = plan.spec.privacy
-    how = f"neighbors {privacy.neighbors.value}"
-    if plan.is_local:
-        how = "each record responds by itself"
-        table = [_response_row(response, records or 1, plan) for response in plan.spec.responses]
-        notes = _response_notes(plan, records)
-    else:
-        table = [
-            _query_row(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
-        ]
-        notes = _query_notes(plan, forecast, records)
-    print(f"{plan.spec.dataset}: {how}, {privacy.composition.name}")
+    spec, privacy = plan.spec, plan.spec.privacy
+    print(f"{spec.dataset}: neighbors {privacy.neighbors.value}, {privacy.composition.name}")
     if designs := design_notes(plan):
         print(*designs, "", sep="\n")
+    table = [
+        _query_row(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
+    ]
     headings = write_table(sys.stdout, "", table, SPARE)
     shown = {name.split(" ")[0] for name in headings if name}
-    if plan.is_local:
-        write_gap(sys.stdout)
-    else:
-        legend = reference.sentences("legend")
-        shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
-        print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
-        captions = ((entry.request.name, entry.caption) for entry in plan.spec.entries)
-        for line in caption_lines(plan.spec.caption, captions):
-            print(line)
-        print()
-    print(*notes, "", sep="\n")
+    shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
+    legend = reference.sentences("legend")
+    print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
+    captions = ((entry.request.name, entry.caption) for entry in plan.spec.entries)
+    for line in caption_lines(plan.spec.caption, captions):
+        print(line)
+    print("", *_query_notes(plan, forecast, rows), "", sep="\n")
+    print_losses(plan, forecast)
+
+
+def print_local_plan(
+    plan: LocalPlan,
+    forecast: BalanceForecast,
+    records: int | None,
+    shuffled: ShuffledGuarantee | None,
+) -> None:
+    """Print all responses in a table; notes, total and balance follow.
+
+    Errors are shown for this number of `records`, if it is known, and `shuffled` is the guarantee
+    that random order adds.
+    """
+    spec, rule = plan.spec, plan.spec.privacy.composition.name
+    print(f"{spec.dataset}: each record responds by itself, {rule}")
+    table = [_response_row(response, records or 1, plan) for response in spec.responses]
+    write_table(sys.stdout, "", table, SPARE)
+    write_gap(sys.stdout)
+    print(*_response_notes(plan, records), "", sep="\n")
     print_losses(plan, forecast)
     if shuffled is not None:
         print("", *_shuffled_notes(plan, shuffled), sep="\n")
 
 
-def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
+def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
         kept_texts,
         choice_rules,
@@ -124,7 +127,7 @@ def _query_notes(plan: Plan, forecast: BalanceForecast, rows: int | None) -> Ite
             yield note("plan.no_second_try", check=loss_text(check))
 
 
-def _regression_comparisons(plan: Plan) -> list[str]:
+def _regression_comparisons(plan: CentralPlan) -> list[str]:
     if not any(entry.statistic.name == "linear_regression" for entry in plan.spec.entries):
         return []
     # What compares the methods of a regression loads all of them.
@@ -133,7 +136,7 @@ def _regression_comparisons(plan: Plan) -> list[str]:
     return regression_comparisons(plan)
 
 
-def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
+def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:
     """The row of a query; on a terminal, the first one has a bar for the cost of the statistic."""
     first, drawn, spec = part is entry.queries[0], can_draw_bars(sys.stdout), plan.spec
     most = max(planned.target.epsilon for planned in plan.all_statistics)
@@ -170,7 +173,7 @@ def _percent(plan: Plan) -> str:
     return f"{exact_or_up(plan.spec.confidence * 100)}%"
 
 
-def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
+def _expected_errors(plan: CentralPlan, rows: int | None) -> Iterator[str]:
     """The error of each mean and of counts, if the number of rows or people is known."""
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
@@ -195,7 +198,7 @@ def _expected_errors(plan: Plan, rows: int | None) -> Iterator[str]:
             yield note("plan.usual", name=planned.name, error=rounded_text(error), usual=usual)
 
 
-def _response_notes(plan: Plan, records: int | None) -> Iterator[str]:
+def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
     spec, rule = plan.spec, plan.spec.privacy.composition.name
     for response in spec.responses:
         yield f"{response.column.name}: {response.randomizer.describe()}"
@@ -209,7 +212,7 @@ def _response_notes(plan: Plan, records: int | None) -> Iterator[str]:
         yield note("composing.rule", rule=rule, bound=plan.bound.name)
 
 
-def _response_row(response: Response, records: int, plan: Plan) -> Row:
+def _response_row(response: Response, records: int, plan: LocalPlan) -> Row:
     randomizer, error = response.randomizer, standard_error(response, records)
     in_rho = plan.spec.privacy.composition.takes_rho
     return {
@@ -225,7 +228,7 @@ def _response_row(response: Response, records: int, plan: Plan) -> Row:
     }
 
 
-def _shuffled_notes(plan: Plan, shuffled: ShuffledGuarantee) -> Iterator[str]:
+def _shuffled_notes(plan: LocalPlan, shuffled: ShuffledGuarantee) -> Iterator[str]:
     facts = {"records": shuffled.records, "local": exact_or_up(plan.requested_loss.epsilon)}
     facts["delta"] = exact_or_up(shuffled.delta)
     if shuffled.epsilon is None:

@@ -19,15 +19,17 @@ from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.summary import print_summary
 from dpcli.engine.source import require_files
-from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import Engine, NoisyRelease, require_data, require_quality
+from dpcli.releasing import Engine, require_data, require_quality
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, render_outputs
+from dpcli.report.json_text import json_text
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
 from dpcli.transaction import ReleaseTransaction
@@ -99,8 +101,8 @@ def release(
         return render_outputs(reports[0], tables.wanted)
 
     # Each problem of a sealed part has its message, so that all of them appear together.
-    is_local = engine == "local" and not partials
-    with published(transaction, inputs, tables, is_local=is_local):
+    files = request.files if reader == "local" else ()
+    with published(transaction, inputs, tables, files):
         if transaction.stored is None:
             with shown_progress(quiet=quiet) as progress:
                 numbers = transaction.answer(transaction.aggregate(progress))
@@ -135,7 +137,7 @@ def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[st
 
 
 def _dry_run(
-    request: ChargeRequest,
+    request: ChargeRequest[CentralPlan],
     spec: Path,
     inputs: Sequence[Path],
     tables: Tables,
@@ -180,9 +182,9 @@ def _dry_run(
     forecast.raise_refusal()
     require_data(plan, request.files, engine)
     if as_json:
-        from dpcli.report.facts import plan_json
+        from dpcli.report.facts import plan_report
 
-        write_json(plan_json(plan, forecast))
+        write_json(json_text(plan_report(plan, forecast)))
     else:
         from dpcli.cli.plan_text import print_plan
 

@@ -30,6 +30,7 @@ from dpcli.report.simulation import (
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
+from dpcli.specification.model import LocalSpec
 
 MAX_ROWS = 10_000_000
 """More rows would take long, and noise does not grow with their number."""
@@ -66,7 +67,7 @@ def simulate(
         # The file may replace an older simulation, and no other file.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))
     read = read_spec_file(spec, LedgerBounds(None, spec))
-    if read.is_local:
+    if isinstance(read, LocalSpec):
         raise UsageError.about("simulate-local")
     plan = make_plan(read)
     with SyntheticDataset(read, rows, chosen) as invented:

@@ -14,18 +14,18 @@ from dpcli.engine.source import Input, open_file
 from dpcli.engine.zip_archive import ZipMember
 from dpcli.errors import DataError
 from dpcli.messages import note
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 
 
-def reading_warnings(plan: Plan, data: Iterable[Input]) -> list[str]:
+def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
     """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
-    if plan.is_local or plan.spec.declines_check or not _may_lack(plan):
+    if plan.spec.declines_check or not _may_lack(plan):
         return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
     return [note("reading.json")] if is_json else []
 
 
-def _may_lack(plan: Plan) -> bool:
+def _may_lack(plan: CentralPlan) -> bool:
     """Whether no record may have a key that the plan reads, and no count of cells shows that.
 
     The number of rows does not show it. Ids are counted with the rows. Where a blank cell is an

@@ -1,7 +1,7 @@
 """The ledger: accounts, what they have spent, and the bytes of every release.
 
 Open `ledger.py` first: a `Ledger` charges for a release and stores its outputs in one transaction.
-`charge.py` has what is charged (`Charge`) and the results (`Receipt`, `StoredRelease`);
+`charge.py` has what is charged (`Charge`), and what its report states and the ledger stores;
 `open_charge.py` is the block in which noise is drawn. `terms.py` has what an account fixes,
 `balance.py` what recorded events cost, and `account.py` whether another release fits. `chain.py`
 and `anchor.py` show that an entry was changed or lost; `restoration.py` recovers entries from

@@ -1,4 +1,4 @@
-"""What a release is charged for, its receipt, and its stored outputs."""
+"""What a release is charged for, its receipt, and what is stated and stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from dpcli.ledger.balance import (
     Balance,
@@ -21,9 +21,12 @@ from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload, terms_from_spec
 from dpcli.light_dataclasses import dataclass
 from dpcli.planning.disjoint import require_disjoint
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.plan import LocalPlan, Plan
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+
+if TYPE_CHECKING:
+    from dpcli.planning.results import NoisyNumbers
 
 STDIN = "-"
 
@@ -122,46 +125,11 @@ def charge_for(
     Raises ValueError if parallel composition does not apply where the plan says that it does.
     """
     require_disjoint(plan.all_statistics, plan.spec.privacy.unit)
-    terms, events = terms_from_spec(plan.spec), charged_events(plan)
+    terms, events = terms_from_spec(plan.spec), plan.charged_events
     return Charge(
         terms, release_id, plan.spec.digest, now(), period, events, files, may_open,
         after_check=after_check,
     )  # fmt: skip
-
-
-def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
-    """The events of every answer of a release, as the ledger records them.
-
-    Choices of bounds are charged for before, in an entry of their own: `Plan.bounds_only`.
-    In the local model, these are the events of one record: each record is charged for its own.
-    """
-    if plan.is_local:
-        return tuple(
-            response.randomizer.event(response.column.name, response.mechanism.name)
-            for response in plan.spec.responses
-        )
-    return events_of(plan.released_statistics)
-
-
-def events_of(statistics: Iterable[PlannedStatistic]) -> tuple[MechanismEvent, ...]:
-    """The events of every answer of these statistics."""
-    return tuple(_event(planned, part) for planned in statistics for part in planned.queries)
-
-
-def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:
-    query, rule = part.weighted.query, part.partition_selection
-    details: dict[str, object] = {"unit": str(part.weighted.step), **query.ledger_details()}
-    if rule is not None:
-        details["threshold"] = str(rule.threshold)
-    return replace(
-        part.calibrated.event,
-        statistic=planned.name,
-        question=part.weighted.role,
-        joint=planned.is_joint,
-        disjoint=planned.branch,
-        single=part.calibrated.single if planned.branch else None,
-        details=details,
-    )
 
 
 def resolved(names: Iterable[str]) -> tuple[str, ...]:
@@ -191,6 +159,29 @@ class Receipt:
     balance: Balance
     first: bool
     after_check: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyRelease:
+    """All that may be published: a function of the plan, the noisy answers and the ledger."""
+
+    numbers: NoisyNumbers
+    release_id: str
+    created: str
+    receipt: Receipt
+    warnings: tuple[str, ...] = ()  # of the formats of the data files
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedCollection:
+    """What may be published about a collection: plan, release id, digest, and receipt."""
+
+    plan: LocalPlan
+    release_id: str
+    created: str
+    digest: str
+    receipt: Receipt
+    shuffled: bool
 
 
 Render = Callable[[Receipt], Mapping[str, bytes]]

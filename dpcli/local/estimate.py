@@ -26,7 +26,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.local.local_mechanism import ResponseCounts
 from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import np
-from dpcli.specification.model import Response, Spec
+from dpcli.specification.model import LocalSpec, Response
 
 
 class CollectedCounts:
@@ -68,7 +68,7 @@ class CollectedCounts:
                 self.counts += joint.reshape(size, outputs)
 
 
-def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
+def count_responses(spec: LocalSpec, name: str) -> list[CollectedCounts]:
     """The counts of every response in a file of collected responses, from one pass.
 
     Raises DataError if the file cannot be read, lacks a column, or holds no responses.
@@ -102,7 +102,7 @@ def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
     return collected
 
 
-def _columns(spec: Spec) -> list[CategoryColumn]:
+def _columns(spec: LocalSpec) -> list[CategoryColumn]:
     """The collected columns as columns of labels; a column of numbers has no labels here."""
     labels: dict[str, Sequence[str]] = {}
     for response in spec.responses:

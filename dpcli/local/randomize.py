@@ -21,19 +21,18 @@ from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input, open_dataset
 from dpcli.errors import DataError, LedgerError
-from dpcli.ledger.charge import RESPONSES, Receipt, StoredRelease
+from dpcli.ledger.charge import RESPONSES, RandomizedCollection, Receipt, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
-from dpcli.light_dataclasses import dataclass
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import LocalPlan
 from dpcli.privacy.confidential import Confidential
-from dpcli.specification.model import Response, Spec, ValuedColumn
+from dpcli.specification.model import LocalSpec, Response, ValuedColumn
 
 CELLS = 1 << 22
 """Cells of responses that are generated at a time; memory grows with it, not with the file."""
@@ -45,20 +44,8 @@ MAX_BUCKETS = 200
 """Files that are open at a time; for larger data, buckets grow instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class RandomizedCollection:
-    """What may be published about a collection: plan, release id, digest, and receipt."""
-
-    plan: Plan
-    release_id: str
-    created: str
-    digest: str
-    receipt: Receipt
-    shuffled: bool
-
-
 def randomize_records(
-    plan: Plan,
+    plan: LocalPlan,
     data: tuple[Input, ...],
     open_charge: OpenCharge,
     render: Callable[[RandomizedCollection], Mapping[str, bytes]],
@@ -71,7 +58,6 @@ def randomize_records(
     At the charge all responses are on disk, so that every charge has its responses. Raises
     BudgetError, DataError, LedgerError or OutputError.
     """
-    assert plan.is_local, "only a local plan has responses"
     ledger, charge = open_charge.ledger, open_charge.charge
     with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:
 
@@ -105,7 +91,7 @@ def _unname_uncharged(outbox: Outbox, ledger: OpenLedger, release_id: str) -> No
 
 
 def write_responses(
-    plan: Plan,
+    plan: LocalPlan,
     data: tuple[Input, ...],
     outbox: Outbox,
     *,
@@ -125,7 +111,7 @@ def write_responses(
     outbox.sync()
 
 
-def _columns(spec: Spec) -> list[ValuedColumn]:
+def _columns(spec: LocalSpec) -> list[ValuedColumn]:
     """The columns of the data file that are read, in the order of the output."""
     return [
         output.column if isinstance(output, Response) else output
@@ -140,7 +126,7 @@ def _csv_bytes(frame: pl.DataFrame, *, header: bool = False) -> bytes:
 
 
 def responses(
-    spec: Spec, dataset: Dataset, progress: Progress | None = None
+    spec: LocalSpec, dataset: Dataset, progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """The output row of each record, some thousands at a time, in the order of the files.
 

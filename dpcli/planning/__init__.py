@@ -1,7 +1,8 @@
 """Plans: what a release will publish and cost, complete before any row is read.
 
-`planner.make_plan` turns a spec into a `plan.Plan` of `PlannedStatistic`s, each with its
-`PlannedQuery`s: sensitivity, mechanism, noise and loss. `allocation` divides the budget,
+`planner.make_plan` turns a spec into a `plan.CentralPlan` of `PlannedStatistic`s, each with its
+`PlannedQuery`s: sensitivity, mechanism, noise and loss; or into a `plan.LocalPlan` of a collection.
+`results` has what noise makes of the answers to a plan. `allocation` divides the budget,
 `statistic_planner` calibrates one statistic, `disjoint` finds statistics about disjoint rows. The
 other modules describe plans: `guarantee_text` and `notes` in sentences, `compare` next to other
 plans, `risks` by what can weaken the guarantee, `quality_check` by when a release stops.

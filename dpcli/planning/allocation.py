@@ -21,13 +21,13 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON
 from dpcli.specification.bounds_section import choice_entry
-from dpcli.specification.model import Entry, Spec
+from dpcli.specification.model import CentralSpec, Entry
 
 UNUSED_PART = Fraction(1, 10**4)
 """Part of the budget that a search may leave unused."""
 
 
-def allocate(spec: Spec) -> list[PlannedStatistic]:
+def allocate(spec: CentralSpec) -> list[PlannedStatistic]:
     """Plan every statistic of a spec, after choices of bounds and the quality check.
 
     Each statistic takes the mechanism that costs least by itself. In rho, that choice is not

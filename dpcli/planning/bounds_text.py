@@ -7,22 +7,24 @@ from collections.abc import Iterator
 from dpcli.messages import note
 from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.statistics.bounds_choice import BoundsChoice
 
 
-def choices(plan: Plan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
+def choices(plan: CentralPlan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
     """Each choice and the histogram from which it is made."""
     return zip(plan.spec.choices, plan.bounds, strict=True)
 
 
-def choice_rules(plan: Plan) -> Iterator[str]:
+def choice_rules(plan: CentralPlan) -> Iterator[str]:
     """How bounds and limits will be chosen, before that is done."""
     for choice, planned in choices(plan) if plan.chooses_bounds else ():
         yield from rule_sentences(choice, planned, plan)
 
 
-def rule_sentences(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> Iterator[str]:
+def rule_sentences(
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
+) -> Iterator[str]:
     """How the bounds of one column, or the limit, are chosen."""
     facts = _facts(choice, planned, plan)
     yield _note("rule", choice, **facts)
@@ -30,7 +32,7 @@ def rule_sentences(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) 
         yield _note("cover", choice, **facts)
 
 
-def kept_texts(plan: Plan) -> list[str]:
+def kept_texts(plan: CentralPlan) -> list[str]:
     """A sentence on the bounds of each column, and on the limit, that an earlier release chose."""
     return [
         note(
@@ -44,7 +46,7 @@ def kept_texts(plan: Plan) -> list[str]:
     ]
 
 
-def simulated_bounds(plan: Plan) -> Iterator[str]:
+def simulated_bounds(plan: CentralPlan) -> Iterator[str]:
     """What a simulation uses in place of the bounds and the limit that a release would choose."""
     limit = plan.spec.limit_choice
     names = ", ".join(one.column.name for one in plan.spec.choices if not one.is_limit)
@@ -54,7 +56,7 @@ def simulated_bounds(plan: Plan) -> Iterator[str]:
         yield note("chosen.limit_simulated", most=limit.column.upper)
 
 
-def chosen_texts(plan: Plan) -> list[str]:
+def chosen_texts(plan: CentralPlan) -> list[str]:
     """Two sentences on each choice: what was chosen, and from which counts."""
     return [
         " ".join(chosen_sentences(choice, planned, plan))
@@ -64,7 +66,7 @@ def chosen_texts(plan: Plan) -> list[str]:
 
 
 def chosen_sentences(
-    choice: BoundsChoice, planned: PlannedStatistic, plan: Plan
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
 ) -> tuple[str, str]:
     """What was chosen, and from which counts at which epsilon."""
     chosen, facts = choice.chosen, _facts(choice, planned, plan)
@@ -80,7 +82,7 @@ def _note(key: str, choice: BoundsChoice, **facts: object) -> str:
     return note(f"chosen.{kind}{key}", **facts)
 
 
-def _facts(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> dict[str, object]:
+def _facts(choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan) -> dict[str, object]:
     column, query, rows = choice.column, planned.queries[0], plan.spec.rows_are
     low, high = (readable_text(bound * column.step) for bound in column.limits)
     # Where the limit on rows is chosen too, one row of each person enters the other histograms.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.planning.notes import query_title
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, Plan, PlannedStatistic
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
@@ -87,7 +87,7 @@ class StatisticChange:
     mechanisms: tuple[str, ...]
 
 
-def statistic_changes(old: Plan, new: Plan) -> Iterator[StatisticChange]:
+def statistic_changes(old: CentralPlan, new: CentralPlan) -> Iterator[StatisticChange]:
     """Every statistic of either spec: in the order of the new spec, then those removed."""
     old_by_name, new_by_name = (
         {planned.name: planned for planned in plan.all_statistics} for plan in (old, new)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 
 
-def design_notes(plan: Plan) -> list[str]:
+def design_notes(plan: CentralPlan) -> list[str]:
     """Why queries answer each statistic; a sentence that several share has all their names."""
     names: dict[str, list[str]] = {}
     for planned in plan.statistics:

@@ -8,10 +8,10 @@ from dpcli.filters import AllOf, Ranges, implied_ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.specification.model import Spec, ValuedColumn
+from dpcli.specification.model import CentralSpec, ValuedColumn
 
 
-def disjoint_branches(spec: Spec) -> dict[str, Branch]:
+def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
     """The branch of each statistic whose rows belong to no other branch.
 
     Every row has one value in a column. So two statistics are about disjoint rows if no value

@@ -9,7 +9,7 @@ from dpcli.columns import CategoryColumn
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.allocation import allocate
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS, BoundsChoice
 from dpcli.statistics.limit_choice import chosen_limit
@@ -28,7 +28,7 @@ def standard_error(response: Response, records: int) -> float | None:
     return sqrt(sum(randomizer.variances([1 / count] * count)) / count / records)
 
 
-def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
+def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
     """What the errors of statistics would be after each third of the ladders of all choices.
 
     For each statistic that changes with them, the noise of its first query, which is named.
@@ -64,7 +64,7 @@ def chosen_bounds_errors(plan: Plan) -> Iterator[str]:
                 yield note(f"chosen.{key}", errors=errors, **facts)
 
 
-def _assumed(plan: Plan, planned: PlannedStatistic) -> Iterator[list[BoundsChoice]]:
+def _assumed(plan: CentralPlan, planned: PlannedStatistic) -> Iterator[list[BoundsChoice]]:
     """The choices on which a statistic depends: those of single columns, or all with the limit."""
     read = {column.name for query in planned.queries for column in query.weighted.query.columns}
     limit, columns = plan.spec.limit_choice, plan.spec.choices

@@ -82,12 +82,11 @@ def _loss_between_values(plan: Plan) -> Loss:
 def _belief_facts(loss: Loss, plan: Plan) -> dict[str, object]:
     """The least and the greatest belief after `PRIOR`, and the exception with its probability."""
     low, high = posterior_range(loss, PRIOR)
-    unit, public = plan.spec.unit_noun, plan.is_local and plan.spec.public
     chance = failure_text(loss)
     return {
-        "unit": unit,
+        "unit": plan.spec.unit_noun,
         "units": plan.spec.units_noun,
-        "fact": f"{unit} in the data" + (", beyond what is public about it," if public else ""),
+        "fact": plan.spec.unit_in_data,
         "prior": f"{PRIOR:.0%}",
         "low": percent_at_least(low),
         "high": percent_at_most(high),

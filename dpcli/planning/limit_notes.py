@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec
 from dpcli.statistics.quality import counted_limits
 
 
-def bounding_notes(plan: Plan) -> list[str]:
+def bounding_notes(plan: CentralPlan) -> list[str]:
     """How the contribution of one person is bounded; empty if the privacy unit is a row."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
@@ -35,12 +35,12 @@ def bounding_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
+def left_out_note(planned: PlannedStatistic, spec: CentralSpec) -> str:
     """What limits on people leave out, and which values chosen bounds clamp; empty if nothing."""
     return "; ".join(_left_out(planned, spec))
 
 
-def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
+def _left_out(planned: PlannedStatistic, spec: CentralSpec) -> Iterator[str]:
     queries, unit = _queries(planned), spec.privacy.unit
     chosen = "choice" if queries[0].chooses else "interval"
     if isinstance(unit, PersonUnit):
@@ -55,7 +55,7 @@ def _left_out(planned: PlannedStatistic, spec: Spec) -> Iterator[str]:
         yield note(f"left_out.clamped_{chosen}", columns=", ".join(clamped))
 
 
-def interval_about(planned: PlannedStatistic, spec: Spec) -> str:
+def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
     """What intervals are about, if not all rows of the file as they are; empty without them."""
     queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
     used = person and _totals_key(planned) != "distinct"
@@ -70,13 +70,13 @@ def _queries(planned: PlannedStatistic) -> list[Query]:
     return [part.weighted.query for part in planned.queries]
 
 
-def _clamped(queries: list[Query], spec: Spec) -> list[str]:
+def _clamped(queries: list[Query], spec: CentralSpec) -> list[str]:
     """The columns whose values are clamped to bounds that noisy counts chose."""
     valued = (column.name for query in queries for column in query.valued_columns)
     return [name for name in dict.fromkeys(valued) if name in spec.clamped_by_choice]
 
 
-def limit_warnings(plan: Plan) -> list[str]:
+def limit_warnings(plan: CentralPlan) -> list[str]:
     """Warnings where limits on a person make numbers too small, or biased.
 
     What a limit on all rows of a person leaves out can be counted, and what limits on groups, or
@@ -110,12 +110,12 @@ def limit_warnings(plan: Plan) -> list[str]:
     return warnings
 
 
-def counts_left_out(plan: Plan) -> bool:
+def counts_left_out(plan: CentralPlan) -> bool:
     """Whether noisy counts show how much a limit on all rows of a person leaves out."""
     return plan.quality is not None and bool(counted_limits(plan.quality.entry.request))
 
 
-def uncounted_names(plan: Plan) -> str:
+def uncounted_names(plan: CentralPlan) -> str:
     """The statistics of which limits on groups may leave out what no check counts."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
@@ -154,7 +154,7 @@ def _limited(unit: PersonUnit) -> list[str]:
     return [key for key, most in tighter.items() if most < unit.max_rows]
 
 
-def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
+def _limits(unit: PersonUnit, spec: CentralSpec) -> dict[str, object]:
     return {
         "rows": spec.rows_are,
         "most": unit.max_rows,

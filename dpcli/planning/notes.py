@@ -14,7 +14,7 @@ from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.dataset_names import mixed_scripts_warning
@@ -41,25 +41,25 @@ def query_title(planned_query: PlannedQuery, planned: PlannedStatistic, spec: Sp
     return f"{weighted.role} of {spec.rows_are}" if is_rows else weighted.role
 
 
-def unit_warnings(plan: Plan) -> list[str]:
+def unit_warnings(plan: CentralPlan) -> list[str]:
     """A warning if rows are protected by themselves, although a column says whose they are."""
     ids = [column.name for column in plan.spec.columns if isinstance(column, IdColumn)]
-    if not ids or plan.is_local or isinstance(plan.spec.privacy.unit, PersonUnit):
+    if not ids or isinstance(plan.spec.privacy.unit, PersonUnit):
         return []
     return [note("bounding.ids_without_unit", column=ids[0])]
 
 
-def lacks_check(plan: Plan) -> bool:
+def lacks_check(plan: CentralPlan) -> bool:
     """Whether nothing would notice an incomplete file, unless the spec states that as meant."""
-    return not plan.is_local and plan.quality is None and not plan.spec.declines_check
+    return plan.quality is None and not plan.spec.declines_check
 
 
-def quality_warnings(plan: Plan) -> list[str]:
+def quality_warnings(plan: CentralPlan) -> list[str]:
     """A warning if nothing would notice a file that is incomplete or not written as declared."""
     return [note("quality.absent")] if lacks_check(plan) else []
 
 
-def filter_notes(plan: Plan) -> list[str]:
+def filter_notes(plan: CentralPlan) -> list[str]:
     """The filters in words, with what becomes of missing cells if a filter negates a test."""
     notes = []
     for planned in plan.statistics:
@@ -71,14 +71,21 @@ def filter_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def limitations(plan: Plan, *, shuffled: bool = False) -> list[str]:
-    """What this release or collection does not protect."""
-    privacy, keys = plan.spec.privacy, [f"limits.{key}" for key in reference.sentences("limits")]
-    if plan.is_local:
-        keys = ["local.again", *([] if shuffled else ["local.ordered"]), "local.exact", *keys]
-    elif isinstance(privacy.unit, PersonUnit):
-        keys.append("central.ids")
-    condition = privacy.composition.condition
+def limitations(plan: CentralPlan) -> list[str]:
+    """What a release does not protect."""
+    ids = ["central.ids"] if isinstance(plan.spec.privacy.unit, PersonUnit) else []
+    return _limitations(plan, [], ids)
+
+
+def collection_limitations(plan: LocalPlan, *, shuffled: bool) -> list[str]:
+    """What a collection does not protect."""
+    order = [] if shuffled else ["local.ordered"]
+    return _limitations(plan, ["local.again", *order, "local.exact"], [])
+
+
+def _limitations(plan: Plan, first: list[str], last: list[str]) -> list[str]:
+    keys = [*first, *(f"limits.{key}" for key in reference.sentences("limits")), *last]
+    condition = plan.spec.privacy.composition.condition
     return [*map(note, keys), *([condition] if condition else []), *reader_warnings(plan)]
 
 
@@ -86,12 +93,12 @@ def reader_warnings(plan: Plan) -> list[str]:
     """What readers of the plan, and of some of its numbers, must know."""
     mixed = mixed_scripts_warning(plan.spec.dataset)
     notes = [mixed] if mixed else []
-    for planned in plan.statistics:
+    for planned in plan.all_statistics:
         notes += planned.entry.statistic.warnings(planned.entry.request)
     return notes
 
 
-def derived_notes(plan: Plan) -> list[str]:
+def derived_notes(plan: CentralPlan) -> list[str]:
     """How each derived column is computed, and what its values can be."""
     notes = []
     for column in plan.spec.columns:
@@ -106,7 +113,7 @@ def derived_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def binning_notes(plan: Plan) -> list[str]:
+def binning_notes(plan: CentralPlan) -> list[str]:
     """The bins of numeric columns: how many, the first and the last."""
     names_by_key: dict[Axis, list[str]] = {}
     for planned in plan.statistics:
@@ -127,7 +134,7 @@ def binning_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def composition_notes(plan: Plan) -> list[str]:
+def composition_notes(plan: CentralPlan) -> list[str]:
     """How losses are composed, where that is not a plain sum."""
     privacy, notes = plan.spec.privacy, []
     branches: dict[str, dict[int, list[str]]] = {}
@@ -145,7 +152,7 @@ def composition_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def selection_notes(plan: Plan) -> list[str]:
+def selection_notes(plan: CentralPlan) -> list[str]:
     """The noisy count that a private group or label needs, and the bias that this causes."""
     notes, unit = [], plan.spec.unit_noun
     for planned in plan.statistics:
@@ -159,7 +166,7 @@ def selection_notes(plan: Plan) -> list[str]:
     return [*notes, *([note("selections.too_large")] if biased else [])]
 
 
-def population_notes(plan: Plan) -> list[str]:
+def population_notes(plan: CentralPlan) -> list[str]:
     """What is estimated for the population of a declared sample; empty without one."""
     design = plan.spec.sample
     if design is None:
@@ -176,7 +183,7 @@ def population_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def bounding_comparisons(plan: Plan) -> list[str]:
+def bounding_comparisons(plan: CentralPlan) -> list[str]:
     """The noise under the other way to bound contributions, if a statistic allows both."""
     notes, confidence = [], plan.spec.confidence
     for planned in plan.statistics:
@@ -195,13 +202,9 @@ def bounding_comparisons(plan: Plan) -> list[str]:
     return notes
 
 
-def post_processing_notes(plan: Plan) -> list[str]:
+def post_processing_notes(plan: CentralPlan) -> list[str]:
     """What is done to noisy answers before they are published."""
-    notes = [
-        f"{response.column.name}: {', '.join(response.steps)}"
-        for response in plan.spec.responses
-        if response.steps
-    ]
+    notes = []
     for planned in plan.statistics:
         entry = planned.entry
         steps = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
@@ -213,22 +216,23 @@ def post_processing_notes(plan: Plan) -> list[str]:
     return notes
 
 
-def exact_notes(plan: Plan) -> Iterator[str]:
+def exact_notes(plan: CentralPlan) -> Iterator[str]:
     """What is published without noise, and why the guarantee allows that."""
-    if plan.is_local:
-        yield note("unprotected.records")
-        if plan.spec.public:
-            names = ", ".join(column.name for column in plan.spec.public)
-            yield note("unprotected.columns", names=names)
-    elif plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
-        is_person = isinstance(plan.spec.privacy.unit, PersonUnit)
-        yield note("unprotected.size", units="people" if is_person else "rows")
+    if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
+        yield note("unprotected.size", units=plan.spec.units_noun)
     for planned in plan.statistics:
         if all(planned_query.is_exact for planned_query in planned.queries):
             yield note("unprotected.exact", name=planned.name)
 
 
-def shuffle_condition(plan: Plan) -> str:
+def unprotected_notes(plan: LocalPlan) -> list[str]:
+    """What a collection does not randomize."""
+    names = ", ".join(column.name for column in plan.spec.public)
+    columns = [note("unprotected.columns", names=names)] if names else []
+    return [note("unprotected.records"), *columns]
+
+
+def shuffle_condition(plan: LocalPlan) -> str:
     """The records among which shuffling hides a response, and from whom."""
     names = ", ".join(column.name for column in plan.spec.public)
     return note(f"shuffled.{'among' if names else 'any'}", names=names)

@@ -1,11 +1,11 @@
-"""The plan of a release: public queries, sensitivities, noise and losses."""
+"""The plans of releases and collections: queries, sensitivities, noise, losses."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import ClassVar, TypeVar, final
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
@@ -15,15 +15,13 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.query import Query
-from dpcli.specification.model import Entry, Spec
+from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, NoisyAnswer, WeightedQuery, groups
 from dpcli.statistics.estimates import Estimates
-
-if TYPE_CHECKING:
-    from dpcli.privacy.amplification import ShuffledGuarantee
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +161,24 @@ class PlannedStatistic:
         return (composed_answer(answers),) if self.is_joint else answers
 
     @property
+    def events(self) -> Iterator[MechanismEvent]:
+        """The events of its answers, as the ledger records them."""
+        for part in self.queries:
+            query, rule = part.weighted.query, part.partition_selection
+            details: dict[str, object] = {"unit": str(part.weighted.step), **query.ledger_details()}
+            if rule is not None:
+                details["threshold"] = str(rule.threshold)
+            yield replace(
+                part.calibrated.event,
+                statistic=self.name,
+                question=part.weighted.role,
+                joint=self.is_joint,
+                disjoint=self.branch,
+                single=part.calibrated.single if self.branch else None,
+                details=details,
+            )
+
+    @property
     def rho(self) -> Fraction:
         """The sum of the rhos of its answers."""
         return sum((query.guarantee.rho for query in self.queries), start=Fraction(0))
@@ -188,30 +204,62 @@ class PlannedStatistic:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class _Plan:
+    """What a release or a collection will spend."""
+
+    spec: Spec
+    bound: Bound
+
+    @property
+    def chooses_bounds(self) -> bool:
+        """Whether bounds or a limit are still to be chosen."""
+        return any(choice.chosen is None for choice in self.spec.choices)
+
+    @property
+    def cost(self) -> Loss:
+        """The loss of all answers together, by the composition of the spec."""
+        return self.bound.loss
+
+    @property
+    def fits(self) -> bool:
+        """Whether the budget of the spec allows it; compared exactly."""
+        return self.cost.within(self.spec.privacy.budget)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CentralPlan(_Plan):
     """Everything that a release will ask, answer and spend.
 
     A `quality` check is answered first; the `statistics` follow only if it passes. Before both,
     the histograms `bounds` are answered and charged for in an entry of their own: they choose the
-    bounds of columns and the limit on rows per person. In the local model there are no statistics:
-    every record gives the responses of the spec.
+    bounds of columns and the limit on rows per person.
     """
 
-    spec: Spec
+    kind, part, outcome, allowed = "release", "statistic", "release", "allowed"
+
+    spec: CentralSpec
     statistics: tuple[PlannedStatistic, ...]
-    bound: Bound
     quality: PlannedStatistic | None = None
     bounds: tuple[PlannedStatistic, ...] = ()
 
     @property
-    def is_local(self) -> bool:
-        """Whether every record is randomized by itself."""
-        return self.spec.is_local
+    def requested_loss(self) -> Loss:
+        """The plain sum of the losses of all statistics."""
+        return sum_losses(entry.target for entry in self.all_statistics)
 
     @property
-    def size_is_public(self) -> bool:
-        """Whether the number of rows is public; in the local model, that of the responses is."""
-        return self.is_local or self.spec.privacy.relation.size_is_public
+    def guarantee_counts(self) -> dict[Guarantee, int]:
+        """What the worst unit can lose: each guarantee, and how often it occurs."""
+        return guarantee_counts(self.all_statistics, self.spec)
+
+    @property
+    def charged_events(self) -> tuple[MechanismEvent, ...]:
+        """The events of every answer, as the ledger records them.
+
+        Choices of bounds are charged for before, in an entry of their own: `bounds_only`.
+        """
+        return tuple(event for planned in self.released_statistics for event in planned.events)
 
     @property
     def all_statistics(self) -> tuple[PlannedStatistic, ...]:
@@ -224,42 +272,20 @@ class Plan:
         return (*([self.quality] if self.quality else []), *self.statistics)
 
     @property
-    def chooses_bounds(self) -> bool:
-        """Whether bounds or a limit are still to be chosen."""
-        return any(choice.chosen is None for choice in self.spec.choices)
-
-    @property
-    def quality_check_only(self) -> Plan:
+    def quality_check_only(self) -> CentralPlan:
         """The plan that remains if the quality check fails; bounds were chosen before it."""
         assert self.quality is not None
         bound = self._bound_of([*self.bounds, self.quality])
-        return Plan(self.spec, (), bound, self.quality, self.bounds)
+        return CentralPlan(self.spec, bound, (), self.quality, self.bounds)
 
     @property
-    def bounds_only(self) -> Plan:
+    def bounds_only(self) -> CentralPlan:
         """The plan of the histograms that choose bounds, as an entry of its own."""
-        return Plan(self.spec.for_choices, self.bounds, self._bound_of(self.bounds))
+        return CentralPlan(self.spec.for_choices, self._bound_of(self.bounds), self.bounds)
 
     def _bound_of(self, statistics: Sequence[PlannedStatistic]) -> Bound:
-        privacy = self.spec.privacy
-        counts = guarantee_counts(statistics, self.spec)
+        privacy, counts = self.spec.privacy, guarantee_counts(statistics, self.spec)
         return privacy.composition.bound(counts, privacy.budget.delta)
-
-    @property
-    def requested_loss(self) -> Loss:
-        """The plain sum of the losses of all statistics or responses."""
-        responses = [response.randomizer.loss for response in self.spec.responses]
-        return sum_losses([*(entry.target for entry in self.all_statistics), *responses])
-
-    @property
-    def cost(self) -> Loss:
-        """The loss of all answers together, by the composition of the spec."""
-        return self.bound.loss
-
-    @property
-    def guarantee_counts(self) -> dict[Guarantee, int]:
-        """What the worst unit can lose: each guarantee, and how often it occurs."""
-        return guarantee_counts(self.all_statistics, self.spec)
 
     @property
     def queries(self) -> tuple[PlannedQuery, ...]:
@@ -271,30 +297,47 @@ class Plan:
         """The same queries, as the engine aggregates them."""
         return tuple(query.weighted.query for query in self.queries)
 
+
+@final
+@dataclass(frozen=True, slots=True)
+class LocalPlan(_Plan):
+    """What a collection will spend: every record gives the responses of the spec.
+
+    The `guarantee_counts` are those of the responses of a record. It has no statistics.
+    """
+
+    kind, part, outcome, allowed = "collection", "response", "responses", "per record"
+    all_statistics: ClassVar[tuple[PlannedStatistic, ...]] = ()
+
+    spec: LocalSpec
+    guarantee_counts: Mapping[Guarantee, int]
+
     @property
-    def fits(self) -> bool:
-        """Whether the budget of the spec allows the release; compared exactly."""
-        return self.cost.within(self.spec.privacy.budget)
+    def requested_loss(self) -> Loss:
+        """The plain sum of the losses of the responses of a record."""
+        return sum_losses(response.randomizer.loss for response in self.spec.responses)
 
-    def shuffle_guarantee(self, records: int, delta: Fraction) -> ShuffledGuarantee | None:
-        """The central guarantee of this number of records, if their order is random.
-
-        The responses of a record count as one response with the sum of their epsilons. None if a
-        response has a delta: the bound holds for pure responses only.
-        """
-        from dpcli.privacy.amplification import amplify_by_shuffling
-
-        loss = self.requested_loss
-        return None if loss.delta else amplify_by_shuffling(loss.epsilon, records, delta)
+    @property
+    def charged_events(self) -> tuple[MechanismEvent, ...]:
+        """The events of the responses of one record: each record is charged for its own."""
+        return tuple(
+            response.randomizer.event(response.column.name, response.mechanism.name)
+            for response in self.spec.responses
+        )
 
 
-def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Guarantee, int]:
+Plan = CentralPlan | LocalPlan
+"""A plan of either model."""
+
+PlanT = TypeVar("PlanT", bound=Plan)
+
+
+def guarantee_counts(
+    statistics: Iterable[PlannedStatistic], spec: CentralSpec
+) -> dict[Guarantee, int]:
     """The guarantees of these statistics for the worst unit, and how often each occurs.
 
-    Statistics about disjoint rows are not added up. In the local model, these are the guarantees of
-    the responses of a record.
+    Statistics about disjoint rows are not added up.
     """
-    if spec.is_local:
-        return Counter(response.randomizer.guarantee for response in spec.responses)
-    answers = ((entry.answers, entry.branch) for entry in entries)
+    answers = ((planned.answers, planned.branch) for planned in statistics)
     return parallel_composition(answers, spec.privacy.neighbors)

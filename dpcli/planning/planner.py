@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from math import floor
+from typing import overload
 
 from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.numeric.exact import decimal_text, readable_text
 from dpcli.planning.allocation import allocate
-from dpcli.planning.plan import Plan, guarantee_counts
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, guarantee_counts
 from dpcli.privacy.accounting.composition import MissingDependencyError
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec, LocalSpec, Spec
 
 
+@overload
+def make_plan(spec: CentralSpec) -> CentralPlan: ...
+@overload
+def make_plan(spec: LocalSpec) -> LocalPlan: ...
 def make_plan(spec: Spec) -> Plan:
     """The complete plan of a spec, of the central or the local model.
 
     Raises SpecError if a statistic cannot be answered, or if the composition needs a package that
     is not installed.
     """
-    privacy = spec.privacy
+    rule, delta = spec.privacy.composition, spec.privacy.budget.delta
     try:
+        if isinstance(spec, LocalSpec):
+            counts = Counter(response.randomizer.guarantee for response in spec.responses)
+            return LocalPlan(spec, rule.bound(counts, delta), counts)
         allocated = allocate(spec)
-        counts = guarantee_counts(allocated, spec)
-        bound = privacy.composition.bound(counts, privacy.budget.delta)
+        bound = rule.bound(guarantee_counts(allocated, spec), delta)
     except MissingDependencyError as missing:
-        rule, package = privacy.composition.name, str(missing)
-        raise SpecError.about("package-missing", rule=rule, package=package) from None
+        raise SpecError.about("package-missing", rule=rule.name, package=str(missing)) from None
     choices, statistics = allocated[: len(spec.choices)], allocated[len(spec.choices) :]
     quality = None if spec.quality is None else statistics.pop(0)
-    return Plan(spec, tuple(statistics), bound, quality, tuple(choices))
+    return CentralPlan(spec, bound, tuple(statistics), quality, tuple(choices))
 
 
 def require_plan_fits(plan: Plan) -> None:
@@ -57,7 +64,7 @@ def require_plan_fits(plan: Plan) -> None:
 
 def _hint(plan: Plan, measure: str, factor: Fraction) -> str:
     """How to change the spec; its losses fit if they are multiplied by `factor`."""
-    queries = "responses" if plan.is_local else "statistics"
+    queries = f"{plan.part}s"
     if plan.spec.privacy.composition.name != "sequential":
         return f"give {queries} less, drop some, or allow more under `privacy: budget:`"
     fitting = Fraction(floor(factor * 1000), 1000)

@@ -31,7 +31,7 @@ from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, short_down
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.limit_notes import uncounted_names
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
@@ -98,7 +98,7 @@ def cells_of(column: str) -> MinimumKey:
     return "cells", column
 
 
-def _error_probability(plan: Plan) -> float:
+def _error_probability(plan: CentralPlan) -> float:
     """The part of FALSE_STOP for each minimum, and for each limit that is compared."""
     quality = plan.spec.quality
     assert quality is not None
@@ -110,7 +110,7 @@ def _error_probability(plan: Plan) -> float:
     return float(FALSE_STOP) / count
 
 
-def required_minimums(plan: Plan) -> Iterator[RequiredMinimum]:
+def required_minimums(plan: CentralPlan) -> Iterator[RequiredMinimum]:
     """Every minimum of the check with its margin; none if the spec has no check."""
     if plan.quality is None or plan.spec.quality is None:
         return
@@ -180,7 +180,7 @@ class QualityResult:
         return max((one.least for one in self.left_out if one.limit == limit), default=Fraction(0))
 
 
-def quality_result(plan: Plan, answers: Sequence[NoisyAnswer]) -> QualityResult:
+def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> QualityResult:
     """The result of the check, from its noisy answers."""
     assert plan.quality is not None
     assert plan.spec.quality is not None
@@ -206,7 +206,7 @@ def quality_result(plan: Plan, answers: Sequence[NoisyAnswer]) -> QualityResult:
     return QualityResult(estimates, _missed_minimums(plan, counts), left_out, over)
 
 
-def is_limited(planned: PlannedStatistic, plan: Plan, result: QualityResult | None) -> bool:
+def is_limited(planned: PlannedStatistic, plan: CentralPlan, result: QualityResult | None) -> bool:
     """Whether what a statistic is about was cut, as charged counts show, by more than a little.
 
     That is so if a limit on the rows of a person leaves out more than `LIMITED_SHARE` of them, or
@@ -222,7 +222,7 @@ def is_limited(planned: PlannedStatistic, plan: Plan, result: QualityResult | No
     return any(column.name in clamped for query in queries for column in query.valued_columns)
 
 
-def _missed_minimums(plan: Plan, counts: QualityAnswers) -> dict[MinimumKey, str]:
+def _missed_minimums(plan: CentralPlan, counts: QualityAnswers) -> dict[MinimumKey, str]:
     """The sentence about each missed minimum."""
     quality, sentences = plan.spec.quality, dict[MinimumKey, str]()
     assert quality is not None
@@ -246,7 +246,7 @@ def percent_text(share: Fraction) -> str:
     return f"{rounded_text(share * 100, 3)}%"
 
 
-def noise_excess(plan: Plan) -> Fraction | None:
+def noise_excess(plan: CentralPlan) -> Fraction | None:
     """By what the noise must be divided, at least, so that each minimum notices something.
 
     None if each would notice a file without rows, or a column without readable cells.
@@ -259,7 +259,7 @@ def noise_excess(plan: Plan) -> Fraction | None:
     return max(excess, default=None)
 
 
-def check_rule(plan: Plan) -> Iterator[str]:
+def check_rule(plan: CentralPlan) -> Iterator[str]:
     """When the check stops a release, and with which probability."""
     quality, rows = plan.spec.quality, plan.spec.rows_are
     if quality is None or plan.quality is None:
@@ -290,7 +290,7 @@ def check_rule(plan: Plan) -> Iterator[str]:
         yield note("quality.groups", names=names, rows=rows, stops=stops)
 
 
-def _detection_sentence(minimum: RequiredMinimum, plan: Plan) -> str:
+def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
     """What the check detects, or that its epsilon is too small to detect anything."""
     rows, least = plan.spec.rows_are, minimum.required
     facts: dict[str, object] = {"rows": rows, "sure": percent_text(1 - FALSE_STOP)}
@@ -311,7 +311,7 @@ def _detection_sentence(minimum: RequiredMinimum, plan: Plan) -> str:
     return note("quality.cells", count=minimum.rows, noticed=percent_text(detectable), **facts)
 
 
-def kept_rows_warnings(plan: Plan) -> list[str]:
+def kept_rows_warnings(plan: CentralPlan) -> list[str]:
     """A warning where a minimum may be taken for that of all rows of the file.
 
     It counts what limits on the rows of a person keep, so that a complete file can miss it.
@@ -325,7 +325,7 @@ def kept_rows_warnings(plan: Plan) -> list[str]:
     return [note("quality.kept_rows", **facts)]
 
 
-def counted_rows_note(plan: Plan) -> str:
+def counted_rows_note(plan: CentralPlan) -> str:
     """Which rows the check counts; empty if the privacy unit is a row."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
@@ -336,7 +336,7 @@ def counted_rows_note(plan: Plan) -> str:
     )
 
 
-def missed_sentence(minimum: RequiredMinimum, value: Fraction, plan: Plan) -> str:
+def missed_sentence(minimum: RequiredMinimum, value: Fraction, plan: CentralPlan) -> str:
     """The sentence about a missed minimum; `value` is the noisy number or share."""
     if minimum.kind != "cells":
         noise = f", give or take {rounded_text(minimum.margin)}," if minimum.margin else ""

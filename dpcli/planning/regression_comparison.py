@@ -9,7 +9,7 @@ from statistics import mean
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.neighboring import Relation
 from dpcli.statistics.design import Request, WeightedQuery
 from dpcli.statistics.linear_regression import OBJECTIVE, LinearRegression
@@ -19,7 +19,7 @@ TYPICAL_EFFECT = 0.5
 """What all slopes add up to, on columns scaled to [-1, 1]; every input has an equal part."""
 
 
-def regression_comparisons(plan: Plan) -> list[str]:
+def regression_comparisons(plan: CentralPlan) -> list[str]:
     """How the errors of slopes by moments and by the objective compare, for pure noise."""
     return [
         sentence

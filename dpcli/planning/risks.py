@@ -17,7 +17,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
 from dpcli.planning.guarantee_text import headline, presence_headline
 from dpcli.planning.limit_notes import counts_left_out, uncounted_names
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,
@@ -97,8 +97,9 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
     A risk that only people can judge is declared if the data owner has answered it. An answer does
     not change the verdict on a risk that a program can judge.
     """
-    facts, findings = _facts(plan, window), []
-    for name, verdict, *keys in _verdicts(plan, window):
+    own = _of_release(plan) if isinstance(plan, CentralPlan) else _of_collection(plan)
+    facts, findings = _facts(plan, window) | own[0], []
+    for name, verdict, *keys in _verdicts(plan, window, own[1]):
         table = texts("risks")[name]
         words = " ".join(fill_sentence(table[key], **facts) for key in keys if key)
         asks = table.get("asks", "")
@@ -110,7 +111,7 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
 
 
 def _facts(plan: Plan, window: int | None) -> dict[str, object]:
-    spec, planned_statistics = plan.spec, plan.statistics
+    spec = plan.spec
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
     # A rho would have to hold without exceptions, and later releases may have private keys.
     loss = loss_between_values(replace(budget, rho=None), privacy.neighbors)
@@ -122,7 +123,6 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
         "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,
-        "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
         "spent": loss_text(plan.cost),
         "budget": loss_text(budget),
         "window": window,
@@ -144,12 +144,6 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
             [one.column.name for one in spec.choices if not one.is_limit]
             + [one.column for one in spec.kept if not one.is_limit]
         ),
-        "steps": _listed(response.column.name for response in spec.responses if response.steps),
-        "changed": _listed(planned.name for planned in planned_statistics if _is_biased(planned)),
-        "raw": _listed(planned.name for planned in planned_statistics if planned.entry.raw),
-        "grouped": _listed(
-            planned.name for planned in planned_statistics if planned.entry.request.by
-        ),
     }
 
 
@@ -168,9 +162,32 @@ RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
 """A risk, the verdict on it, and the keys of the sentences with the reason."""
 
 
-def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
-    """The verdict on every risk that a plan has, in the order of reports."""
-    privacy, unit, local = plan.spec.privacy, plan.spec.privacy.unit, plan.is_local
+def _of_release(plan: CentralPlan) -> tuple[dict[str, object], list[RiskVerdict]]:
+    """The facts and the verdicts that only a release has."""
+    statistics, unit = plan.statistics, plan.spec.privacy.unit
+    facts: dict[str, object] = {
+        "advice": fill_sentence(texts("risks")["limits"][_advice(plan)]),
+        "changed": _listed(planned.name for planned in statistics if _is_biased(planned)),
+        "raw": _listed(planned.name for planned in statistics if planned.entry.raw),
+        "grouped": _listed(planned.name for planned in statistics if planned.entry.request.by),
+    }
+    limits = [("limits", *_limits(plan, unit))] if isinstance(unit, PersonUnit) else []
+    changed = (WARNED, "changed", "raw" if facts["raw"] else "")
+    bias = ("bias", *(changed if facts["changed"] else (MET, "none")))
+    groups = [("small groups", OPEN, "groups")] if facts["grouped"] else []
+    return facts, [*limits, bias, *groups]
+
+
+def _of_collection(plan: LocalPlan) -> tuple[dict[str, object], list[RiskVerdict]]:
+    """The facts and the verdicts that only a collection has."""
+    steps = _listed(response.column.name for response in plan.spec.responses if response.steps)
+    bias = (WARNED, "steps") if steps else (MET, "no_steps")
+    return {"steps": steps}, [("bias", *bias), ("small groups", OPEN, "local")]
+
+
+def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Iterator[RiskVerdict]:
+    """The verdict on every risk, in the order of reports; `own` are those of the model alone."""
+    privacy, unit = plan.spec.privacy, plan.spec.privacy.unit
     # The budget decides, because it bounds what all releases together reveal.
     epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
     size = "" if epsilon <= SMALL_EPSILON else "large" if epsilon < LARGE_EPSILON else "huge"
@@ -190,16 +207,12 @@ def _verdicts(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
     chosen, limit = _chosen_keys(plan.spec)
     yield "clipping", OPEN, "clamped" if numeric else "", chosen, limit, "known"
-    if isinstance(unit, PersonUnit):
-        yield "limits", *_limits(plan, unit)
-    yield "bias", *_bias(plan)
-    if local or any(planned.entry.request.by for planned in plan.statistics):
-        yield "small groups", OPEN, "local" if local else "groups"
+    yield from own
     yield "arithmetic", MET, "exact"
     yield "side channels", OPEN, "any"
     yield "other releases", OPEN, "any"
     for risk in ("access", "collection"):
-        yield risk, OPEN, "local" if local else "central"
+        yield risk, OPEN, plan.kind
 
 
 def _meaning(plan: Plan, window: int | None) -> Iterator[str]:
@@ -228,7 +241,7 @@ def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:
     return (DECLARED, "small") if delta * people * FAILURE_MARGIN <= 1 else (WARNED, "large")
 
 
-def _limits(plan: Plan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, ...]]:
+def _limits(plan: CentralPlan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, ...]]:
     planned = plan.statistics or plan.released_statistics
     queries = [part.weighted.query for entry in planned for part in entry.queries]
     limited = "limited" if any(query.row_limit(unit) is not None for query in queries) else ""
@@ -238,20 +251,11 @@ def _limits(plan: Plan, unit: PersonUnit) -> tuple[Verdict, *tuple[str, ...]]:
     return WARNED, limited, "counted" if counts_left_out(plan) else "", groups, "noise"
 
 
-def _advice(plan: Plan) -> str:
+def _advice(plan: CentralPlan) -> str:
     """The key of what to do about limits: how much they leave out may be counted."""
     if not counts_left_out(plan):
         return "advice_uncounted"
     return "advice_partly" if uncounted_names(plan) else "advice_counted"
-
-
-def _bias(plan: Plan) -> tuple[Verdict, *tuple[str, ...]]:
-    if plan.is_local:
-        stepped = any(response.steps for response in plan.spec.responses)
-        return (WARNED, "steps") if stepped else (MET, "no_steps")
-    if not any(map(_is_biased, plan.statistics)):
-        return MET, "none"
-    return WARNED, "changed", "raw" if any(planned.entry.raw for planned in plan.statistics) else ""
 
 
 def _is_biased(planned: PlannedStatistic) -> bool:

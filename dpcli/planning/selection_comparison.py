@@ -5,11 +5,11 @@ from __future__ import annotations
 from dpcli.errors import SpecError
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.messages import note
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.statistic_planner import StatisticPlanner
 
 
-def selection_comparisons(plan: Plan) -> list[str]:
+def selection_comparisons(plan: CentralPlan) -> list[str]:
     """The threshold of Gaussian noise for the same loss, where it is lower than the planned one.
 
     It is where people can be in several groups: its scale grows with the square root of their

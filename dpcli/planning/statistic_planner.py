@@ -22,7 +22,7 @@ from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
-from dpcli.specification.model import Entry, Spec
+from dpcli.specification.model import CentralSpec, Entry
 from dpcli.statistics.design import Design, WeightedQuery
 
 SIZE_DIGITS = 6
@@ -45,7 +45,7 @@ class StatisticPlanner:
     The `size` of a loss is its rho if the composition counts rho, else its epsilon.
     """
 
-    spec: Spec
+    spec: CentralSpec
     branches: Mapping[str, Branch]
 
     def plan_with(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedStatistic:

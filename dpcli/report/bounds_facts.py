@@ -6,7 +6,7 @@ from typing import Any
 
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.planning.bounds_text import choices, chosen_sentences, kept_texts, rule_sentences
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.report.entry_facts import queries_of
 from dpcli.report.entry_model import (
     ChargeReport,
@@ -22,7 +22,7 @@ BINS_COLUMNS = ("from", "to", "noisy count")
 """The columns of the table of noisy counts."""
 
 
-def choice_reports(plan: Plan) -> dict[str, Any]:
+def choice_reports(plan: CentralPlan) -> dict[str, Any]:
     """Each choice, with its noisy counts once they are known, and what earlier releases chose."""
     reports: dict[str, list[Any]] = {}
     for choice, planned in choices(plan):
@@ -49,7 +49,9 @@ def _reused_report(kept: KeptBounds, text: str) -> ReusedChoiceReport:
     )
 
 
-def _choice_report(choice: BoundsChoice, planned: PlannedStatistic, plan: Plan) -> ChoiceRuleReport:
+def _choice_report(
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
+) -> ChoiceRuleReport:
     low, high = choice.column.limits
     report = ChoiceRuleReport(
         name=planned.name,

@@ -16,7 +16,7 @@ from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.limit_notes import interval_about, left_out_note, uncounted_names
 from dpcli.planning.notes import counted_units
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import (
     FALSE_STOP,
     PEOPLE,
@@ -46,16 +46,16 @@ from dpcli.report.entry_model import (
 from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.published_numbers import DATE_UNIT
 from dpcli.report.request_facts import bounds_of, caption_texts, statistic_options
-from dpcli.specification.model import Response, Spec
+from dpcli.specification.model import CentralSpec, Response
 from dpcli.statistics.estimates import Estimate, Estimates
 from dpcli.statistics.interval_limits import ANY
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
-    from dpcli.releasing import PublishedStatistic
+    from dpcli.planning.results import PublishedStatistic
 
 
-def statistic_report(planned: PlannedStatistic, spec: Spec) -> StatisticReport:
+def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticReport:
     """One statistic: what is requested, and how it is answered and protected."""
     entry, first = planned.entry, planned.queries[0]
     request = entry.request
@@ -188,13 +188,13 @@ def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) ->
 QUERY_FIELDS = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "queries")
 
 
-def queries_of(planned: PlannedStatistic, spec: Spec) -> dict[str, Any]:
+def queries_of(planned: PlannedStatistic, spec: CentralSpec) -> dict[str, Any]:
     """What the quality check and choices of bounds have in common with statistics."""
     statistic = statistic_report(planned, spec)
     return {name: getattr(statistic, name) for name in QUERY_FIELDS}
 
 
-def quality_rule(plan: Plan) -> QualityRuleReport | None:
+def quality_rule(plan: CentralPlan) -> QualityRuleReport | None:
     """The quality check before it is made; None without one."""
     quality = plan.spec.quality
     if plan.quality is None or quality is None:
@@ -211,7 +211,7 @@ def quality_rule(plan: Plan) -> QualityRuleReport | None:
     )
 
 
-def quality_report(plan: Plan, result: QualityResult | None) -> QualityReport | None:
+def quality_report(plan: CentralPlan, result: QualityResult | None) -> QualityReport | None:
     """The quality check with its noisy counts; None without one."""
     rule = quality_rule(plan)
     if rule is None or result is None:
@@ -245,7 +245,7 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
     return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
 
 
-def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[list[str]]:
+def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
     """The noisy numbers of rows and of people, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
@@ -272,7 +272,7 @@ def _quality_rows(plan: Plan, result: QualityResult) -> Iterator[list[str]]:
         ]
 
 
-def _left_out_rows(plan: Plan, result: QualityResult) -> Iterator[list[str]]:
+def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
     """For each limit on rows per person, the least share of rows that it leaves out."""
     key = "left_out_alone" if uncounted_names(plan) else "left_out"
     for one in result.left_out:

@@ -16,7 +16,7 @@ from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
 from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
@@ -61,33 +61,31 @@ from dpcli.version import __version__
 if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
     from dpcli.ledger.balance import Balance
-    from dpcli.ledger.charge import Receipt
-    from dpcli.local.randomize import RandomizedCollection
+    from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, Receipt
     from dpcli.privacy.amplification import ShuffledGuarantee
-    from dpcli.releasing import NoisyRelease
 
 
 def release_report(release: NoisyRelease, simulation: SimulationSummary | None = None) -> Report:
     """The report of a release; `simulation` is what it states about a simulation of the plan."""
-    plan = release.plan
+    numbers, plan = release.numbers, release.numbers.plan
     tables = wide_layout(plan)
     stated = ReleaseReport(
-        **_release(release),
-        quality=quality_report(plan, release.quality),
+        **_release(plan, release),
+        quality=quality_report(plan, numbers.quality),
         statistics=[
             statistic_report(published.planned, plan.spec).extended(
                 PublishedStatisticReport,
                 layout=layout_report(published, *tables[published.planned.name]),
                 cells=CELLS,
             )
-            for published in release.statistics
+            for published in numbers.statistics
         ],
         **choice_reports(plan),
         **_notes(plan),
         limits=[*notes.limitations(plan), *release.warnings],
         simulation=simulation,
     )
-    return Report.compose(stated, list(map(published_numbers, release.statistics)))
+    return Report.compose(stated, list(map(published_numbers, numbers.statistics)))
 
 
 def collection_report(collection: RandomizedCollection) -> Report:
@@ -95,20 +93,20 @@ def collection_report(collection: RandomizedCollection) -> Report:
     plan = collection.plan
     return Report.compose(
         CollectionReport(
-            **_release(collection),
+            **_release(plan, collection),
             model="local",
             responses=list(map(response_report, plan.spec.responses)),
             shuffled=collection.shuffled,
             responses_sha256=collection.digest,
-            unprotected=list(notes.exact_notes(plan)),
-            limits=notes.limitations(plan, shuffled=collection.shuffled),
+            unprotected=notes.unprotected_notes(plan),
+            limits=notes.collection_limitations(plan, shuffled=collection.shuffled),
         )
     )
 
 
-def _release(source: NoisyRelease | RandomizedCollection) -> dict[str, Any]:
+def _release(plan: Plan, source: NoisyRelease | RandomizedCollection) -> dict[str, Any]:
     """What the reports of both models state."""
-    plan, receipt = source.plan, source.receipt
+    receipt = source.receipt
     return {
         **_common(plan, receipt.before, receipt.balance, receipt.terms.window),
         "release_id": source.release_id,
@@ -198,7 +196,7 @@ def _window(receipt: Receipt) -> WindowReport | None:
     )
 
 
-def _notes(plan: Plan) -> dict[str, Any]:
+def _notes(plan: CentralPlan) -> dict[str, Any]:
     """What plans and reports of the central model state in sentences, besides their limits."""
     return {
         "unchecked": note("quality.unchecked") if notes.lacks_check(plan) else None,
@@ -213,7 +211,7 @@ def _notes(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _flags(plan: Plan) -> FlagsReport:
+def _flags(plan: CentralPlan) -> FlagsReport:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
     limited = exact_or_up(LIMITED_SHARE * 100)
     choices: dict[Flag, str] = {}
@@ -230,14 +228,14 @@ def _flags(plan: Plan) -> FlagsReport:
     return FlagsReport(unreliable_above=JsonNumber.of(UNRELIABLE), **meanings)
 
 
-def _limited_key(plan: Plan) -> str:
+def _limited_key(plan: CentralPlan) -> str:
     """The meaning of the flag `limited`: of the two reasons for it, those that the spec allows."""
     if not plan.spec.clamped_by_choice:
         return "limited_by_rows"
     return "limited" if counts_left_out(plan) else "limited_by_bounds"
 
 
-def _sample(plan: Plan) -> SampleReport | None:
+def _sample(plan: CentralPlan) -> SampleReport | None:
     """The declared sample, and what is estimated from it; None without one."""
     design = plan.spec.sample
     if design is None:
@@ -250,27 +248,13 @@ def _sample(plan: Plan) -> SampleReport | None:
     )
 
 
-def plan_json(
-    plan: Plan,
-    forecast: BalanceForecast,
-    *,
-    compared: bool = False,
-    records: int | None = None,
-    amplified: ShuffledGuarantee | None = None,
-) -> str:
-    """The JSON of a plan and its account, known before any row is read."""
-    return json_text(
-        plan_report(plan, forecast, compared=compared, records=records, amplified=amplified)
-    )
-
-
 def plan_report(
     plan: Plan,
     forecast: BalanceForecast,
-    *,
-    compared: bool = False,
     records: int | None = None,
     amplified: ShuffledGuarantee | None = None,
+    *,
+    compared: bool = False,
 ) -> PlanReport | LocalPlanReport:
     """What a plan and its account state, known before any row is read.
 
@@ -278,14 +262,14 @@ def plan_report(
     expected errors, and `amplified` is the central guarantee of responses in random order.
     """
     outlook = _outlook(plan, forecast) | {"compared": _compared(plan) if compared else None}
-    if plan.is_local:
+    if isinstance(plan, LocalPlan):
         return LocalPlanReport(
             **outlook,
             model="local",
             records=records,
             responses=[response_report(response, records) for response in plan.spec.responses],
-            unprotected=list(notes.exact_notes(plan)),
-            limits=notes.limitations(plan, shuffled=amplified is not None),
+            unprotected=notes.unprotected_notes(plan),
+            limits=notes.collection_limitations(plan, shuffled=amplified is not None),
             shuffled=_shuffled(plan, amplified) if amplified else None,
         )
     limits = limit_warnings(plan)
@@ -330,7 +314,7 @@ def _outlook(plan: Plan, forecast: BalanceForecast) -> dict[str, Any]:
     }
 
 
-def _shuffled(plan: Plan, amplified: ShuffledGuarantee) -> ShuffledReport:
+def _shuffled(plan: LocalPlan, amplified: ShuffledGuarantee) -> ShuffledReport:
     return ShuffledReport(
         records=amplified.records,
         delta=JsonNumber.of(amplified.delta),
@@ -356,7 +340,7 @@ def _compared(plan: Plan) -> list[ComparisonReport]:
     ]
 
 
-def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
+def difference_json(old: CentralPlan, new: CentralPlan, weaker: Sequence[str]) -> str:
     """The JSON of a change from one plan to another, with the reasons why it is weaker."""
     from dpcli.planning.compare import statistic_changes
 

@@ -21,7 +21,7 @@ from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.releasing import PublishedStatistic
+    from dpcli.planning.results import PublishedStatistic
 
 ISO_DATE = "%Y-%m-%d"
 """The format of published dates."""

@@ -15,7 +15,7 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, plain_decimal, rounded_text
 from dpcli.planning.bounds_text import simulated_bounds
 from dpcli.planning.notes import count_text
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.report.model import ChangeReport, SimulationSummary
@@ -215,7 +215,7 @@ def violation_problems(findings: SimulationResult) -> list[Problem]:
     ]
 
 
-def read_simulation(path: Path, plan: Plan) -> SimulationSummary:
+def read_simulation(path: Path, plan: CentralPlan) -> SimulationSummary:
     """What a privacy report states about the simulation in a file.
 
     Raises UsageError unless the file is the report of a simulation of the same spec.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dpcli.columns import FORMULA_STARTS
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_text
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.report.published_numbers import ISO_DATE, PublishedNumbers
 from dpcli.specification.axes import ESTIMATE_COLUMNS
 
@@ -149,7 +149,7 @@ def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) ->
     return Table(pl.DataFrame(named), frozenset(header) - texts - dates, frozenset(dates))
 
 
-def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
+def wide_layout(plan: CentralPlan) -> dict[str, tuple[str, list[str]]]:
     """For each statistic of a plan, the name of its wide table and the key columns of that.
 
     It is known before any row is read. Two statistics share a table if they have the same lines;

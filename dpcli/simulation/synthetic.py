@@ -32,7 +32,7 @@ from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
 from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id_cells
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer
@@ -113,8 +113,8 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def __init_subclass__(cls) -> None:
         raise TypeError("synthetic rows cannot be subclassed")
 
-    def __init__(self, spec: Spec, rows: int, seed: int) -> None:
-        if type(spec) is not Spec or {type(column) for column in spec.columns} - GENERATED_COLUMNS:
+    def __init__(self, spec: CentralSpec, rows: int, seed: int) -> None:
+        if {type(spec)} != {CentralSpec} or {*map(type, spec.columns)} - GENERATED_COLUMNS:
             raise TypeError("only declared columns are generated")
         self.__answers: dict[int, SealedAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
@@ -245,7 +245,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         return column_cells(column, conditions, stream, positions, self.rows)
 
 
-def _columns_of_file(spec: Spec) -> dict[str, Column | None]:
+def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     """The columns of a synthetic file from left to right, by name; None for undeclared ones.
 
     Of several columns that read the same cells, the first is generated.

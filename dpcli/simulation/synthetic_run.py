@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, cast, final
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan, PlannedQuery
+from dpcli.planning.plan import CentralPlan, PlannedQuery
+from dpcli.planning.results import NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
-from dpcli.releasing import NoisyStatistic, add_noise, check_quality
+from dpcli.releasing import add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class SyntheticRun:
     choice of their rows. Otherwise all their rows count, which no release does.
     """
 
-    def __init__(self, plan: Plan, dataset: SyntheticDataset, *, limited: bool = True) -> None:
+    def __init__(
+        self, plan: CentralPlan, dataset: SyntheticDataset, *, limited: bool = True
+    ) -> None:
         self._plan, self._dataset = plan, dataset
         queries, unit = plan.engine_queries, plan.spec.privacy.unit
         if not limited:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, Floats, add_exact, multiply_exact, np
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.results import NoisyStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.releasing import NoisyStatistic, estimate_statistic
+from dpcli.releasing import estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.synthetic_run import ExactAnswers, SyntheticRun
@@ -198,7 +199,7 @@ class SimulationResult:
     `stopped` counts the runs that the quality check would have stopped; None without a check.
     """
 
-    plan: Plan
+    plan: CentralPlan
     rows: int
     seed: int
     people: int | None
@@ -219,7 +220,7 @@ class SimulationResult:
         )
 
 
-def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> SimulationResult:
+def simulate(plan: CentralPlan, rows: SyntheticDataset, runs: int) -> SimulationResult:
     """Answer every query of a plan in this number of runs, and compare with exact answers.
 
     If rows are the unit, they are aggregated once. If people are, their rows are sampled at

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.errors import SpecError
-from dpcli.specification.load import parse_spec
-from dpcli.specification.model import Spec
+from dpcli.specification.load import parse_spec, require_model
+from dpcli.specification.model import CentralSpec
 from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
 from dpcli.statistics.limit_choice import LIMIT_NAME, MAX_ROWS
 
@@ -18,20 +18,21 @@ ByHistogram = Mapping[str, ChosenBounds]
 """What was chosen, by the name of the histogram."""
 
 
-def with_chosen_bounds(spec: Spec, chosen: ByHistogram) -> Spec:
+def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
     """The same spec with the bounds and the limit that were chosen.
 
     Its digest is that of its text: the bounds are stored under the id of the release. Raises
     SpecError if a file that the spec names is no longer the same.
     """
     kept = {one.name: one.bounds for one in spec.kept}
-    bounded = parse_spec(spec.text, spec.dataset, spec.folder, {**kept, **chosen})
+    read = parse_spec(spec.text, spec.dataset, spec.folder, {**kept, **chosen})
+    bounded = require_model(read, CentralSpec, spec.dataset)
     if bounded.named_files != spec.named_files:
         raise SpecError.about("code-list.changed")
     return replace(bounded, digest=spec.digest)
 
 
-def narrowest_and_widest(spec: Spec) -> list[Spec]:
+def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
     """The spec with the narrowest bounds and limits that can be chosen, and with the widest.
 
     Narrowest bounds of numbers on both sides of zero end there: first all begin at zero, then all

@@ -19,7 +19,7 @@ from dpcli.statistics.limit_choice import LIMIT_NAME, MAX_ROWS, KeptLimit, Limit
 
 if TYPE_CHECKING:
     from dpcli.specification.context import SpecContext
-    from dpcli.specification.model import Spec
+    from dpcli.specification.model import CentralSpec
 
 MAX_LIMIT = 1_000_000
 """A larger limit on rows would protect no better than no limit."""
@@ -114,7 +114,7 @@ def _depends(query: Query, unit: PersonUnit) -> bool:
     return query.total_clamp is None or follows
 
 
-def require_limit_used(root: Node, spec: Spec) -> None:
+def require_limit_used(root: Node, spec: CentralSpec) -> None:
     """Reports a choice that neither a statistic nor the quality check uses: it would be charged."""
     unit = spec.privacy.unit
     if spec.limit_choice is None or not isinstance(unit, PersonUnit):

@@ -37,7 +37,7 @@ from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
 from dpcli.specification.limit_section import require_limit_used
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec, LocalSpec, Spec, SpecT
 from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
@@ -154,12 +154,6 @@ def _read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign
     return read_sample(node, context)
 
 
-def _read_responses(heading: Section[Any], context: SpecContext) -> Any:
-    from dpcli.specification.responses_section import read_responses
-
-    return read_responses(heading, context)
-
-
 def _read_rows_name(heading: Section[Any], unit: Unit | None) -> str:
     name = getattr(heading.values, "rows_are", None) or "rows"
     # A person can have several rows, so a count of rows must not be called a count of people.
@@ -193,7 +187,8 @@ def parse_spec(
         spec = _read(root, context)
         if not findings and root is not None:
             require_choices_used(context)
-            require_limit_used(root, spec)
+            if isinstance(spec, CentralSpec):
+                require_limit_used(root, spec)
         if not findings:
             digest = hashlib.sha256(raw)
             for file in context.files:
@@ -234,37 +229,43 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     quality = attempt(read_quality, checks, context)
     if checks is not None:
         quality = attempt(count_limits, checks, quality, entries, privacy)
-    collected = attempt(_read_responses, heading, context) if local else lambda: ((), ())
+    if local:
+        from dpcli.specification.responses_section import read_responses
+
+        collected = attempt(read_responses, heading, context)
     rows_are, unit = attempt(_read_rows_name, heading, context.unit), context.unit
     heading.require()
-    responses, public = collected()
     columns = tuple(column for column in context.columns.values() if column is not None)
-    return Spec(
-        dataset=values.dataset,
-        privacy=privacy(),
-        columns=columns,
+    shared = {
+        "dataset": values.dataset,
+        "privacy": privacy(),
+        "columns": columns,
+        "confidence": values.confidence,
+        "text": "",
+        "digest": "",
+        "declarations": read_declarations(heading),
+        "dialect": replace(dialect(), keys=column_names(columns)),
+        "rows_are": rows_are(),
+        "must_exist": values.ledger is not None,
+        "named_files": tuple(context.files),
+        "choices": (*context.choices.values(), *filter(None, [context.limit_choice])),
+        "kept": tuple(context.kept),
+        "caption": stated_caption(values),
+        "column_captions": context.captions,
+        "numbers": getattr(values, "numbers", None) or "",
+    }
+    if local:
+        responses, public = collected()
+        return LocalSpec(**shared, responses=responses, public=public)
+    return CentralSpec(
+        **shared,
         entries=entries(),
-        confidence=values.confidence,
-        text="",
-        digest="",
-        declarations=read_declarations(heading),
-        dialect=replace(dialect(), keys=column_names(columns)),
         quality=quality(),
-        declines_check=not local and root.scalar("quality") is not None,
+        declines_check=root.scalar("quality") is not None,
         sample=sample(),
-        rows_are=rows_are(),
-        must_exist=values.ledger is not None,
-        responses=responses,
-        public=public,
-        named_files=tuple(context.files),
-        choices=(*context.choices.values(), *filter(None, [context.limit_choice])),
-        kept=tuple(context.kept),
         unit_of_choices=(
             unit.in_one_cell if context.limit_choice and isinstance(unit, PersonUnit) else None
         ),
-        caption=stated_caption(values),
-        column_captions=context.captions,
-        numbers=getattr(values, "numbers", None) or "",
     )
 
 
@@ -287,22 +288,23 @@ def read_spec_file(path: Path | str, published: Published | None = None) -> Spec
     return parse_spec(raw, str(path), Path(path).parent, published=published)
 
 
-def parse_central_spec(text: bytes | str, source: str) -> Spec:
+def parse_central_spec(text: bytes | str, source: str) -> CentralSpec:
     """Like `parse_spec`, but a spec of the local model raises `SpecError` too."""
-    return _require_model(parse_spec(text, source), source, local=False)
+    return require_model(parse_spec(text, source), CentralSpec, source)
 
 
-def read_central_spec(path: Path | str, published: Published | None = None) -> Spec:
+def read_central_spec(path: Path | str, published: Published | None = None) -> CentralSpec:
     """Like `read_spec_file`, but a spec of the local model raises `SpecError` too."""
-    return _require_model(read_spec_file(path, published), str(path), local=False)
+    return require_model(read_spec_file(path, published), CentralSpec, str(path))
 
 
-def read_local_spec(path: Path | str) -> Spec:
+def read_local_spec(path: Path | str) -> LocalSpec:
     """Like `read_spec_file`, but a spec of the central model raises `SpecError` too."""
-    return _require_model(read_spec_file(path), str(path), local=True)
+    return require_model(read_spec_file(path), LocalSpec, str(path))
 
 
-def _require_model(spec: Spec, source: str, *, local: bool) -> Spec:
-    if spec.is_local == local:
+def require_model(spec: Spec, model: type[SpecT], source: str) -> SpecT:
+    """The spec, if it is of this model; else raises `SpecError`."""
+    if isinstance(spec, model):
         return spec
-    raise SpecError.about("wrong-model.local" if spec.is_local else "wrong-model", spec=source)
+    raise SpecError.about("wrong-model" if model is LocalSpec else "wrong-model.local", spec=source)

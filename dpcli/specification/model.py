@@ -1,6 +1,7 @@
 """A checked spec: all values are exact, and all names are resolved.
 
-Only `dpcli.specification.load` makes a `Spec`, and only from a text without problems.
+Only `dpcli.specification.load` makes a spec, and only from a text without problems: a `CentralSpec`
+of what is released from a dataset, or a `LocalSpec` of how each record is randomized by itself.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import UNDECLARED_DIALECT, Dialect
@@ -172,26 +173,23 @@ class SpecFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """A checked spec.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spec:
+    """What a checked spec of either model states.
 
     `digest` is the SHA-256 of its text, of the `files` that it names, and of the `kept` bounds.
-    A spec of the central model has `entries`, and perhaps a `quality` check before them; with
-    `declines_check` it states that none is meant. A spec of the local model has `responses`
-    instead: each record is randomized by itself, and the columns in `public` are collected without
-    change. `rows_are` is the plural of what a row is, and `sample` how rows were drawn. With
-    `must_exist`, no release creates a ledger or opens an account. The default ledger is in the
-    `folder` of the spec. `numbers` is how the number 1234.5 is written for people; empty if it is
-    not stated. The `choices` are of the columns whose bounds noisy counts choose, and last of the
-    limit on rows per person; `kept` are those of earlier releases. If the limit is chosen,
-    `unit_of_choices` is the unit until then.
+    `rows_are` is the plural of what a row is. With `must_exist`, no release creates a ledger or
+    opens an account. The default ledger is in the `folder` of the spec. `numbers` is how the number
+    1234.5 is written for people; empty if it is not stated. The `choices` are of the columns whose
+    bounds noisy counts choose, and last of the limit on rows per person; `kept` are those of
+    earlier releases.
     """
+
+    row_noun: ClassVar[str] = "row"
 
     dataset: str
     privacy: Privacy
     columns: tuple[Column, ...]
-    entries: tuple[Entry, ...]
     confidence: Fraction
     text: str
     digest: str
@@ -199,24 +197,13 @@ class Spec:
     dialect: Dialect = UNDECLARED_DIALECT
     must_exist: bool = False
     rows_are: str = "rows"
-    quality: QualityCheck | None = None
-    declines_check: bool = False
-    sample: SampleDesign | None = None
-    responses: tuple[Response, ...] = ()
-    public: tuple[ValuedColumn, ...] = ()
     named_files: tuple[SpecFile, ...] = ()
     caption: Caption = Caption()
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
     choices: tuple[BoundsChoice, ...] = ()
     kept: tuple[KeptBounds, ...] = ()
-    unit_of_choices: PersonUnit | None = None
     folder: Path = field(default=Path(), compare=False)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the spec is of the local model. Such a spec has at least one response."""
-        return bool(self.responses)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -226,13 +213,33 @@ class Spec:
     @property
     def unit_noun(self) -> str:
         """What the privacy unit is called: `person`, `row`, or locally `record`."""
-        person = isinstance(self.privacy.unit, PersonUnit)
-        return "person" if person else "record" if self.is_local else "row"
+        return "person" if isinstance(self.privacy.unit, PersonUnit) else self.row_noun
 
     @property
     def units_noun(self) -> str:
         """What several privacy units are called."""
         return "people" if self.unit_noun == "person" else f"{self.unit_noun}s"
+
+    @property
+    def unit_in_data(self) -> str:
+        """What a fact about one unit is a fact about."""
+        return f"{self.unit_noun} in the data"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CentralSpec(_Spec):
+    """What is released from a dataset, perhaps after a `quality` check.
+
+    With `declines_check` it states that no check is meant. The `sample` is how rows were drawn. If
+    the limit on rows per person is chosen, `unit_of_choices` is the unit until then.
+    """
+
+    entries: tuple[Entry, ...]
+    quality: QualityCheck | None = None
+    declines_check: bool = False
+    sample: SampleDesign | None = None
+    unit_of_choices: PersonUnit | None = None
 
     @property
     def limit_choice(self) -> LimitChoice | None:
@@ -253,7 +260,7 @@ class Spec:
         return frozenset(chosen | {kept.column for kept in self.kept if not kept.is_limit})
 
     @property
-    def for_choices(self) -> Spec:
+    def for_choices(self) -> CentralSpec:
         """The spec as the histograms of its choices are answered.
 
         Where the limit on rows per person is chosen, it is not known yet: histograms of cells use
@@ -272,6 +279,24 @@ class Spec:
         """Every entry that spends budget after bounds are chosen: the quality check comes first."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSpec(_Spec):
+    """How each record is randomized by itself, and which `public` columns stay as they are.
+
+    There is at least one response.
+    """
+
+    row_noun = "record"
+
+    responses: tuple[Response, ...]
+    public: tuple[ValuedColumn, ...] = ()
+
+    @property
+    def unit_in_data(self) -> str:
+        return f"record in the data{', beyond what is public about it,' if self.public else ''}"
+
     @property
     def collected_columns(self) -> Iterator[Response | ValuedColumn]:
         """Responses and public columns, in the declared order of the columns."""
@@ -289,3 +314,9 @@ class Spec:
             for column in self.collected_columns
             for name in (column.names if isinstance(column, Response) else (column.name,))
         )
+
+
+Spec = CentralSpec | LocalSpec
+"""A spec of either model."""
+
+SpecT = TypeVar("SpecT", bound=Spec)

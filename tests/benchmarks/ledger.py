@@ -11,10 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dpcli.ledger.charge import Charge, Receipt, charge_for
+from dpcli.ledger.charge import Charge, NoisyRelease, Receipt, charge_for
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import NoisyRelease, aggregate_data
+from dpcli.planning.results import NoisyNumbers
+from dpcli.releasing import aggregate_data
 from dpcli.report.facts import release_report
 from dpcli.report.formats import LONG, render_outputs
 from dpcli.specification.load import read_central_spec
@@ -65,13 +66,14 @@ def make_account(folder: Path, releases: int) -> Path:
 def fill(book: OpenLedger, spec: Path, data: Path, releases: int) -> None:
     """Charge for a number of releases of the same answers, without syncing each."""
     plan = make_plan(read_central_spec(spec))
-    entries = estimates_of(plan, aggregate_data(plan, (str(data),)))
+    exact = aggregate_data(plan, (str(data),))
+    numbers = NoisyNumbers(plan, estimates_of(plan, exact), None)
     book.connection.execute("PRAGMA synchronous = OFF")
     for number in range(releases):
         charge = charge_for(plan, f"night-{number}", None)
 
         def outputs(receipt: Receipt, charge: Charge = charge) -> dict[str, bytes]:
-            made = NoisyRelease(plan, charge.release_id, charge.created, entries, receipt)
+            made = NoisyRelease(numbers, charge.release_id, charge.created, receipt)
             return render_outputs(release_report(made), [LONG])
 
         book.commit(charge, outputs)

@@ -14,7 +14,7 @@ from math import prod, sqrt
 import numpy as np
 
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.specification.load import parse_central_spec, read_central_spec
@@ -45,7 +45,7 @@ SHAPES = [
 LOSSES = ["epsilon: 1", "mechanism: gaussian, epsilon: 1, delta: 1e-6"]
 
 
-def plan_of(sizes: Sequence[int], ways: Ways, loss: str) -> Plan:
+def plan_of(sizes: Sequence[int], ways: Ways, loss: str) -> CentralPlan:
     """The plan of all tables of this number of these columns."""
     columns = "".join(
         f"  c{place}: {{type: category, values: {[f'v{n}' for n in range(size)]}}}\n"
@@ -64,7 +64,7 @@ def plan_of(sizes: Sequence[int], ways: Ways, loss: str) -> Plan:
     )
 
 
-def line(title: str, plan: Plan, runs: int) -> str:
+def line(title: str, plan: CentralPlan, runs: int) -> str:
     """The measured tables of the first statistic, and the errors."""
     planned = plan.statistics[0]
     request, parts = planned.entry.request, planned.queries

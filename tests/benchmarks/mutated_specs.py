@@ -128,7 +128,7 @@ def read(folder: str, text: str) -> Any:
         "cost": repr(planned.cost),
         "statistics": [
             [one.name, [[str(part.scale), str(part.l1), str(part.l2)] for part in one.queries]]
-            for one in planned.statistics
+            for one in planned.all_statistics
         ],
     }
 

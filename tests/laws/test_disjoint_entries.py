@@ -13,10 +13,9 @@ import pytest
 
 from dpcli.ledger.balance import guarantee_counts
 from dpcli.ledger.chain import to_events_json
-from dpcli.ledger.charge import charged_events
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.numeric.arrays import Array, np
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.pld import composed_epsilon
@@ -62,7 +61,7 @@ UNITS = ["row", "{column: id, max_rows: 1}"]
 
 def planned(
     entries: list[str], neighbors: str, rule: str, losses: list[str], unit: str = "row"
-) -> Plan:
+) -> CentralPlan:
     """The plan of entries about women, men and others, in turn."""
     budget = "{epsilon: 100}" if rule == "sequential" else "{epsilon: 100, delta: 1e-4}"
     text = SPEC.format(unit=unit, neighbors=neighbors, rule=rule, budget=budget)
@@ -72,7 +71,7 @@ def planned(
     return make_plan(parse_central_spec(text, "spec.yaml"))
 
 
-def changes(plan: Plan, neighbors: str) -> Iterator[list[Array]]:
+def changes(plan: CentralPlan, neighbors: str) -> Iterator[list[Array]]:
     """How far the answers of each query are apart, for every pair of neighbors of few rows."""
     files = [HEADER, *(HEADER + row for row in ROWS)]
     answers = [
@@ -88,7 +87,7 @@ def changes(plan: Plan, neighbors: str) -> Iterator[list[Array]]:
         yield [np.subtract(a, b) for a, b in zip(before, after, strict=True)]
 
 
-def pure_loss(plan: Plan, change: list[Array]) -> Fraction:
+def pure_loss(plan: CentralPlan, change: list[Array]) -> Fraction:
     """The sum of the changes over the scales: of scores, the largest difference of two."""
     total = Fraction(0)
     for query, moved in zip(plan.queries, change, strict=True):
@@ -116,7 +115,7 @@ def test_no_neighbor_loses_more_epsilon_than_planned(seed: int, neighbors: str, 
     plan = planned(entries, neighbors, "sequential", losses, unit)
     worst = max(pure_loss(plan, change) for change in changes(plan, neighbors))
     assert worst <= plan.cost.epsilon
-    charged = dict(guarantee_counts(to_events_json(charged_events(plan)), neighbors))
+    charged = dict(guarantee_counts(to_events_json(plan.charged_events), neighbors))
     assert sum(one.loss.epsilon * n for one, n in charged.items()) == plan.cost.epsilon
 
 
@@ -185,7 +184,7 @@ def test_events_without_single_sensitivities_cost_no_less(rule: object, seed: in
     budget = "epsilon: 0.5" if name == "sequential" else "epsilon: 0.5, delta: 1e-8"
     losses = [budget if "gaussian" in entry else "epsilon: 0.5" for entry in entries]
     plan = planned(entries, "change-one", name, losses)
-    events, delta = charged_events(plan), Fraction(1, 10**4)
+    events, delta = plan.charged_events, Fraction(1, 10**4)
     older = [replace(event, single=None) for event in events]
     now, before = (
         dict(guarantee_counts(to_events_json(texts), "change-one")) for texts in (events, older)
@@ -205,7 +204,7 @@ def test_the_law_notices_a_sensitivity_that_is_too_small() -> None:
     )
     worst = max(pure_loss(plan, change) for change in changes(plan, "change-one"))
     assert plan.cost.epsilon == worst == 2
-    events = [replace(event, single=Sensitivity(1, 1, 1, 1)) for event in charged_events(plan)]
+    events = [replace(event, single=Sensitivity(1, 1, 1, 1)) for event in plan.charged_events]
     counts = dict(guarantee_counts(to_events_json(events), "change-one"))
     assert sum(one.loss.epsilon * n for one, n in counts.items()) < worst
 

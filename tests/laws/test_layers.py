@@ -46,9 +46,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
 EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
     {
         ("dpcli.number_syntax", "dpcli.columns"),
-        ("dpcli.report.entry_facts", "dpcli.releasing"),
-        ("dpcli.report.facts", "dpcli.releasing"),
-        ("dpcli.report.published_numbers", "dpcli.releasing"),
         ("dpcli.report.simulation", "dpcli.simulation.noise_test"),
         ("dpcli.report.simulation", "dpcli.simulation.trials"),
     }

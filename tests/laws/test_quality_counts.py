@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.numeric.arrays import Floats
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.releasing import aggregate_data
@@ -32,7 +32,7 @@ def plan_of(
     epsilon: str = "1",
     people: str = "min_people: 5, ",
     noise: str = "epsilon",
-) -> Plan:
+) -> CentralPlan:
     """A check of one column and of people, and a statistic about two rows of a person."""
     composition = "composition: zcdp, " if noise == "rho" else ""
     return make_plan(
@@ -54,7 +54,7 @@ def people() -> Iterator[Sequence[str]]:
         yield from combinations_with_replacement(CELLS, rows)
 
 
-def answers(plan: Plan, persons: Sequence[Sequence[str]]) -> list[list[int]]:
+def answers(plan: CentralPlan, persons: Sequence[Sequence[str]]) -> list[list[int]]:
     """The exact answers of the check, by the plain evaluator."""
     lines = [f"{number},{cell}" for number, cells in enumerate(persons) for cell in cells]
     assert plan.quality is not None
@@ -137,7 +137,7 @@ ROWS = ([1, 2, 3], [1, 2, 3, 9])
 """The numbers of rows of the people of two neighbors."""
 
 
-def draws(plan: Plan, rows: Sequence[int], folder: Path) -> Floats:
+def draws(plan: CentralPlan, rows: Sequence[int], folder: Path) -> Floats:
     """Logarithms of how much more likely noisy answers are under the first neighbor.
 
     The engine aggregates a file of people with these numbers of rows, and its answers get noise.

@@ -15,7 +15,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
 from dpcli.specification.load import parse_central_spec
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec
 from tests.laws.test_statistics import changes_of
 from tests.oracles.opened import engine
 from tests.oracles.plain import Answer, evaluate
@@ -29,7 +29,7 @@ PAIRS = 6
 """Neighboring files for each spec."""
 
 
-def valid_specs(seeds: range) -> list[tuple[int, Spec, dict[str, Cells]]]:
+def valid_specs(seeds: range) -> list[tuple[int, CentralSpec, dict[str, Cells]]]:
     """The random specs that can be read: most of them."""
     specs = []
     for seed in seeds:
@@ -42,7 +42,7 @@ def valid_specs(seeds: range) -> list[tuple[int, Spec, dict[str, Cells]]]:
     return specs
 
 
-def require_within_sensitivity(seed: int, spec: Spec, cells: dict[str, Cells]) -> int:
+def require_within_sensitivity(seed: int, spec: CentralSpec, cells: dict[str, Cells]) -> int:
     """The number of answers that changed between neighbors; fails if one changes too much."""
     random, relation = Random(seed), spec.privacy.relation
     queries = [
@@ -66,7 +66,7 @@ def require_within_sensitivity(seed: int, spec: Spec, cells: dict[str, Cells]) -
     return changed
 
 
-def neighbors(random: Random, spec: Spec, cells: dict[str, Cells]) -> tuple[Table, Table]:
+def neighbors(random: Random, spec: CentralSpec, cells: dict[str, Cells]) -> tuple[Table, Table]:
     """Two files that differ in one row, or in the rows of one person."""
     unit = spec.privacy.unit
     rows = [random_row(random, cells) for _ in range(random.randint(0, 5))]
@@ -93,7 +93,9 @@ def random_row(random: Random, cells: dict[str, Cells]) -> list[str]:
     return [random.choice(choices) for choices in cells.values()]
 
 
-def answers(spec: Spec, queries: list[Query], cells: dict[str, Cells], rows: Table) -> list[Answer]:
+def answers(
+    spec: CentralSpec, queries: list[Query], cells: dict[str, Cells], rows: Table
+) -> list[Answer]:
     """The exact answers about a file of these rows, by the plain evaluator."""
     return evaluate(queries, file_of(cells, rows), spec.privacy.unit)
 

@@ -14,7 +14,7 @@ import pytest
 
 from dpcli.mechanisms.partition_selection import threshold_for_delta
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.releasing import aggregate_data
@@ -113,7 +113,7 @@ statistics:
 """
 
 
-def plan_of(folder: Path) -> Plan:
+def plan_of(folder: Path) -> CentralPlan:
     """Three statistics of the sample, about people with at most eleven rows."""
     path = folder / "spec.yaml"
     path.write_text(SPEC, encoding="utf-8")

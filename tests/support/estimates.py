@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcli.planning.plan import Plan
-from dpcli.releasing import PublishedStatistic, add_noise, estimate_statistic
+from dpcli.planning.plan import CentralPlan
+from dpcli.planning.results import PublishedStatistic
+from dpcli.releasing import add_noise, estimate_statistic
 from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer
 
 
-def estimates_of(plan: Plan, exact: Sequence[SealedAnswer]) -> tuple[PublishedStatistic, ...]:
+def estimates_of(
+    plan: CentralPlan, exact: Sequence[SealedAnswer]
+) -> tuple[PublishedStatistic, ...]:
     """Add noise to every answer, then estimate from the noisy answers alone."""
     noisy = add_noise(plan, exact, free_permit())
     return tuple(estimate_statistic(one, plan.spec.confidence) for one in noisy)

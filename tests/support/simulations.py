@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.noise import entropy
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.specification.load import parse_central_spec
@@ -61,16 +61,16 @@ PEOPLE = (
     )
 )
 
-Planner = Callable[[str], Plan]
+Planner = Callable[[str], CentralPlan]
 
 
 @pytest.fixture(params=["rows", "people"])
-def plan(request: pytest.FixtureRequest) -> Plan:
+def plan(request: pytest.FixtureRequest) -> CentralPlan:
     """A plan with most statistics, for rows and for people."""
     return plan_of(ROWS if request.param == "rows" else PEOPLE)
 
 
-def plan_of(text: str) -> Plan:
+def plan_of(text: str) -> CentralPlan:
     """The plan of a spec."""
     return make_plan(parse_central_spec(text, "spec.yaml"))
 
@@ -82,13 +82,13 @@ def one(entries: str, privacy: str = "") -> str:
 
 
 @pytest.fixture
-def dummy() -> Iterator[Callable[[Plan, int, int], SyntheticDataset]]:
+def dummy() -> Iterator[Callable[[CentralPlan, int, int], SyntheticDataset]]:
     """Makes synthetic datasets and closes them after the test."""
     with ExitStack() as opened:
         yield lambda plan, rows, seed: opened.enter_context(SyntheticDataset(plan.spec, rows, seed))
 
 
-Make = Callable[[Plan, int, int], SyntheticDataset]
+Make = Callable[[CentralPlan, int, int], SyntheticDataset]
 
 
 @pytest.fixture(autouse=True)

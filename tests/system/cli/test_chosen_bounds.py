@@ -23,7 +23,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.report.formats import report_schema
 from dpcli.specification.chosen_bounds import narrowest_and_widest
-from dpcli.specification.load import parse_spec
+from dpcli.specification.load import parse_central_spec
 from tests.support.cli import Command, history, remove_ledger, reported
 
 SPEC = """\
@@ -429,7 +429,7 @@ def test_the_narrowest_and_the_widest_bounds_are_planned_first(
     least: int, tried: list[tuple[str | int, str | int]]
 ) -> None:
     """Bounds of numbers on both sides of zero may begin or end there."""
-    spec = parse_spec(SPEC.replace("up_to", f"from: {least}, up_to"), "spec.yaml", None)
+    spec = parse_central_spec(SPEC.replace("up_to", f"from: {least}, up_to"), "spec.yaml")
     columns = [bounded.columns[0] for bounded in narrowest_and_widest(spec)]
 
     found = [
@@ -442,7 +442,7 @@ def test_the_narrowest_and_the_widest_bounds_are_planned_first(
 
 def test_losses_are_composed_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """The errors for several bounds need no composition, which may take seconds."""
-    plan = make_plan(parse_spec(SPEC, "spec.yaml", None))
+    plan = make_plan(parse_central_spec(SPEC, "spec.yaml"))
 
     def refuse(*_: object) -> None:
         raise AssertionError("composed again")

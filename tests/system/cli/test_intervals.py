@@ -12,7 +12,7 @@ from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoNoise
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan, PlannedStatistic
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries.query import Query
@@ -111,7 +111,7 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     )
 
 
-def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
+def coverage(plan: CentralPlan, exact: Sequence[list[int]]) -> dict[str, float]:
     """How often the intervals of each statistic contain the noise-free published value."""
     parts = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
     expected = [

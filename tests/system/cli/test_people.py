@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import aggregate_data
 from dpcli.specification.load import read_central_spec
@@ -135,7 +135,9 @@ statistics:
 MEAN = "  - {name: pay, statistic: mean, column: pay, by: [city], epsilon: 1}\n"
 
 
-def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add-remove") -> Plan:
+def plan_of(
+    folder: Path, delta: str, mechanism: str = "", neighbors: str = "add-remove"
+) -> CentralPlan:
     """The plan of a spec with private keys."""
     text = KEYS.replace("DELTA", delta).replace("NEIGHBORS", neighbors)
     path = folder / "spec.yaml"
@@ -143,7 +145,7 @@ def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add
     return make_plan(read_central_spec(path))
 
 
-def selection_counts(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
+def selection_counts(plan: CentralPlan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
     """The number of releases of a file in which each group was shown."""
     exact = aggregate_data(plan, (str(data),))
     shown: Counter[tuple[str, ...]] = Counter()

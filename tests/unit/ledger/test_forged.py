@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.balance import require_proven
-from dpcli.ledger.charge import Charge, charged_events
+from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
@@ -228,7 +228,7 @@ def test_plans_state_losses_that_are_proven(rule: str, price: str) -> None:
     """No release is refused because a mechanism proves less than the planner states."""
     keys = "rho: 0.1, delta: 1e-6" if "rho" in rule else "epsilon: 1, delta: 1e-6"
     spec = parse_spec(GAUSSIANS.format(rule=rule, price=price, keys=keys), "spec.yaml")
-    events = charged_events(make_plan(spec))
+    events = make_plan(spec).charged_events
     require_proven(events)
     with pytest.raises(ValueError, match="charged together"):
         require_proven(replace(event, joint=None) for event in events)

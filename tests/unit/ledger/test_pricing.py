@@ -14,18 +14,19 @@ from dpcli.cli.ledger_show import history, show
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import balance, guarantee_counts, recorded_cost
 from dpcli.ledger.chain import canonical, to_events_json
-from dpcli.ledger.charge import Charge, charge_for, charged_events
+from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss, pure_guarantee
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.specification.load import parse_central_spec, parse_spec, read_spec_file
+from dpcli.specification.load import parse_central_spec, parse_spec, read_spec_file, require_model
+from dpcli.specification.model import LocalSpec
 from tests.support.ledgers import render
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -58,9 +59,11 @@ def planned(path: Path) -> Plan:
 
 def charged(plan: Plan) -> Loss:
     """The cost that the ledger computes for a plan; what it chooses is charged for before."""
-    phases = (plan.bounds_only, plan) if plan.bounds else (plan,)
+    phases: list[Plan] = [plan]
+    if isinstance(plan, CentralPlan) and plan.bounds:
+        phases.append(plan.bounds_only)
     charge = charge_for(plan, "r", None)
-    costs = [replace(charge, events=charged_events(one)).cost for one in phases]
+    costs = [replace(charge, events=one.charged_events).cost for one in phases]
     return balance(terms_from_spec(plan.spec), costs).spent
 
 
@@ -96,8 +99,7 @@ responses:
 @each_rule
 def test_responses_are_charged_as_planned(rule: Composition) -> None:
     """Every local randomizer, by every composition, from its recorded parameters alone."""
-    spec = parse_spec(RESPONSES % rule.name, "spec.yaml")
-    assert spec.is_local
+    spec = require_model(parse_spec(RESPONSES % rule.name, "spec.yaml"), LocalSpec, "spec.yaml")
     assert {one.mechanism.name for one in spec.responses} == {one.name for one in LOCAL_MECHANISMS}
     plan = make_plan(spec)
     assert charged(plan) == plan.cost

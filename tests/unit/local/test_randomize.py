@@ -16,7 +16,8 @@ from dpcli.local import randomize
 from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses
 from dpcli.planning.planner import make_plan
-from dpcli.specification.load import parse_spec
+from dpcli.specification.load import parse_spec, require_model
+from dpcli.specification.model import LocalSpec
 
 SPEC = """
 dpcli: 1
@@ -35,8 +36,9 @@ def collected(
     columns: str, responses: str, public: str, data: str, folder: Path
 ) -> list[list[str]]:
     """The written responses for some records."""
-    spec = parse_spec(SPEC % (columns, responses, public), "spec.yaml")
-    assert spec.is_local
+    spec = require_model(
+        parse_spec(SPEC % (columns, responses, public), "spec.yaml"), LocalSpec, "spec.yaml"
+    )
     path = folder / "d.csv"
     path.write_text(data, encoding="utf-8")
     with Outbox(folder / "waiting") as pending:

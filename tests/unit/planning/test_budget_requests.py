@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import SpecError
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
@@ -27,7 +27,7 @@ columns:
 
 def planned(
     entries: str, rule: str = "sequential", budget: str = "epsilon: 2, delta: 1e-6"
-) -> Plan:
+) -> CentralPlan:
     """The plan of a spec with these entries."""
     text = (
         "dpcli: 1\ndataset: d\n"

@@ -13,7 +13,7 @@ from dpcli.columns import CategoryColumn, NumericColumn, without_missing_constan
 from dpcli.filters import implied_ranges
 from dpcli.ledger.charge import charge_for
 from dpcli.planning.disjoint import disjoint_branches, require_disjoint
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.load import parse_central_spec
@@ -32,7 +32,7 @@ columns:
 """
 
 
-def planned(entries: str, unit: str = "row", neighbors: str = "add-remove") -> Plan:
+def planned(entries: str, unit: str = "row", neighbors: str = "add-remove") -> CentralPlan:
     """The plan of a spec with these entries."""
     text = (
         f"dpcli: 1\ndataset: d\nprivacy: {{unit: {unit}, neighbors: {neighbors}, "

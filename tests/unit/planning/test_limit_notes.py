@@ -7,11 +7,11 @@ import re
 import pytest
 
 from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import check_rule
 from dpcli.planning.risks import Verdict, risks
-from dpcli.specification.load import parse_spec
+from dpcli.specification.load import parse_central_spec
 
 SPEC = """\
 dpcli: 1
@@ -38,11 +38,11 @@ statistics:
 QUALITY = "quality: {epsilon: 1, min_rows: 1000, max_limited: 0.05}"
 
 
-def planned(unit: str, quality: str = QUALITY, only: str = "") -> Plan:
+def planned(unit: str, quality: str = QUALITY, only: str = "") -> CentralPlan:
     """The plan with these limits; of all statistics, or of one."""
     text = SPEC.replace("UNIT", unit).replace("QUALITY", quality)
     lines = [line for line in text.splitlines() if not only or "name:" not in line or only in line]
-    return make_plan(parse_spec("\n".join(lines), "spec"))
+    return make_plan(parse_central_spec("\n".join(lines), "spec"))
 
 
 def named(unit: str, quality: str = QUALITY) -> dict[str, str]:

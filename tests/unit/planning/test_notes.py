@@ -13,7 +13,7 @@ from dpcli.planning import notes
 from dpcli.planning.designs import design_notes
 from dpcli.planning.guarantee_text import headline, meaning, promise, protection
 from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import (
     check_rule,
@@ -28,7 +28,7 @@ from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import Loss
 from dpcli.reference import sentences as table_of
 from dpcli.reference import texts
-from dpcli.specification.load import parse_spec
+from dpcli.specification.load import parse_central_spec, parse_spec
 from tests.support.cli import LOCAL
 from tests.support.specs import completed
 
@@ -137,13 +137,15 @@ QUALITIES = (
 )
 
 
-def planned(*, quality: str = "", **words: str) -> Plan:
+def planned(*, quality: str = "", **words: str) -> CentralPlan:
     """The plan of the spec with these words filled in."""
     given = {"NEIGHBORS": "add-remove", "EPSILON": "50", "RULE": "sequential", "EACH": ""} | words
     text = SPEC.replace("MORE", "" if given["UNIT"] == "row" else PEOPLE)
     for word, value in given.items():
         text = text.replace(word, value)
-    return make_plan(parse_spec(text + (f"quality: {quality}\n" if quality else ""), "spec", None))
+    return make_plan(
+        parse_central_spec(text + (f"quality: {quality}\n" if quality else ""), "spec")
+    )
 
 
 def plans() -> Iterator[Plan]:
@@ -175,20 +177,20 @@ def plans() -> Iterator[Plan]:
         "change-one, budget: {epsilon: 9}",
     ):
         text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
-        yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
+        yield make_plan(parse_central_spec(f"{text}  - {few}", "spec"))
     people = "{name: people, statistic: count_distinct, epsilon: 0.5}\n"
     text = small.replace("unit: row", f"unit: {UNITS[2]}").replace("NEIGHBORS", "add-remove")
-    yield make_plan(parse_spec(f"{text}  - {people}".replace("EPSILON", "1"), "spec", None))
+    yield make_plan(parse_central_spec(f"{text}  - {people}".replace("EPSILON", "1"), "spec"))
     ladder = "bounds: {choose: 1-2-5, up_to: 100, epsilon: 0.1}}"
     limit = "{column: who, max_rows: {choose: 1-2-5, up_to: 50, epsilon: 0.1}}"
     chosen = small.replace("bounds: [0, 100]}", ladder, 1).replace("EPSILON", "9")
     chosen = chosen.replace("unit: row", f"unit: {limit}")
     total = "  - {name: total, statistic: sum, column: age, epsilon: 0.5}\n"
     chosen = f"{chosen}{total}quality: {QUALITIES[0]}\n".replace("NEIGHBORS", "add-remove")
-    yield make_plan(parse_spec(chosen, "spec", None))
+    yield make_plan(parse_central_spec(chosen, "spec"))
     for population in ("10", "1000000"):
         declared = f"declarations: {{population: {population}}}\n"
-        yield make_plan(parse_spec(f"{by_row.spec.text}{declared}", "spec", None))
+        yield make_plan(parse_central_spec(f"{by_row.spec.text}{declared}", "spec"))
     local = LOCAL.read_text("utf-8")
     yield make_plan(parse_spec(local, "spec", LOCAL.parent))
     bare = (
@@ -203,6 +205,14 @@ def plans() -> Iterator[Plan]:
 def sentences(plan: Plan) -> Iterator[str]:
     """Everything that is stated about a plan."""
     yield from (promise(plan.spec), headline(plan), *meaning(plan))
+    for window in (None, 30):
+        for finding in risks(plan, window):
+            yield from finding.sentences
+    if isinstance(plan, LocalPlan):
+        for shuffled in (False, True):
+            yield from notes.collection_limitations(plan, shuffled=shuffled)
+        yield from (*notes.unprotected_notes(plan), notes.shuffle_condition(plan))
+        return
     for about in (
         notes.limitations, bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
@@ -211,14 +221,11 @@ def sentences(plan: Plan) -> Iterator[str]:
         selection_comparisons, regression_comparisons,
     ):  # fmt: skip
         yield from about(plan)
-    yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
+    yield counted_rows_note(plan)
     for entry in plan.all_statistics:
         yield from (left_out_note(entry, plan.spec), *protection(entry, plan.spec))
     for minimum in required_minimums(plan):
         yield missed_sentence(minimum, Fraction(1, 2), plan)
-    for window in (None, 30):
-        for finding in risks(plan, window):
-            yield from finding.sentences
 
 
 def test_every_sentence_is_stated_about_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +279,7 @@ def test_a_row_as_unit_is_doubted_where_ids_are_declared(
     """A person with several rows would be protected less than the report says."""
     privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 1}}}}"
     text = completed(f"privacy: {privacy}\ncolumns: {columns}")
-    warnings = notes.unit_warnings(make_plan(parse_spec(text, "spec.yaml")))
+    warnings = notes.unit_warnings(make_plan(parse_central_spec(text, "spec.yaml")))
     assert ["`who`" in warning for warning in warnings] == [True] * warned
 
 
@@ -280,13 +287,13 @@ def test_plans_say_where_gaussian_noise_shows_groups_of_fewer_people() -> None:
     """The threshold that is stated is that of the same entry with Gaussian noise."""
     entry = "statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-6"
 
-    def plan(groups: int, mechanism: str = "laplace") -> Plan:
+    def plan(groups: int, mechanism: str = "laplace") -> CentralPlan:
         unit = f"{{column: who, max_rows: {groups}, max_rows_per_group: 1}}"
         privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 1, delta: 1e-6}}}}"
         columns = "{who: {type: id}, town: {type: category}}"
         statistics = f"[{{name: n, {entry}, mechanism: {mechanism}}}]"
         text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: {statistics}")
-        return make_plan(parse_spec(text, "spec.yaml"))
+        return make_plan(parse_central_spec(text, "spec.yaml"))
 
     assert selection_comparisons(plan(1)) == []
     assert selection_comparisons(plan(10, "gaussian")) == []
@@ -311,7 +318,7 @@ def test_the_units_that_are_counted_do_not_depend_on_the_noise(
     columns = "{who: {type: id}, sex: {type: category, values: [f, m, x]}}"
     entry = f"{{name: n, statistic: {statistic}, by: [sex], epsilon: 1, mechanism: {mechanism}}}"
     text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: [{entry}]")
-    plan = make_plan(parse_spec(text, "spec.yaml"))
+    plan = make_plan(parse_central_spec(text, "spec.yaml"))
 
     assert notes.counted_units(plan.statistics[0], plan.spec) == units
     assert len(plan.statistics[0].queries) == 1 + mechanism.startswith("gaussian")

@@ -15,7 +15,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import FALSE_STOP, quality_result, required_minimums
 from dpcli.privacy.confidential import Cells, Confidential
@@ -46,7 +46,7 @@ QUALITIES = {
 }
 
 
-def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> Plan:
+def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> CentralPlan:
     """A plan with this quality check."""
     return make_plan(
         parse_central_spec(
@@ -65,7 +65,9 @@ def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> P
     )
 
 
-def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Confidential[Cells]]:
+def exact_counts(
+    plan: CentralPlan, rows: int, shares: Sequence[Fraction]
+) -> list[Confidential[Cells]]:
     """The sealed answers of a file with these rows and readable shares."""
     assert plan.quality is not None
     differences = [int((2 * share - 1) * rows) for share in shares]
@@ -83,7 +85,7 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
     ]
 
 
-def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
+def stops(plan: CentralPlan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
     """Whether the check stops each of many runs on such a file."""
     for _ in range(RUNS):
         checked = check_quality(plan, exact_counts(plan, rows, shares), free_permit())
@@ -91,7 +93,7 @@ def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
         yield bool(checked.reasons)
 
 
-def thresholds(plan: Plan) -> list[Fraction]:
+def thresholds(plan: CentralPlan) -> list[Fraction]:
     """The least shares of all checked columns."""
     assert plan.spec.quality is not None
     return list(plan.spec.quality.min_readable.values())
@@ -157,7 +159,7 @@ def test_the_margin_is_not_larger_than_necessary(monkeypatch: pytest.MonkeyPatch
     assert stopped > most(float(FALSE_STOP))
 
 
-def thresholds_by_name(plan: Plan) -> list[str]:
+def thresholds_by_name(plan: CentralPlan) -> list[str]:
     """The names of all checked columns."""
     assert plan.spec.quality is not None
     return list(plan.spec.quality.min_readable)

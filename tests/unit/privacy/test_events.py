@@ -14,7 +14,6 @@ import pytest
 from dpcli.errors import LedgerError
 from dpcli.ledger.balance import guarantee_counts
 from dpcli.ledger.chain import canonical, to_events_json
-from dpcli.ledger.charge import charged_events
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import NO_NOISE_NAME, DamagedEventError, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import Loss
@@ -48,7 +47,7 @@ def test_stored_events_are_written_unchanged() -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
 def test_events_of_a_plan_survive_writing_and_reading(path: Path) -> None:
     """An event that is read equals the event that was written, so an accountant lacks nothing."""
-    events = charged_events(make_plan(parse_spec(path.read_text("utf-8"), str(path), path.parent)))
+    events = make_plan(parse_spec(path.read_text("utf-8"), str(path), path.parent)).charged_events
     again = map(MechanismEvent.from_json, json.loads(to_events_json(events)))
     assert tuple(again) == events
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dpcli.columns import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.noise import entropy
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.simulation.synthetic import MARK_COLUMN, MARK_TEXT, SyntheticDataset
 from dpcli.simulation.synthetic_cells import Stream, column_cells, fraction_of
 from tests.oracles.plain import value
@@ -34,7 +34,7 @@ def table(dummy: SyntheticDataset, folder: Path) -> dict[str, list[str]]:
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def test_the_bytes_are_those_of_the_seed(plan: Plan, dummy: Make, tmp_path: Path) -> None:
+def test_the_bytes_are_those_of_the_seed(plan: CentralPlan, dummy: Make, tmp_path: Path) -> None:
     """The same spec, rows and seed give the same bytes; another seed gives others."""
     first, again, other = (content(dummy(plan, MANY, seed), tmp_path) for seed in (20, 20, 21))
     assert first == again
@@ -50,7 +50,9 @@ def test_the_bytes_are_the_same_on_every_machine(dummy: Make, tmp_path: Path) ->
     assert digests == ["f5eed100c38feee9", "b777f8f708c71807"]
 
 
-def test_rows_use_no_entropy(plan: Plan, dummy: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_use_no_entropy(
+    plan: CentralPlan, dummy: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Generating rows takes no randomness from the operating system."""
 
     def refuse(_: int) -> bytes:
@@ -76,7 +78,7 @@ def test_words_are_those_of_the_algorithm(start: int, limit: int, place: int) ->
 
 
 def test_every_declared_column_is_there_and_the_last_one_marks(
-    plan: Plan, dummy: Make, tmp_path: Path
+    plan: CentralPlan, dummy: Make, tmp_path: Path
 ) -> None:
     """The columns of the spec in their order, then one that says in each row what this is."""
     columns = table(dummy(plan, MANY, 1), tmp_path)
@@ -90,7 +92,9 @@ def test_a_column_of_that_name_may_be_declared(dummy: Make, tmp_path: Path) -> N
     assert list(table(dummy(plan, 10, 1), tmp_path))[-1] == f"{MARK_COLUMN}_"
 
 
-def test_cells_are_plausible_and_some_are_not(plan: Plan, dummy: Make, tmp_path: Path) -> None:
+def test_cells_are_plausible_and_some_are_not(
+    plan: CentralPlan, dummy: Make, tmp_path: Path
+) -> None:
     """Most cells can be read, a few are blank, a few numbers lie outside the bounds."""
     columns = table(dummy(plan, MANY, 2), tmp_path)
     for column in plan.spec.columns:
@@ -119,7 +123,7 @@ def test_labels_and_private_groups_have_a_long_tail(dummy: Make, tmp_path: Path)
     assert sizes[0] > 20 * sizes[len(sizes) // 2]
 
 
-def test_conditions_have_rows_on_both_sides(plan: Plan, dummy: Make, tmp_path: Path) -> None:
+def test_conditions_have_rows_on_both_sides(plan: CentralPlan, dummy: Make, tmp_path: Path) -> None:
     """Also where a condition holds for one two-hundredth of the possible values."""
     columns = table(dummy(plan, MANY, 3), tmp_path)
     for planned in plan.statistics:
@@ -160,7 +164,9 @@ def test_a_person_says_the_same_more_often_than_others(dummy: Make, tmp_path: Pa
     assert 0.45 < alike < 0.85
 
 
-def test_the_file_has_no_name(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_has_no_name(
+    plan: CentralPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While it is open, nothing is seen in the temporary folder."""
     import tempfile
 
@@ -172,7 +178,7 @@ def test_the_file_has_no_name(plan: Plan, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("rows", [1, 2, 39, 40, 41])
-def test_small_files_are_whole(plan: Plan, dummy: Make, tmp_path: Path, rows: int) -> None:
+def test_small_files_are_whole(plan: CentralPlan, dummy: Make, tmp_path: Path, rows: int) -> None:
     """Any number of rows is met exactly."""
     assert len(table(dummy(plan, rows, 1), tmp_path)[MARK_COLUMN]) == rows
 

@@ -18,7 +18,7 @@ from dpcli.noise.candidate_choice import PermuteAndFlipChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.unit import PersonUnit
 from dpcli.releasing import estimate_statistic
@@ -320,7 +320,7 @@ def test_the_binomial_test_has_few_false_alarms() -> None:
     assert binomial_test(7, 7, level)[0] is (noise_test.LOG_FALSE_ALARM > 7 * -2.9957)
 
 
-def test_estimates_are_those_of_a_release(plan: Plan, dummy: Make) -> None:
+def test_estimates_are_those_of_a_release(plan: CentralPlan, dummy: Make) -> None:
     """A simulation gets its estimates from the function that a release calls."""
     run = SyntheticRun(plan, dummy(plan, 300, 1))
     for noisy in run.noisy():
@@ -356,7 +356,7 @@ def test_synthetic_rows_depend_on_spec_and_seed_alone() -> None:
 
     plan = plan_of(ROWS)
     taken = inspect.get_annotations(SyntheticDataset.__init__)
-    assert taken == {"spec": "Spec", "rows": "int", "seed": "int", "return": "None"}
+    assert taken == {"spec": "CentralSpec", "rows": "int", "seed": "int", "return": "None"}
     assert {name for name in vars(SyntheticDataset) if not name.startswith("_")} == {
         "aggregate", "close", "copy_to", "exact", "permit",
     }  # fmt: skip

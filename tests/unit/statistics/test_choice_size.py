@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 import dpcli
-from dpcli.ledger.charge import charged_events
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.arrays import integer_array, np
 from dpcli.planning.designs import design_notes
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.choice_size import SIZE_SHARE
@@ -48,7 +47,7 @@ each_choice = pytest.mark.parametrize("name", CHOICES)
 
 def plan_of(
     entry: str, neighbors: str = "add-remove", missing: str = "", composition: str = ""
-) -> Plan:
+) -> CentralPlan:
     """The plan of one entry, about 6,400 groups if it has `by: [g, h]`."""
     labels = {name: ", ".join(f"{name}{at}" for at in range(SIDE)) for name in "gh"}
     rule = f", composition: {composition}" if composition else ""
@@ -71,12 +70,12 @@ statistics: [{{name: asked, {entry}}}]
     )
 
 
-def grouped(name: str, epsilon: str = "4") -> Plan:
+def grouped(name: str, epsilon: str = "4") -> CentralPlan:
     """The plan of a choice in every group."""
     return plan_of(f"by: [g, h], epsilon: {epsilon}, {CHOICES[name]}")
 
 
-def stated(plan: Plan, name: str) -> tuple[Fraction, int]:
+def stated(plan: CentralPlan, name: str) -> tuple[Fraction, int]:
     """The stated error in rows, and the one-sided width of the noise of the size."""
     (planned,) = plan.statistics
     *choices, size = planned.queries
@@ -84,7 +83,7 @@ def stated(plan: Plan, name: str) -> tuple[Fraction, int]:
     return error / LARGEST.get(name, 1), one_sided_width(size.noise, 0.05)
 
 
-def released_flags(plan: Plan, rows: int, folder: Path) -> tuple[list[str], list[str]]:
+def released_flags(plan: CentralPlan, rows: int, folder: Path) -> tuple[list[str], list[str]]:
     """The flags of empty groups, and of groups with this many rows; the table has other rows."""
     half = SIDE // 2
     table = pl.DataFrame(
@@ -175,7 +174,7 @@ def test_choices_and_size_share_the_loss_of_the_entry(name: str, composition: st
         assert sum(losses) == planned.target.epsilon == 1
         assert losses[-1] == SIZE_SHARE
         assert [query.loss.epsilon for query in planned.queries] == losses
-    events = charged_events(plan)
+    events = plan.charged_events
     assert [event.mechanism for event in events] == [query.noise.kind for query in planned.queries]
     assert [event.loss for event in events] == [query.loss for query in planned.queries]
 

@@ -16,7 +16,7 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -205,7 +205,7 @@ def test_means_of_dates_have_the_coverage_that_they_state(monkeypatch: pytest.Mo
     assert 0.93 <= held / RUNS <= 0.97
 
 
-def covers(plan: Plan, exact: Sequence[list[int]], mean: Fraction) -> bool:
+def covers(plan: CentralPlan, exact: Sequence[list[int]], mean: Fraction) -> bool:
     """Whether the interval of one release, in whole days, contains the mean."""
     sealed = [
         Confidential(integer_array(cells), query, plan.spec.privacy.unit)

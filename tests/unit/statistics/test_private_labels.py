@@ -17,7 +17,7 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
-from dpcli.planning.plan import Plan
+from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Group
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -49,7 +49,7 @@ statistics:
 PEOPLE = "{column: who, max_rows: 4, max_groups: 3}"
 
 
-def plan_of(entries: str, unit: str = "row") -> Plan:
+def plan_of(entries: str, unit: str = "row") -> CentralPlan:
     """The plan of a spec with these entries."""
     lines = [f"  - {entry}\n" for entry in entries.splitlines()]
     return make_plan(parse_central_spec(SPEC.replace("UNIT", unit) + "".join(lines), "spec.yaml"))

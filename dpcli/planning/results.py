@@ -1,0 +1,49 @@
+"""What noise made of the answers to a plan: all of it may be published."""
+
+from __future__ import annotations
+
+from dpcli.light_dataclasses import dataclass
+from dpcli.planning.plan import CentralPlan, PlannedStatistic
+from dpcli.planning.quality_check import QualityResult
+from dpcli.privacy.confidential import Group
+from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.estimates import Estimates
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyStatistic:
+    """The noisy answers to the queries of one statistic, before post-processing.
+
+    `groups` are the selected groups in order, if keys are private.
+    """
+
+    planned: PlannedStatistic
+    answers: tuple[NoisyAnswer, ...]
+    groups: tuple[Group, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedStatistic:
+    """The published numbers of one statistic.
+
+    `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
+    post-processing, and `population` those of the population, if they are published too.
+    """
+
+    planned: PlannedStatistic
+    estimates: Estimates
+    groups: tuple[Group, ...] | None = None
+    raw: Estimates | None = None
+    population: Estimates | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyNumbers:
+    """What noise made of the answers; `plan` is that of the quality check alone if it failed.
+
+    Then there are no statistics.
+    """
+
+    plan: CentralPlan
+    statistics: tuple[PublishedStatistic, ...]
+    quality: QualityResult | None
