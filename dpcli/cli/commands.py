@@ -207,6 +207,13 @@ def _load(name: str) -> Any:
     return command
 
 
+REMOVED = {
+    "dpcli simulate --into": "unknown-option.into",
+    "dpcli release --simulation": "unknown-option.simulation",
+}
+"""The errors for options that earlier versions had, which say what to write instead."""
+
+
 def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageError:
     """The error for an unknown option: names the argument that is meant, or similar options."""
     facts = {"where": where, "word": option}
@@ -215,7 +222,8 @@ def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageErro
             return UsageError.about("unknown-option.argument", **facts, name=_label(param))
     names = [name for param in params if not _is_argument(param) for name in param.opts]
     near = get_close_matches(option, names, n=2)
-    code = "unknown-option.near" if near else "unknown-option"
+    usual = "unknown-option.near" if near else "unknown-option"
+    code = REMOVED.get(f"{where} {option}", usual)
     return UsageError.about(code, **facts, near=near)
 
 

@@ -52,7 +52,6 @@ def release(
     any_period: options.AnyPeriod = False,
     layout: options.Layout = "long",
     digits: options.ShownDigits = "interval",
-    simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
     engine: Annotated[Literal["local", "spark"], typer.Option("--engine")] = "local",
     partials: Annotated[bool, typer.Option("--partials")] = False,
     force: options.Force = False,
@@ -81,12 +80,7 @@ def release(
     tables = Tables(
         output, report, report_format, force, layout, names, metadata=metadata, digits=digits
     )
-    simulated = None
-    if simulation:
-        from dpcli.report.simulation import read_simulation
-
-        simulated = read_simulation(simulation, plan)
-    inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
+    inputs = (spec, *map(input_file, data))
     if dry_run:
         _dry_run(request, spec, inputs, tables, engine, as_json=as_json)
         return
@@ -97,7 +91,7 @@ def release(
         # The types of reports load where one is made.
         from dpcli.report.facts import release_report
 
-        reports.append(release_report(release, simulated))
+        reports.append(release_report(release))
         return render_outputs(reports[0], tables.wanted)
 
     # Each problem of a sealed part has its message, so that all of them appear together.

@@ -17,16 +17,10 @@ from dpcli.csv_dialect import TAB_ENDINGS
 from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.publishing import is_device, publish, publish_file, require_writable
+from dpcli.publishing import publish_file
 from dpcli.report.formats import require_table_name
 from dpcli.report.json_text import json_text
-from dpcli.report.simulation import (
-    HEADING,
-    SimulationReport,
-    is_simulation,
-    simulation_report,
-    violation_problems,
-)
+from dpcli.report.simulation import HEADING, SimulationReport, simulation_report, violation_problems
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file
@@ -52,7 +46,6 @@ def simulate(
     runs: Annotated[int, typer.Option("--runs", min=1, max=MAX_RUNS, metavar="R")] = RUNS,
     as_json: AsJson = False,
     dummy: Annotated[Path | None, typer.Option("--dummy", metavar="PATH")] = None,
-    into: Annotated[Path | None, typer.Option("--into", metavar="FILE")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Try a spec on synthetic rows; reads no data."""
@@ -63,9 +56,6 @@ def simulate(
         require_new_file(dummy, spec)
         # A dummy file may have tabs, and the spec knows its delimiter.
         require_table_name(dummy, *TAB_ENDINGS)
-    if into is not None:
-        # The file may replace an older simulation, and no other file.
-        require_writable([into], [spec], force=is_device(into) or is_simulation(into))
     read = read_spec_file(spec, LedgerBounds(None, spec))
     if isinstance(read, LocalSpec):
         raise UsageError.about("simulate-local")
@@ -82,8 +72,6 @@ def simulate(
     sys.stdout.flush()
     if findings.violations:
         raise DpcliError(violation_problems(findings))
-    if into is not None:
-        publish({into: json_text(report.facts).encode()})
     require_plan_fits(plan)
 
 

@@ -48,7 +48,6 @@ from dpcli.report.model import (
     RunsReport,
     SampleReport,
     ShuffledReport,
-    SimulationSummary,
     UnitReport,
     WindowReport,
 )
@@ -65,8 +64,8 @@ if TYPE_CHECKING:
     from dpcli.privacy.amplification import ShuffledGuarantee
 
 
-def release_report(release: NoisyRelease, simulation: SimulationSummary | None = None) -> Report:
-    """The report of a release; `simulation` is what it states about a simulation of the plan."""
+def release_report(release: NoisyRelease) -> Report:
+    """The report of a release."""
     numbers, plan = release.numbers, release.numbers.plan
     tables = wide_layout(plan)
     stated = ReleaseReport(
@@ -83,7 +82,6 @@ def release_report(release: NoisyRelease, simulation: SimulationSummary | None =
         **choice_reports(plan),
         **_notes(plan),
         limits=[*notes.limitations(plan), *release.warnings],
-        simulation=simulation,
     )
     return Report.compose(stated, list(map(published_numbers, numbers.statistics)))
 

@@ -167,28 +167,6 @@ class SampleReport(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeReport(JsonObject):
-    """What the limits on people change in a number on average, before any noise."""
-
-    statistic: str
-    item: str | None
-    change: JsonNumber
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationSummary(JsonObject):
-    """What a simulation of the spec on synthetic rows found."""
-
-    rows: Count
-    people: Count | None
-    people_above_max_rows: Count | None
-    seed: Count
-    runs: Count
-    limits: list[ChangeReport]
-    notes: Sentences
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RiskReport(JsonObject):
     """A risk, and the verdict on it."""
 
@@ -276,8 +254,6 @@ class ReleaseReport(JsonObject):
     """What is published exactly."""
     limits: Sentences
     """What is not protected."""
-    simulation: SimulationSummary | None = None
-    """What a simulation of the spec on synthetic rows found; absent if none was given."""
     risks: list[RiskReport]
     declarations: Declarations
     """What only people know, as the spec declares it."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpcli.errors import Problem, UsageError, describe_system_error, make_problem
+from dpcli.errors import Problem, make_problem
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, plain_decimal, rounded_text
 from dpcli.planning.bounds_text import simulated_bounds
 from dpcli.planning.notes import count_text
-from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber
-from dpcli.report.model import ChangeReport, SimulationSummary
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
@@ -45,21 +40,6 @@ PUBLISHED = {
 
 SHARES = frozenset({"within", "best", "held", "suppressed"})
 """Facts that tables show as percentages."""
-
-MAX_BYTES = 1 << 24
-"""The report of a thousand statistics is far smaller; a larger file cannot be read."""
-
-LARGEST = 10**15
-"""A simulation has fewer rows, people and runs than this."""
-
-DECIMAL = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
-"""The form of a decimal in the report of a simulation."""
-
-PEOPLE = ("people", "people_above_max_rows")
-"""Keys of numbers that are present together or not at all."""
-
-MALFORMED = (ValueError, KeyError, TypeError, RecursionError)
-"""Errors of reading a file that is not the report of a simulation."""
 
 TextTable = list[dict[str, str]]
 
@@ -213,92 +193,3 @@ def violation_problems(findings: SimulationResult) -> list[Problem]:
         )
         for name, trial in findings.violations
     ]
-
-
-def read_simulation(path: Path, plan: CentralPlan) -> SimulationSummary:
-    """What a privacy report states about the simulation in a file.
-
-    Raises UsageError unless the file is the report of a simulation of the same spec.
-    """
-    try:
-        digest, counts, shifts = _findings(path)
-    except OSError as error:
-        why, _ = describe_system_error(error)
-        raise UsageError.about("simulation-unreadable.system", path=path, why=why) from None
-    except MALFORMED:
-        raise UsageError.about("simulation-unreadable", path=path) from None
-    if digest != plan.spec.digest:
-        raise UsageError.about("simulation-of-another-spec", path=path)
-    items = {
-        (planned.entry.request.name, item)
-        for planned in plan.statistics
-        for item in ("", *planned.entry.statistic.items(planned.entry.request))
-    }
-    if not shifts.keys() <= items:
-        raise UsageError.about("simulation-unreadable.item", path=path)
-    limits = [
-        ChangeReport(statistic=name, item=item or None, change=JsonNumber.of(change))
-        for (name, item), change in shifts.items()
-    ]
-    limited = counts["people"] is not None
-    source = "simulation.source" if limited else "simulation.unlimited"
-    notes = [note(source, units=plan.spec.rows_are, **counts)]
-    for (name, item), change in shifts.items() if limited else ():
-        key, words = "changed" if change else "unchanged", f"{name} {item}".strip()
-        notes.append(note(f"simulation.{key}", name=words, change=exact_or_up(change)))
-    return SimulationSummary(**counts, limits=limits, notes=notes)
-
-
-def is_simulation(path: Path) -> bool:
-    """Whether a file is the report of a simulation, which a newer one may replace."""
-    try:
-        _findings(path)
-    except (OSError, *MALFORMED):
-        return False
-    return True
-
-
-def _findings(path: Path) -> tuple[str, dict[str, Any], dict[tuple[str, str], Fraction]]:
-    """The digest of the spec, the synthetic rows, and the change of each number by the limits.
-
-    Raises OSError, or one of MALFORMED, if the file is not the report of a simulation.
-    """
-    with path.open("rb") as file:
-        report = json.loads(file.read(MAX_BYTES), parse_float=_decimal, parse_int=_decimal)
-    if report["simulation"] is not True:
-        raise ValueError("no simulation")
-    # Earlier versions called synthetic rows otherwise.
-    made = report["synthetic"] if "synthetic" in report else report["dummy"]
-    rows = {key: _count(made[key]) for key in ("rows", *PEOPLE, "seed")}
-    if None in (rows["rows"], rows["seed"]) or len({rows[key] is None for key in PEOPLE}) > 1:
-        raise ValueError("no rows")
-    shifts = {
-        (_typed(str, entry["name"]), _typed(str, number["item"] or "")): _typed(
-            Fraction, number["limits"]
-        )
-        for entry in report["statistics"]
-        for number in entry["published"]
-        if number["limits"] is not None
-    }
-    return _typed(str, report["spec"]["digest"]), {**rows, "runs": _count(report["runs"])}, shifts
-
-
-def _decimal(text: str) -> Fraction:
-    if not DECIMAL.fullmatch(text):
-        raise ValueError("no decimal")
-    return Fraction(text)
-
-
-def _count(value: Any) -> int | None:
-    match value:
-        case None:
-            return None
-        case Fraction(numerator=count, denominator=1) if 0 <= count <= LARGEST:
-            return int(count)
-    raise ValueError("no number of things")
-
-
-def _typed(kind: type[Any], value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"no {kind.__name__}")
-    return value

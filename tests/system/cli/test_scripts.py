@@ -105,6 +105,8 @@ def test_a_group_needs_a_command(words: tuple[str, ...], dpcli: Command) -> None
         (["help", "chekc"], "unknown-command", "did you mean `check`?"),
         (["plan", "--row", "9", "s.yaml"], "unknown-option", "did you mean `--rows`"),
         (["plan", "--jsno", "s.yaml"], "unknown-option", "did you mean `--json`?"),
+        (["simulate", "s", "--into", "f"], "unknown-option", "--json > FILE`"),
+        (["release", "s", "d", "--simulation", "f"], "unknown-option", "leave it out"),
         (["plan"], "command-line", "`dpcli plan --help`"),
         (["plan", "s.yaml", "t.yaml"], "command-line", "`dpcli plan --help`"),
         (["simulate", "s.yaml", "--rows", "many"], "number-beyond-limits", "write `--rows`"),

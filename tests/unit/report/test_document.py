@@ -100,6 +100,18 @@ def test_numbers_of_an_earlier_version_are_refused() -> None:
         Report.parse(earlier)
 
 
+def test_a_simulation_in_an_earlier_report_is_no_obstacle() -> None:
+    """A report that states the findings of a simulation is read as one without them."""
+    report = composed_report([statistic("a")], [(numbers("a", 20),)])
+    former = report.content.replace(
+        b'{\n  "', b'{\n  "simulation": {"rows": 9, "notes": []},\n  "', 1
+    )
+    read = Report.parse(former)
+
+    assert json.loads(former)["simulation"]["rows"] == 9
+    assert json_text(read.stated) == json_text(report.stated)
+
+
 @pytest.mark.parametrize("form", ["html", "md", "yaml"])
 def test_former_words_of_a_report_are_rendered(form: str, dpcli: Command, tmp_path: Path) -> None:
     """Pages of a report with the former key of responses and the former verdict are the same."""
