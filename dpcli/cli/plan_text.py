@@ -34,7 +34,6 @@ from dpcli.planning.notes import (
 )
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule, kept_rows_warnings
-from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import loss_text
 from dpcli.report.captions import caption_lines
 from dpcli.specification.model import Response
@@ -104,8 +103,6 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
         bounding_notes,
         composition_notes,
         selection_notes,
-        selection_comparisons,
-        _regression_comparisons,
         population_notes,
         bounding_comparisons,
         post_processing_notes,
@@ -125,15 +122,6 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
         check = plan.quality_check_only.cost
         if not check.within(forecast.after.remaining):
             yield note("plan.no_second_try", check=loss_text(check))
-
-
-def _regression_comparisons(plan: CentralPlan) -> list[str]:
-    if not any(entry.statistic.name == "linear_regression" for entry in plan.spec.entries):
-        return []
-    # What compares the methods of a regression loads all of them.
-    from dpcli.planning.regression_comparison import regression_comparisons
-
-    return regression_comparisons(plan)
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:

@@ -22,9 +22,7 @@ from dpcli.planning.quality_check import (
     missed_sentence,
     required_minimums,
 )
-from dpcli.planning.regression_comparison import regression_comparisons
 from dpcli.planning.risks import risks
-from dpcli.planning.selection_comparison import selection_comparisons
 from dpcli.privacy.loss import Loss
 from dpcli.reference import sentences as table_of
 from dpcli.reference import texts
@@ -36,7 +34,7 @@ TABLES = (
     "promise", "meaning", "limits", "central", "local", "bounding", "left_out",
     "limited",
     "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
-    "designs", "regressions", "open",
+    "designs", "open",
 )  # fmt: skip
 
 BY_COMMANDS = {"quality.absent", "quality.blind", "quality.blind_epsilon", "quality.unchecked"}
@@ -218,7 +216,6 @@ def sentences(plan: Plan) -> Iterator[str]:
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
         notes.exact_notes, notes.unit_warnings, limit_warnings, design_notes, check_rule,
         kept_rows_warnings,
-        selection_comparisons, regression_comparisons,
     ):  # fmt: skip
         yield from about(plan)
     yield counted_rows_note(plan)
@@ -281,30 +278,6 @@ def test_a_row_as_unit_is_doubted_where_ids_are_declared(
     text = completed(f"privacy: {privacy}\ncolumns: {columns}")
     warnings = notes.unit_warnings(make_plan(parse_central_spec(text, "spec.yaml")))
     assert ["`who`" in warning for warning in warnings] == [True] * warned
-
-
-def test_plans_say_where_gaussian_noise_shows_groups_of_fewer_people() -> None:
-    """The threshold that is stated is that of the same entry with Gaussian noise."""
-    entry = "statistic: count, by: [town], keys: private, epsilon: 1, delta: 1e-6"
-
-    def plan(groups: int, mechanism: str = "laplace") -> CentralPlan:
-        unit = f"{{column: who, max_rows: {groups}, max_rows_per_group: 1}}"
-        privacy = f"{{unit: {unit}, neighbors: add-remove, budget: {{epsilon: 1, delta: 1e-6}}}}"
-        columns = "{who: {type: id}, town: {type: category}}"
-        statistics = f"[{{name: n, {entry}, mechanism: {mechanism}}}]"
-        text = completed(f"privacy: {privacy}\ncolumns: {columns}\nstatistics: {statistics}")
-        return make_plan(parse_central_spec(text, "spec.yaml"))
-
-    assert selection_comparisons(plan(1)) == []
-    assert selection_comparisons(plan(10, "gaussian")) == []
-    used, other = (
-        plan(10, mechanism).queries[0].partition_selection for mechanism in ("laplace", "gaussian")
-    )
-    assert used is not None
-    assert other is not None
-    (sentence,) = selection_comparisons(plan(10))
-    assert sentence.endswith(f"reaches {other.threshold}, not {used.threshold}")
-    assert other.threshold < 0.8 * used.threshold
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian, delta: 1e-7"])
