@@ -1,8 +1,4 @@
-"""Questions on standard error, and answers from standard input, line by line.
-
-The questions are in `questions.toml`. Accepted answers are kept. `<` drops the last one and runs
-the dialogue again with the others, up to the previous question.
-"""
+"""Questions on standard error, and answers from standard input, line by line."""
 
 from __future__ import annotations
 
@@ -22,24 +18,12 @@ from dpcli.specification.tree import closest_match
 
 T = TypeVar("T")
 
-BACK = "<"
-"""The answer that goes back to the previous question."""
-
-MAX_LENGTH = 100_000
-"""The largest number of characters in an answer."""
-
-MAX_TRIES = 100
-"""Wrong answers to one question after which the dialogue ends."""
-
-WIDTH = 78
+MAX_LENGTH, MAX_TRIES, WIDTH = 100_000, 100, 78
+"""The most characters of an answer, wrong answers to a question, and characters of a line."""
 
 
 class InvalidAnswerError(Exception):
     """An answer that is not accepted, with the reasons; the question is asked again."""
-
-
-class _GoBack(Exception):
-    pass
 
 
 @cache
@@ -48,28 +32,17 @@ def question_texts() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
 
 
+def explain(key: str, **facts: object) -> None:
+    """Print the paragraph before a question."""
+    if before := question_texts()[key].get("before", ""):
+        sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
+
+
 class Prompter:
     """Asks each question until its answer is valid; UsageError when the input ends."""
 
     def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
         self._answers, self._terminal = answers, terminal
-        self._accepted: list[str] = []
-        self._next = 0
-
-    def run(self, script: Callable[[], T]) -> T:
-        """The result of a script that asks questions; it runs again when the user goes back."""
-        while True:
-            self._next = 0
-            try:
-                return script()
-            except _GoBack:
-                self._accepted.pop()
-
-    def explain(self, key: str, **facts: object) -> None:
-        """Print the paragraph before a question, unless the question was answered before."""
-        before = question_texts()[key].get("before", "")
-        if before and self._next == len(self._accepted):
-            sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
 
     def ask(
         self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
@@ -78,10 +51,7 @@ class Prompter:
 
         Raises UsageError when the input ends, and after `MAX_TRIES` invalid answers.
         """
-        self.explain(key, **facts)
-        self._next += 1
-        if self._next <= len(self._accepted):
-            return check(self._accepted[self._next - 1])
+        explain(key, **facts)
         question = question_texts()[key]
         default = question.get("default", "") if default is None else default
         prompt = f"{question['ask'].format(**facts)}{f' [{default}]' if default else ''}: "
@@ -89,37 +59,23 @@ class Prompter:
             sys.stderr.write(prompt)
             sys.stderr.flush()
             try:
-                answer = self._line() or default
-                result = check(answer)
+                return check(self._line() or default)
             except InvalidAnswerError as refused:
                 sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
-            else:
-                self._accepted.append(answer)
-                return result
         sys.stderr.write("\n")
         raise UsageError.about("no-answer.wrong")
 
     def _line(self) -> str:
         line = self._answers.readline(MAX_LENGTH)
-        if not line:
-            sys.stderr.write("\n")
-            raise UsageError.about("no-answer")
         text = line.decode("utf-8", "replace").strip()
-        if not self._terminal:
+        if not self._terminal or not line:
             # Show piped answers, so that the dialogue can be read afterwards.
             sys.stderr.write(f"{truncated(text)}\n")
-        if text == BACK and self._accepted:
-            raise _GoBack
-        if text == BACK:
-            raise InvalidAnswerError("this is the first question")
+        if not line:
+            raise UsageError.about("no-answer")
         if "\ufffd" in text or not text.isprintable():
             raise InvalidAnswerError("the answer holds characters that cannot be shown")
         return text
-
-
-def parse_yes_or_no(text: str) -> bool:
-    """Whether the answer is yes; InvalidAnswerError unless it is yes or no."""
-    return parse_choice("yes", "no", "y", "n")(text.casefold()).startswith("y")
 
 
 def parse_choice(*choices: str) -> Callable[[str], str]:
@@ -135,9 +91,14 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
     return check
 
 
+def parse_yes_or_no(text: str) -> bool:
+    """Whether the answer is yes; InvalidAnswerError unless it is yes or no."""
+    return parse_choice("yes", "no", "y", "n")(text.casefold()).startswith("y")
+
+
 def parse_count(text: str) -> int:
     """A whole number from 1 to 999,999; InvalidAnswerError for another text."""
-    if text.isascii() and text.isdigit() and int(text[:9]) >= 1 and len(text) <= 6:
+    if re.fullmatch("[1-9][0-9]{0,5}", text):
         return int(text)
     raise InvalidAnswerError("answer a whole number from 1 to 999,999")
 
@@ -153,25 +114,10 @@ def parse_list(text: str) -> list[str]:
     return [item.strip() for item in texts]
 
 
-def parse_pair(text: str) -> list[str]:
-    """Two values, separated by a comma, a space or `to`; InvalidAnswerError for other texts."""
-    parts = [part for part in re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")) if part]
-    if len(parts) == 2:
-        return parts
-    raise InvalidAnswerError(f"{quote(text)} is not two values; the lower first, as in 0, 100")
-
-
 def parse_values(text: str) -> list[str] | dict[str, str]:
-    """A list of texts, or a mapping from text to label; InvalidAnswerError for a mixture."""
-    if text.startswith("{") and text.endswith("}"):
-        text = text[1:-1]
+    """A list of texts, or a mapping if any has a label; the loader refuses an empty label."""
     texts = parse_list(text)
-    # `=` is what users type, `: ` what specs write.
-    mark = "=" if any("=" in item for item in texts) else ": "
-    pairs = [item.partition(mark) for item in texts]
-    signs = [sign for _, sign, _ in pairs]
-    if not any(signs):
+    if not any("=" in item for item in texts):
         return texts
-    if not all(signs):
-        raise InvalidAnswerError("give every text a label, as in 0=no, 1=yes, or give none")
+    pairs = (item.partition("=") for item in texts)
     return {key.strip(): label.strip() for key, _, label in pairs}

@@ -15,7 +15,7 @@ import typer
 
 from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.dialogue import InvalidAnswerError, Prompter, parse_list
-from dpcli.cli.interview import ask_spec
+from dpcli.cli.interview import Interview
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
@@ -70,7 +70,8 @@ def init(
     name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
     names, dialect, certain = _columns(data, dialect, header, chosen)
     if ask:
-        draft = _asked(names, name, dialect, only=chosen, certain=certain)
+        # Columns are chosen among the names of a header that is certain.
+        draft = _asked(chosen or names, name, dialect, certain=certain)
     else:
         is_sheet = format_of(data) == "sheet"
         draft = draft_spec(names, name, dialect, is_sheet=is_sheet, only=chosen)
@@ -140,15 +141,11 @@ def _require_chosen(chosen: Sequence[str], header: Sequence[str], data: str) -> 
         raise UsageError(problems)
 
 
-def _asked(
-    header: Sequence[str], name: str, dialect: Dialect, *, only: Sequence[str], certain: bool
-) -> str:
+def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:
     """The spec from the answers, after a test that it can be planned."""
     prompter = Prompter(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
-        text = prompter.run(
-            lambda: ask_spec(prompter, header, name, dialect, only=only, certain=certain)
-        )
+        text = Interview(prompter, dialect).spec(header, name, certain=certain)
     except (KeyboardInterrupt, StoppedBySignal):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise
