@@ -268,12 +268,9 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
     if all(query.is_exact for query in plan.quality.queries):
         yield note("quality.public", rows=rows)
         return
-    count = len(minimums) + (most is not None)
-    key = "rule_of_several" if count > 1 else "rule"
     charged = note("quality.check_and_choice" if plan.spec.choices else "quality.check")
-    facts = {"count": count, "stopped": percent_text(FALSE_STOP), "charged": charged}
     kinds = f"{rows}, of people" if quality.min_people is not None else rows
-    yield note(f"quality.{key}", counted=kinds, **facts)
+    yield note("quality.rule", counted=kinds, stopped=percent_text(FALSE_STOP), charged=charged)
     # Columns that require the same share have the same margin.
     yield from dict.fromkeys(_detection_sentence(minimum, plan) for minimum in minimums)
     if counted_limits(plan.quality.entry.request):
@@ -292,23 +289,26 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
 
 def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
     """What the check detects, or that its epsilon is too small to detect anything."""
-    rows, least = plan.spec.rows_are, minimum.required
-    facts: dict[str, object] = {"rows": rows, "sure": percent_text(1 - FALSE_STOP)}
+    sure = percent_text(1 - FALSE_STOP)
     detectable = minimum.detectable if minimum.detectable and minimum.detectable > 0 else None
     if minimum.kind != "cells":
-        facts |= {"least": str(least), "key": f"min_{minimum.kind}", "kept": ""}
-        if minimum.kind == "people":
-            facts["rows"] = "people"
-        elif isinstance(plan.spec.privacy.unit, PersonUnit):
-            facts["kept"] = note("quality.kept")
+        facts = _counted(minimum, plan)
         if detectable is None:
             return note("quality.no_rows_noticed", noise=rounded_text(2 * minimum.margin), **facts)
-        return note("quality.rows", noticed=rounded_text(detectable), **facts)
-    facts["least"] = rounded_text(least, 3)
+        return note("quality.rows", noticed=rounded_text(detectable), sure=sure, **facts)
+    facts = {"rows": plan.spec.rows_are, "least": rounded_text(minimum.required, 3), "sure": sure}
     if detectable is None:
-        key = "column" if minimum.rows is None else "column_of_large_files"
-        return note(f"quality.{key}", needed=minimum.rows_needed, **facts)
+        return note("quality.column", needed=minimum.rows_needed, **facts)
     return note("quality.cells", count=minimum.rows, noticed=percent_text(detectable), **facts)
+
+
+def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> dict[str, object]:
+    """What a minimum of rows or people is about, its key in the spec, and its value."""
+    facts = {"key": f"min_{minimum.kind}", "least": str(minimum.required)}
+    if minimum.kind == "people":
+        return {"rows": "people", "kept": "", **facts}
+    person = isinstance(plan.spec.privacy.unit, PersonUnit)
+    return {"rows": plan.spec.rows_are, "kept": note("quality.kept") if person else "", **facts}
 
 
 def kept_rows_warnings(plan: CentralPlan) -> list[str]:
@@ -340,11 +340,7 @@ def missed_sentence(minimum: RequiredMinimum, value: Fraction, plan: CentralPlan
     """The sentence about a missed minimum; `value` is the noisy number or share."""
     if minimum.kind != "cells":
         noise = f", give or take {rounded_text(minimum.margin)}," if minimum.margin else ""
-        facts = {"count": floor(value), "noise": noise, "least": int(minimum.required)}
-        if minimum.kind == "people":
-            return note("quality.too_few_people", **facts)
-        person = isinstance(plan.spec.privacy.unit, PersonUnit)
-        key = "too_few_kept" if person else "too_few"
-        return note(f"quality.{key}", rows=plan.spec.rows_are, **facts)
+        facts = _counted(minimum, plan) | {"least": int(minimum.required)}
+        return note("quality.too_few", count=floor(value), noise=noise, **facts)
     share, least_share = percent_text(value), percent_text(minimum.required)
     return note("quality.unreadable", share=share, column=minimum.key[1], least=least_share)

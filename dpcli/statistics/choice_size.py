@@ -118,9 +118,10 @@ class Choices(Design):
         size, limits = self.queries[-1], SizeLimits.of(self.choices, noises, confidence)
         percent = exact_or_up(size.weight * 100)
         how = note("designs.noisy_size", percent=percent) if noises[-1].scale else ""
-        key = "size_in_groups" if self.request.by else "size"
+        in_group = " in a group" if self.request.by else ""
         rows = f"{int(short_up(Fraction(limits.rows), 2)):,}"
-        return *super().sentences(noises, confidence), note(f"designs.{key}", rows=rows, how=how)
+        stated = note("designs.size", rows=rows, in_group=in_group, how=how)
+        return *super().sentences(noises, confidence), stated
 
     def flag_sizes(self, estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:
         """What was chosen, with the status that the noisy size of its group gives it.

@@ -199,7 +199,7 @@ def test_a_plan_states_from_which_size_on_nothing_is_flagged(
     """Of groups of the stated size, 5% have a flag at most."""
     texts = " ".join(design_notes(grouped(name)))
     (stated_rows,) = (
-        int(rows) for rows in re.findall(r"groups of fewer than about (\d+) rows may have", texts)
+        int(rows) for rows in re.findall(r"fewer than about (\d+) rows in a group there may", texts)
     )
 
     _, flagged = released_flags(grouped(name), stated_rows, tmp_path)
