@@ -25,7 +25,6 @@ from dpcli.charging import (
 )
 from dpcli.errors import LedgerError, SpecError
 from dpcli.ledger.charge import StoredRelease
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.light_dataclasses import dataclass
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
@@ -117,7 +116,7 @@ def load_spec(path: FileName) -> Spec:
     'town-2021'
     """
     file = Path(file_name("path", path))
-    return read_spec_file(file, LedgerBounds(None, file))
+    return read_spec_file(file)
 
 
 def plan(spec: Spec) -> Plan:

@@ -26,7 +26,6 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease
-from dpcli.ledger.kept_bounds import BOUNDS
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.allocation import allocate
@@ -41,6 +40,9 @@ from dpcli.specification.chosen_bounds import (
     with_chosen_bounds,
 )
 from dpcli.statistics.bounds_choice import ChosenBounds
+
+BOUNDS = "bounds.json"
+"""The stored output of a choice of bounds and limits: its noisy counts, and what they chose."""
 
 
 def choose_bounds(

@@ -34,11 +34,9 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.report.document import without_numbers
 from dpcli.report.entry_model import (
-    ChoiceReport,
     ChoiceRuleReport,
     QualityRuleReport,
     ResponseReport,
-    ReusedChoiceReport,
     StatisticReport,
 )
 from dpcli.report.facts import plan_report
@@ -51,10 +49,10 @@ from dpcli.report.model import (
     ReleaseReport,
     load_report,
 )
+from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
 from dpcli.specification.model import CentralSpec, Spec
-from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
-from dpcli.statistics.limit_choice import LIMIT_NAME
+from dpcli.statistics.bounds_choice import ChosenBounds
 from dpcli.version import __version__
 
 BOM = "\ufeff"
@@ -251,24 +249,9 @@ def _statistics(stated: Stated) -> list[Charged]:
     return [*_choices(stated), *checks, *stated.statistics]
 
 
-def _choices(stated: Stated) -> list[Any]:
+def _choices(stated: Stated) -> Sequence[Any]:
     """The choices of bounds and limits of a report."""
-    return [] if isinstance(stated, CollectionReport | LocalPlanReport) else stated.choices
-
-
-def _chosen_bounds(stated: ReleaseReport | CollectionReport) -> dict[str, ChosenBounds]:
-    """The bounds and limits that a report states, by the name of the histogram."""
-    chosen: dict[str, ChosenBounds] = {}
-    choices: list[ChoiceReport | ReusedChoiceReport] = []
-    if isinstance(stated, ReleaseReport):
-        choices = [*stated.choices, *stated.reused]
-    for choice in choices:
-        if choice.limit is not None:
-            chosen[LIMIT_NAME] = ChosenBounds(Fraction(0), Fraction(choice.limit))
-        elif choice.column and choice.lower and choice.upper:
-            bounds = ChosenBounds(Fraction(choice.lower), Fraction(choice.upper))
-            chosen[bounds_name(choice.column)] = bounds
-    return chosen
+    return [] if isinstance(stated, CollectionReport | LocalPlanReport) else stated.choices or []
 
 
 def _spec_of(report: PublishedReport) -> Spec:
@@ -280,8 +263,13 @@ def _spec_of(report: PublishedReport) -> Spec:
     for raw in (source.text, BOM + source.text):
         try:
             with _require_report(report.path):
-                chosen = _chosen_bounds(report.stated)
-                spec = parse_spec(raw, str(report.path), report.path.parent, chosen)
+                spec = parse_spec(raw, str(report.path), report.path.parent)
+                chosen = {
+                    choice.name: ChosenBounds(Fraction(choice.lower), Fraction(choice.upper))
+                    for choice in _choices(report.stated)
+                }
+                if isinstance(spec, CentralSpec):
+                    spec = with_chosen_bounds(spec, chosen)
         except SpecError as failure:
             unreadable = failure.problems[0].message
         else:

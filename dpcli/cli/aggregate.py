@@ -15,7 +15,6 @@ from dpcli.cli.progress import shown_progress
 from dpcli.engine.file_content import SEALED_ENDING
 from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.errors import UsageError
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan
 from dpcli.publishing import is_device, write_private
 from dpcli.releasing import seal_data
@@ -33,7 +32,7 @@ def aggregate(
     # A part is confidential: it must not look like a table, or go to a terminal or a log.
     fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
-    plan = make_plan(read_central_spec(spec, LedgerBounds(None, spec)))
+    plan = make_plan(read_central_spec(spec))
     if plan.chooses_bounds:
         raise UsageError.about("chosen-bounds.partials")
     require_new_file(output, spec, *plan.spec.files, *map(input_file, data))

@@ -21,7 +21,6 @@ from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.ledger.account import sharing_warnings
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.limit_notes import limit_warnings
@@ -58,7 +57,7 @@ def check(
     facts: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
-        plan = make_plan(read_spec_file(spec, LedgerBounds(ledger, spec)))
+        plan = make_plan(read_spec_file(spec))
         size = len(plan.statistics if isinstance(plan, CentralPlan) else plan.spec.responses)
         facts |= {"dataset": plan.spec.dataset, f"{plan.part}s": size, "warnings": []}
         account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)

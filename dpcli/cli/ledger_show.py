@@ -25,7 +25,6 @@ from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import Balance, balance, period_number, recorded_cost
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
@@ -69,7 +68,7 @@ def show(
     path: LedgerFile = None,
 ) -> None:
     """Print what every account has spent and what is left."""
-    plan = make_plan(read_spec_file(spec, LedgerBounds(path, spec))) if spec else None
+    plan = make_plan(read_spec_file(spec)) if spec else None
     day = period_number(period) if period else None
     default = spec.parent / DEFAULT if spec else None
     with existing_ledger(path or default) as ledger:

@@ -15,7 +15,6 @@ from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, r
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, make_problem
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.messages import escape_controls
 from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.number_text import exact_or_up, rounded_text
@@ -69,7 +68,7 @@ def plan(
         },
         tables=named,
     )
-    loaded = read_spec_file(spec, LedgerBounds(ledger, spec))
+    loaded = read_spec_file(spec)
     shuffled = None
     current: Plan
     if isinstance(loaded, LocalSpec):
@@ -81,7 +80,7 @@ def plan(
         refuse_first({"bad-option.shuffle-central": bool(shuffle or delta)})
         current = make_plan(loaded)
         if diff is not None:
-            older = make_plan(read_central_spec(diff, LedgerBounds(ledger, diff)))
+            older = make_plan(read_central_spec(diff))
             _difference(older, current, as_json=as_json, blamed=diff if fail_on_weaker else None)
             require_plan_fits(current)
             return

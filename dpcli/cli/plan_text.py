@@ -13,7 +13,7 @@ from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_gap, writ
 from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.bounds_text import choice_rules, kept_texts
+from dpcli.planning.bounds_text import choice_rules
 from dpcli.planning.designs import design_notes
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
 from dpcli.planning.limit_notes import bounding_notes, limit_warnings
@@ -94,7 +94,6 @@ def print_local_plan(
 
 def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None) -> Iterator[str]:
     for notes_of in (
-        kept_texts,
         choice_rules,
         chosen_bounds_errors,
         filter_notes,

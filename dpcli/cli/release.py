@@ -21,7 +21,6 @@ from dpcli.cli.summary import print_summary
 from dpcli.engine.source import require_files
 from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.filesystem import is_absent
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan
@@ -68,7 +67,7 @@ def release(
             "bad-option.check-again-alone": check_again and release_id is None,
         }
     )
-    plan = make_plan(read_central_spec(spec, LedgerBounds(ledger, spec)))
+    plan = make_plan(read_central_spec(spec))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
     request = ChargeRequest(

@@ -15,7 +15,6 @@ from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_gap, write_table
 from dpcli.csv_dialect import TAB_ENDINGS
 from dpcli.errors import DpcliError, OutputError, UsageError
-from dpcli.ledger.kept_bounds import LedgerBounds
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish_file
 from dpcli.report.formats import require_table_name
@@ -56,7 +55,7 @@ def simulate(
         require_new_file(dummy, spec)
         # A dummy file may have tabs, and the spec knows its delimiter.
         require_table_name(dummy, *TAB_ENDINGS)
-    read = read_spec_file(spec, LedgerBounds(None, spec))
+    read = read_spec_file(spec)
     if isinstance(read, LocalSpec):
         raise UsageError.about("simulate-local")
     plan = make_plan(read)

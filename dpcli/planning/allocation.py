@@ -20,7 +20,7 @@ from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON
-from dpcli.specification.bounds_section import choice_entry
+from dpcli.specification.choice_section import choice_entry
 from dpcli.specification.model import CentralSpec, Entry
 
 UNUSED_PART = Fraction(1, 10**4)

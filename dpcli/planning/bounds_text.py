@@ -1,4 +1,4 @@
-"""Sentences about chosen bounds and limits: how, and from which counts."""
+"""Sentences about choices of bounds and of a limit: how, and from which counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def choices(plan: CentralPlan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]
 
 
 def choice_rules(plan: CentralPlan) -> Iterator[str]:
-    """How bounds and limits will be chosen, before that is done."""
+    """What will be chosen and how, before that is done."""
     for choice, planned in choices(plan) if plan.chooses_bounds else ():
         yield from rule_sentences(choice, planned, plan)
 
@@ -25,35 +25,18 @@ def choice_rules(plan: CentralPlan) -> Iterator[str]:
 def rule_sentences(
     choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
 ) -> Iterator[str]:
-    """How the bounds of one column, or the limit, are chosen."""
+    """How something is chosen."""
     facts = _facts(choice, planned, plan)
-    yield _note("rule", choice, **facts)
+    yield note("chosen.rule", **facts)
     if choice.cover < 1:
-        yield _note("cover", choice, **facts)
-
-
-def kept_texts(plan: CentralPlan) -> list[str]:
-    """A sentence on the bounds of each column, and on the limit, that an earlier release chose."""
-    return [
-        note(
-            "chosen.limit_kept" if kept.is_limit else "chosen.kept",
-            column=kept.column,
-            name=kept.release_id,
-            low=readable_text(kept.bounds.lower),
-            high=readable_text(kept.bounds.upper),
-        )
-        for kept in plan.spec.kept
-    ]
+        yield note("chosen.cover", **facts)
 
 
 def simulated_bounds(plan: CentralPlan) -> Iterator[str]:
     """What a simulation uses in place of the bounds and the limit that a release would choose."""
-    limit = plan.spec.limit_choice
-    names = ", ".join(one.column.name for one in plan.spec.choices if not one.is_limit)
-    if names:
-        yield note("chosen.simulated", columns=names)
-    if limit is not None:
-        yield note("chosen.limit_simulated", most=limit.column.upper)
+    if plan.spec.choices:
+        nouns = " and ".join(choice.noun for choice in plan.spec.choices)
+        yield note("chosen.simulated", chosen=nouns)
 
 
 def chosen_texts(plan: CentralPlan) -> list[str]:
@@ -71,30 +54,26 @@ def chosen_sentences(
     """What was chosen, and from which counts at which epsilon."""
     chosen, facts = choice.chosen, _facts(choice, planned, plan)
     assert chosen is not None
-    key = "result" if chosen.decided else "fallback"
-    key = "covering" if chosen.decided and choice.cover < 1 else key
-    ends = {"low": readable_text(chosen.lower), "high": readable_text(chosen.upper)}
-    return _note(key, choice, **ends, **facts), _note("counts", choice, **facts)
-
-
-def _note(key: str, choice: BoundsChoice, **facts: object) -> str:
-    kind = "limit_" if choice.is_limit else ""
-    return note(f"chosen.{kind}{key}", **facts)
+    key = ("covering" if choice.cover < 1 else "result") if chosen.decided else "fallback"
+    beyond = note(f"chosen.{choice.beyond}", **facts)
+    result = note(f"chosen.{key}", value=choice.text(chosen), beyond=beyond, **facts)
+    return result, note("chosen.counts", **facts)
 
 
 def _facts(choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan) -> dict[str, object]:
-    column, query, rows = choice.column, planned.queries[0], plan.spec.rows_are
-    low, high = (readable_text(bound * column.step) for bound in column.limits)
+    query, bins, rows = planned.queries[0], choice.bins, plan.spec.rows_are
+    least, most = (readable_text(end * choice.column.step) for end in (bins[0][0], bins[-1][1]))
     # Where the limit on rows is chosen too, one row of each person enters the other histograms.
-    single = plan.spec.limit_choice is not None
+    single = "single" if plan.spec.unit_of_choices else "rows"
     return {
-        "column": column.name,
+        "chosen": choice.noun,
         "rows": rows,
-        "counted": note("chosen.single", rows=rows) if single else rows,
-        "bins": len(choice.ladder.axis),
+        "counted": note(f"chosen.{choice.counted or single}", rows=rows),
+        "bins": len(bins),
         "ladder": choice.ladder.kind.name,
-        "least": low,
-        "most": high,
+        "least": least,
+        "most": most,
+        "outermost": choice.text(choice.at_rung(-1)),
         "epsilon": exact_or_up(choice.epsilon),
         "scale": rounded_text(query.scale),
         "threshold": choice.rule(query.noise).threshold,

@@ -96,7 +96,7 @@ def limit_warnings(plan: CentralPlan) -> list[str]:
             if any(on_groups := _uncounted(queries, unit)):
                 by_groups.setdefault(on_groups, []).append(planned.name)
     counted = "counted" if counts_left_out(plan) else "uncounted"
-    open_limit = spec.limit_choice is not None and spec.limit_choice.chosen is None
+    open_limit = plan.chooses_bounds and spec.unit_of_choices is not None
     warnings = []
     for most, names in by_limit.items():
         limit = note("limited.chosen" if open_limit else "limited.declared", most=most)

@@ -30,7 +30,6 @@ from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.reference import texts
-from dpcli.specification.model import Spec
 
 SMALL_EPSILON = 1
 """Up to this epsilon, a belief of one in ten becomes at most one in two."""
@@ -140,22 +139,13 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "clamped": _listed(
             column.name for column in spec.columns if isinstance(column, NumericColumn)
         ),
-        "chosen": _listed(
-            [one.column.name for one in spec.choices if not one.is_limit]
-            + [one.column for one in spec.kept if not one.is_limit]
-        ),
+        "chosen": _listed(choice.noun for choice in spec.choices),
     }
 
 
 def _unless(loss: Loss) -> str:
     chance = failure_text(loss)
     return note("meaning.unless", chance=chance) if chance else ""
-
-
-def _chosen_keys(spec: Spec) -> tuple[str, str]:
-    """The keys of the sentences on chosen bounds and on a chosen limit; empty without one."""
-    are_limits = [one.is_limit for one in spec.choices] + [one.is_limit for one in spec.kept]
-    return "chosen" if False in are_limits else "", "chosen_limit" if True in are_limits else ""
 
 
 RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
@@ -205,8 +195,8 @@ def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Ite
     yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
     # A program knows that bounds clamp values, but not where the bounds come from.
     numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
-    chosen, limit = _chosen_keys(plan.spec)
-    yield "clipping", OPEN, "clamped" if numeric else "", chosen, limit, "known"
+    chosen = "chosen" if plan.spec.choices else ""
+    yield "clipping", OPEN, "clamped" if numeric else "", chosen, "known"
     yield from own
     yield "arithmetic", MET, "exact"
     yield "side channels", OPEN, "any"

@@ -306,11 +306,11 @@ class QualityReport(QualityRuleReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceRuleReport(JsonObject):
-    """How the bounds of a column, or the limit of a key, are chosen."""
+    """How the bounds of a column, or the limit on rows per person, are chosen."""
 
     name: str
-    key: Annotated[str, Keywords(const="max_rows")] | None = None
     column: str | None = None
+    """Absent for the limit on rows per person, which is the upper bound."""
     mechanism: MechanismReport
     sensitivity: SensitivityReport
     epsilon: JsonNumber
@@ -320,7 +320,7 @@ class ChoiceRuleReport(JsonObject):
     """How each query was protected, in words."""
     queries: list[QueryReport]
     ladder: str
-    outermost: int | Ends
+    outermost: Ends
     cover: JsonNumber
     threshold: int
     """A noisy count above it cannot be noise alone."""
@@ -339,9 +339,8 @@ class ChargeReport(JsonObject):
 class ChoiceReport(ChoiceRuleReport):
     """How bounds or a limit were chosen, from which noisy counts."""
 
-    limit: Positive | None = None
-    lower: JsonNumber | None = None
-    upper: JsonNumber | None = None
+    lower: JsonNumber = JsonNumber("0")
+    upper: JsonNumber
     decided: bool
     """False if no count was large enough: the bounds are the outermost ones."""
     counts: list[int]
@@ -350,19 +349,6 @@ class ChoiceReport(ChoiceRuleReport):
     """The least and the greatest value of each bin."""
     sentences: Sentences
     ledger: ChargeReport
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReusedChoiceReport(JsonObject):
-    """The bounds of a column, or the limit of a key, that an earlier release chose."""
-
-    key: Annotated[str, Keywords(const="max_rows")] | None = None
-    column: str | None = None
-    release_id: str
-    limit: Positive | None = None
-    lower: JsonNumber | None = None
-    upper: JsonNumber | None = None
-    sentences: Sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,7 @@ def release_report(release: NoisyRelease) -> Report:
             )
             for published in numbers.statistics
         ],
-        **choice_reports(plan),
+        choices=choice_reports(plan),
         **_notes(plan),
         limits=[*notes.limitations(plan), *release.warnings],
     )
@@ -274,7 +274,7 @@ def plan_report(
     quality = (*notes.quality_warnings(plan), *kept_rows_warnings(plan))
     return PlanReport(
         **outlook,
-        **choice_reports(plan),
+        choices=choice_reports(plan),
         quality=quality_rule(plan),
         statistics=[statistic_report(planned, plan.spec) for planned in plan.statistics],
         **_notes(plan),

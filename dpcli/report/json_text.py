@@ -67,6 +67,7 @@ FORMER_KEYS = {
     "risks": ("hazards",),
     "row_contribution": ("influence",),
     "sentences": ("says",),
+    "upper": ("limit",),
 }
 """The keys of earlier versions, by the keys of this one."""
 

@@ -21,7 +21,6 @@ from dpcli.report.entry_model import (
     QualityReport,
     QualityRuleReport,
     ResponseReport,
-    ReusedChoiceReport,
     Sentences,
     StatisticReport,
 )
@@ -228,10 +227,8 @@ class ReleaseReport(JsonObject):
     spec: SpecReport
     privacy: PrivacyReport
     confidence: JsonNumber
-    chosen_bounds: list[ChoiceReport] | None = None
-    chosen_limits: list[ChoiceReport] | None = None
-    kept_bounds: list[ReusedChoiceReport] | None = None
-    kept_limits: list[ReusedChoiceReport] | None = None
+    choices: list[ChoiceReport] | None = None
+    """Bounds that noisy counts chose, then the limit on rows per person."""
     quality: QualityReport | None
     unchecked: str | None = None
     """A warning if the spec neither asks for a check nor states that none is meant."""
@@ -258,16 +255,6 @@ class ReleaseReport(JsonObject):
     declarations: Declarations
     """What only people know, as the spec declares it."""
     ledger: LedgerReport
-
-    @property
-    def choices(self) -> list[ChoiceReport]:
-        """The choices of bounds, then that of a limit."""
-        return [*(self.chosen_bounds or ()), *(self.chosen_limits or ())]
-
-    @property
-    def reused(self) -> list[ReusedChoiceReport]:
-        """What earlier releases chose."""
-        return [*(self.kept_bounds or ()), *(self.kept_limits or ())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,10 +339,7 @@ class PlanReport(JsonObject):
     fits: bool
     account: AccountReport
     times: RunsReport | None
-    chosen_bounds: list[ChoiceRuleReport] | None = None
-    chosen_limits: list[ChoiceRuleReport] | None = None
-    kept_bounds: list[ReusedChoiceReport] | None = None
-    kept_limits: list[ReusedChoiceReport] | None = None
+    choices: list[ChoiceRuleReport] | None = None
     quality: QualityRuleReport | None
     unchecked: str | None = None
     statistics: list[StatisticReport]
@@ -372,11 +356,6 @@ class PlanReport(JsonObject):
     risks: list[RiskReport]
     declarations: Declarations
     compared: list[ComparisonReport] | None = None
-
-    @property
-    def choices(self) -> list[ChoiceRuleReport]:
-        """The choices of bounds, then that of a limit."""
-        return [*(self.chosen_bounds or ()), *(self.chosen_limits or ())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,6 +394,9 @@ class LocalPlanReport(JsonObject):
 
 def load_report(parsed: Any) -> ReleaseReport | CollectionReport:
     """The report with these keys, as `parsed_json` gives them."""
+    # Early reports state bounds and limits apart.
+    if apart := [*parsed.get("chosen_bounds", ()), *parsed.get("chosen_limits", ())]:
+        parsed = {"choices": apart, **parsed}
     if parsed.get("model") == "local":
         return CollectionReport.load(parsed)
     return ReleaseReport.load(parsed)

@@ -78,8 +78,7 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
         return page.render(
             title=f"Privacy report: {named}",
             report=stated,
-            choices=getattr(stated, "choices", []),
-            reused=getattr(stated, "reused", []),
+            choices=getattr(stated, "choices", None) or [],
             responses=getattr(stated, "responses", []),
             number=number_writer(example) if example or form != "html" else grouped,
             example=example,

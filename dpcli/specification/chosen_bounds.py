@@ -1,4 +1,4 @@
-"""A spec with chosen bounds: read again with them; and the bounds as JSON."""
+"""A spec with what was chosen in place of what was open; and that as JSON."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
-from dpcli.errors import SpecError
-from dpcli.specification.load import parse_spec, require_model
+from dpcli.columns import Column
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.bounds_choice import ChosenBounds, bounds_name
-from dpcli.statistics.limit_choice import LIMIT_NAME, MAX_ROWS
+from dpcli.statistics.bounds_choice import LIMIT_NAME, MAX_ROWS, ChosenBounds, bounds_name
+from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
 
 ByHistogram = Mapping[str, ChosenBounds]
 """What was chosen, by the name of the histogram."""
@@ -21,15 +21,29 @@ ByHistogram = Mapping[str, ChosenBounds]
 def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
     """The same spec with the bounds and the limit that were chosen.
 
-    Its digest is that of its text: the bounds are stored under the id of the release. Raises
-    SpecError if a file that the spec names is no longer the same.
+    Nothing else changes: mechanisms and budgets are those of the open spec, whose outermost bounds
+    contain all others, so that what was checked for it holds. Its digest is that of its text: the
+    bounds are stored under the id of the release. Raises KeyError unless all are chosen, and
+    ValueError for what cannot be.
     """
-    kept = {one.name: one.bounds for one in spec.kept}
-    read = parse_spec(spec.text, spec.dataset, spec.folder, {**kept, **chosen})
-    bounded = require_model(read, CentralSpec, spec.dataset)
-    if bounded.named_files != spec.named_files:
-        raise SpecError.about("code-list.changed")
-    return replace(bounded, digest=spec.digest)
+    choices = tuple(choice.with_chosen(chosen[choice.name]) for choice in spec.choices)
+
+    def bounded(column: Column) -> Column:
+        return reduce(lambda one, choice: choice.bounded(one), choices, column)
+
+    unit = reduce(lambda one, choice: choice.limited(one), choices, spec.privacy.unit)
+    privacy = replace(spec.privacy, unit=unit)
+    relation, quality = privacy.relation, spec.quality
+    entries = tuple(entry.answered_for(relation, bounded) for entry in spec.entries)
+    if quality is not None:
+        designs = (entry.designs for entry in entries)
+        request = with_limits(quality.entry.request.with_columns(bounded), designs, relation)
+        counts = QUALITY_COUNTS.designs(request, relation)
+        quality = replace(quality, entry=replace(quality.entry, request=request, designs=counts))
+    columns = tuple(map(bounded, spec.columns))
+    return replace(
+        spec, privacy=privacy, columns=columns, entries=entries, quality=quality, choices=choices
+    )
 
 
 def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
@@ -38,48 +52,45 @@ def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
     Narrowest bounds of numbers on both sides of zero end there: first all begin at zero, then all
     end at it. Each other choice contains narrowest bounds, and lies within the widest ones.
     """
-    extremes: list[ByHistogram] = [
-        {choice.name: choice.narrowest[0] for choice in spec.choices},
-        {choice.name: choice.narrowest[-1] for choice in spec.choices},
-        {choice.name: choice.at_rung(-1) for choice in spec.choices},
-    ]
-    distinct = [chosen for at, chosen in enumerate(extremes) if chosen not in extremes[:at]]
-    return [with_chosen_bounds(spec, chosen) for chosen in distinct]
+    names = [choice.name for choice in spec.choices]
+    tried = dict.fromkeys(zip(*(choice.extremes for choice in spec.choices), strict=True))
+    return [with_chosen_bounds(spec, dict(zip(names, ends, strict=True))) for ends in tried]
 
 
 def to_json(chosen: ByHistogram) -> bytes:
     """What was chosen as the ledger stores it; numbers are exact fractions as text."""
+    counted = {
+        name: {"counts": list(bounds.counts), "decided": bounds.decided}
+        for name, bounds in chosen.items()
+    }
     columns = [
         {
             "column": name.removeprefix(bounds_name("")),
             "lower": str(bounds.lower),
             "upper": str(bounds.upper),
-            **_counts(bounds),
+            **counted[name],
         }
         for name, bounds in chosen.items()
         if name != LIMIT_NAME
     ]
     limit = chosen.get(LIMIT_NAME)
-    rows = {} if limit is None else {MAX_ROWS: {"limit": str(limit.upper), **_counts(limit)}}
+    rows = {MAX_ROWS: {"limit": str(limit.upper), **counted[LIMIT_NAME]}} if limit else {}
     return json.dumps({"bounds": columns, **rows}, ensure_ascii=False, indent=1).encode()
-
-
-def _counts(bounds: ChosenBounds) -> dict[str, object]:
-    return {"counts": list(bounds.counts), "decided": bounds.decided}
 
 
 def from_json(stored: bytes) -> dict[str, ChosenBounds]:
     """What `to_json` wrote, by the name of the histogram."""
-    facts = json.loads(stored)
-    chosen = {
-        bounds_name(str(one["column"])): _chosen(one, one["lower"], one["upper"])
-        for one in facts["bounds"]
-    }
+    facts: dict[str, Any] = json.loads(stored)
+    found = {bounds_name(one["column"]): one for one in facts["bounds"]}
     if MAX_ROWS in facts:
-        chosen[LIMIT_NAME] = _chosen(facts[MAX_ROWS], "0", facts[MAX_ROWS]["limit"])
-    return chosen
-
-
-def _chosen(one: Mapping[str, Any], lower: str, upper: str) -> ChosenBounds:
-    counts = tuple(int(count) for count in one["counts"])
-    return ChosenBounds(Fraction(lower), Fraction(upper), counts, decided=bool(one["decided"]))
+        limit = facts[MAX_ROWS]
+        found[LIMIT_NAME] = {"lower": "0", "upper": limit["limit"], **limit}
+    return {
+        name: ChosenBounds(
+            Fraction(one["lower"]),
+            Fraction(one["upper"]),
+            tuple(map(int, one["counts"])),
+            decided=bool(one["decided"]),
+        )
+        for name, one in found.items()
+    }

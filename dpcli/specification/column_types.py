@@ -34,9 +34,9 @@ from dpcli.spec_values import (
     Texts,
     invalid_value,
 )
-from dpcli.specification.bounds_section import ChosenBoundsModel, outermost_bounds
 from dpcli.specification.captions import Title, UnitText
 from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
+from dpcli.specification.choice_section import ChosenBoundsModel
 from dpcli.specification.grid import bounds_in_steps, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, scalars_of
@@ -104,7 +104,7 @@ class NumericColumnModel(ColumnModel):
         step, kind = getattr(fields, "step", Fraction(1)), cast("NumericKind", self.kind)
         limits, (low, high) = None, (section.text("bounds", side) for side in (0, 1))
         if isinstance(fields.bounds, ChosenBoundsModel):
-            limits, (low, high) = outermost_bounds(section, fields.bounds, step)
+            limits, (low, high) = fields.bounds.outermost(section, step)
         elif fields.bounds is not None:
             lower, upper = map(Fraction, fields.bounds)
             if lower >= upper:

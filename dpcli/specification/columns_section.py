@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 from contextlib import suppress
 
-from dpcli.columns import Column
+from dpcli.columns import Column, NumericColumn
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.bounds_section import read_choice, with_kept_bounds
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
+from dpcli.specification.choice_section import CHOICE_LINES, ChosenBoundsModel
 from dpcli.specification.code_lists import with_code_list
 from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.context import SpecContext
@@ -18,6 +18,7 @@ from dpcli.specification.model import Caption
 from dpcli.specification.texts import is_invisible
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.specification.validation import read_section
+from dpcli.statistics.bounds_choice import BoundsChoice
 
 MAX_COLUMNS = 10_000
 MAX_NAME_LENGTH = 1000
@@ -85,12 +86,16 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     if text == CategoryColumnModel.kind:
         node = with_code_list(node, context.folder, context.files)
     lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
+    lines |= {"up_to": "`up_to: 10000000`", **CHOICE_LINES}
     article = "an" if text.startswith("i") else "a"
     section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
-    section = with_kept_bounds(section, key.text, context)
     column = section.values.column(key.text, section)
     section.require()
     caption = stated_caption(section.values)
     if caption != Caption():
         context.captions[key.text] = caption
-    return read_choice(with_form(column, section, context.decimal), section, context)
+    column = with_form(column, section, context.decimal)
+    bounds, place = getattr(section.values, "bounds", None), section.node.get("bounds")
+    if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and place:
+        bounds.read(BoundsChoice, column, place.span, context)
+    return column

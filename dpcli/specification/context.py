@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -15,12 +15,8 @@ from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.model import Caption, SpecFile, ValuedColumn
 from dpcli.specification.tree import Findings, ScalarNode, Span
-from dpcli.statistics.bounds_choice import BoundsChoice, ChosenBounds, KeptBounds
-from dpcli.statistics.limit_choice import LimitChoice
+from dpcli.statistics.bounds_choice import BoundsChoice, bounds_name
 from dpcli.statistics.sampling import SampleDesign
-
-Published = Callable[[str, str], ChosenBounds | None]
-"""What a release chose, by its id and the name of the histogram; None if it chose nothing there."""
 
 
 @dataclass
@@ -33,10 +29,8 @@ class SpecContext:
     each of them. `sample` is how the rows were drawn. `later` are the derived columns that have not
     been read. `files` are those in `folder` that the spec names. `captions` are
     those of columns that state one. In the columns of `blank_answers`, a blank cell is an answer.
-    `choices` say how the bounds of columns are chosen, and `limit_choice` how the limit on rows per
-    person is; `chosen` has the results as far as they are known, by the name of the histogram, and
-    `bounded` the names of the columns that a statistic uses.
-    What earlier releases have `published` is `kept`.
+    `choices` say how bounds and the limit on rows per person are chosen, by the name of the
+    histogram, and where the spec says it.
     """
 
     findings: Findings
@@ -55,23 +49,13 @@ class SpecContext:
     decimal: str = "."
     captions: dict[str, Caption] = field(default_factory=dict)
     blank_answers: set[str] = field(default_factory=set)
-    choices: dict[str, BoundsChoice] = field(default_factory=dict)
-    limit_choice: LimitChoice | None = None
-    chosen: Mapping[str, ChosenBounds] = field(default_factory=dict)
-    published: Published | None = None
-    kept: list[KeptBounds] = field(default_factory=list)
-    bounded: set[str] = field(default_factory=set)
+    choices: dict[str, tuple[BoundsChoice, Span]] = field(default_factory=dict)
 
     @property
     def relation(self) -> Relation:
         """The neighboring relation, with defaults for what is missing or wrong."""
         neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
         return Relation(self.unit or RowUnit(), neighbors)
-
-    def choice_of(self, release_id: str, histogram: str) -> ChosenBounds | None:
-        """What an earlier release chose from a histogram of this name; None if nothing is known."""
-        known = self.chosen.get(histogram)
-        return known or (self.published(release_id, histogram) if self.published else None)
 
     def declared_name(self, scalar: ScalarNode) -> str:
         """The name of a column that is declared, perhaps with problems."""
@@ -90,10 +74,8 @@ class SpecContext:
         column = self.columns[self.declared_name(scalar)]
         if column is None:
             raise AlreadyReportedError
-        if column.name in self.choices:
-            self.bounded.add(column.name)
-            if not values:
-                raise scalar.span.report("bounds-chosen", column=column.name)
+        if bounds_name(column.name) in self.choices and not values:
+            raise scalar.span.report("bounds-chosen", column=column.name)
         return column
 
     def groupable_column(

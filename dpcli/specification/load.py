@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -29,21 +28,20 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
-from dpcli.specification.bounds_section import require_choices_used
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
+from dpcli.specification.choice_section import require_choices_used
 from dpcli.specification.columns_section import declare_columns
-from dpcli.specification.context import Published, SpecContext
+from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
-from dpcli.specification.limit_section import require_limit_used
 from dpcli.specification.model import CentralSpec, LocalSpec, Spec, SpecT
 from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
-from dpcli.statistics.bounds_choice import ChosenBounds
+from dpcli.statistics.bounds_choice import LIMIT_NAME
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.sampling import SampleDesign
 
@@ -166,35 +164,24 @@ DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """Endings of the names of data files, which are not opened as specs."""
 
 
-def parse_spec(
-    text: bytes | str,
-    source: str,
-    folder: Path | None = None,
-    chosen: Mapping[str, ChosenBounds] | None = None,
-    published: Published | None = None,
-) -> Spec:
+def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
     """The spec in a text, of either model.
 
-    `source` names the text in messages. Files that the text names are read from `folder`. Bounds
-    and limits that are `chosen` are used; before that, the outermost ones are. `published` finds
-    what earlier releases chose.
-    Raises `SpecError` with all problems if there are any.
+    `source` names the text in messages. Files that the text names are read from `folder`. Where
+    noisy counts will choose bounds or a limit, it has the outermost ones. Raises `SpecError` with
+    all problems if there are any.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_tree(raw, source)
-    context = SpecContext(findings, folder or Path(), chosen=chosen or {}, published=published)
+    context = SpecContext(findings, folder or Path())
     with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, context)
-        if not findings and root is not None:
-            require_choices_used(context)
-            if isinstance(spec, CentralSpec):
-                require_limit_used(root, spec)
+        if not findings and isinstance(spec, CentralSpec):
+            require_choices_used(context, spec.entries)
         if not findings:
             digest = hashlib.sha256(raw)
             for file in context.files:
                 digest.update(bytes.fromhex(file.sha256))
-            for kept in context.kept:
-                digest.update(f"{kept.column}: {kept.bounds.lower} {kept.bounds.upper}".encode())
             return replace(spec, text=decoded, digest=digest.hexdigest(), folder=context.folder)
     raise SpecError(findings.problems)
 
@@ -248,8 +235,6 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         "rows_are": rows_are(),
         "must_exist": values.ledger is not None,
         "named_files": tuple(context.files),
-        "choices": (*context.choices.values(), *filter(None, [context.limit_choice])),
-        "kept": tuple(context.kept),
         "caption": stated_caption(values),
         "column_captions": context.captions,
         "numbers": getattr(values, "numbers", None) or "",
@@ -263,14 +248,17 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         quality=quality(),
         declines_check=root.scalar("quality") is not None,
         sample=sample(),
+        choices=tuple(choice for choice, _ in context.choices.values()),
         unit_of_choices=(
-            unit.in_one_cell if context.limit_choice and isinstance(unit, PersonUnit) else None
+            unit.in_one_cell
+            if LIMIT_NAME in context.choices and isinstance(unit, PersonUnit)
+            else None
         ),
     )
 
 
-def read_spec_file(path: Path | str, published: Published | None = None) -> Spec:
-    """The spec in a file, of either model; `published` finds bounds that earlier releases chose.
+def read_spec_file(path: Path | str) -> Spec:
+    """The spec in a file, of either model.
 
     Raises `SpecError` if the file cannot be read or the spec has problems.
     """
@@ -285,7 +273,7 @@ def read_spec_file(path: Path | str, published: Published | None = None) -> Spec
         missing = isinstance(error, FileNotFoundError)
         code = "spec-unreadable.missing" if missing else "spec-unreadable"
         raise SpecError.about(code, spec=Path(path), why=why, fix=fix) from None
-    return parse_spec(raw, str(path), Path(path).parent, published=published)
+    return parse_spec(raw, str(path), Path(path).parent)
 
 
 def parse_central_spec(text: bytes | str, source: str) -> CentralSpec:
@@ -293,9 +281,9 @@ def parse_central_spec(text: bytes | str, source: str) -> CentralSpec:
     return require_model(parse_spec(text, source), CentralSpec, source)
 
 
-def read_central_spec(path: Path | str, published: Published | None = None) -> CentralSpec:
+def read_central_spec(path: Path | str) -> CentralSpec:
     """Like `read_spec_file`, but a spec of the local model raises `SpecError` too."""
-    return require_model(read_spec_file(path, published), CentralSpec, str(path))
+    return require_model(read_spec_file(path), CentralSpec, str(path))
 
 
 def read_local_spec(path: Path | str) -> LocalSpec:

@@ -6,7 +6,7 @@ of what is released from a dataset, or a `LocalSpec` of how each record is rando
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,9 +22,8 @@ from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
-from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram, KeptBounds
+from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram
 from dpcli.statistics.design import Design, Measure, Request
-from dpcli.statistics.limit_choice import LimitChoice
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Statistic
@@ -96,6 +95,22 @@ class Entry:
     def queries(self) -> Iterator[Query]:
         """The queries of its first design."""
         return (weighted.query for weighted in self.designs[0].queries)
+
+    def answered_for(self, relation: Relation, change: Callable[[Column], Column]) -> Entry:
+        """The same entry about changed columns, for another relation: its designs are made again.
+
+        What may answer it stays as it is.
+        """
+        requests = [part[0].request for part in (self.designs, self.alternative_bounding) if part]
+        designs = [
+            self.statistic.designs(request.with_columns(change), relation) for request in requests
+        ]
+        return replace(
+            self,
+            request=self.request.with_columns(change),
+            designs=designs[0],
+            alternative_bounding=designs[1] if self.alternative_bounding else (),
+        )
 
     @property
     def selects_partitions(self) -> bool:
@@ -177,12 +192,10 @@ class SpecFile:
 class _Spec:
     """What a checked spec of either model states.
 
-    `digest` is the SHA-256 of its text, of the `files` that it names, and of the `kept` bounds.
-    `rows_are` is the plural of what a row is. With `must_exist`, no release creates a ledger or
-    opens an account. The default ledger is in the `folder` of the spec. `numbers` is how the number
-    1234.5 is written for people; empty if it is not stated. The `choices` are of the columns whose
-    bounds noisy counts choose, and last of the limit on rows per person; `kept` are those of
-    earlier releases.
+    `digest` is the SHA-256 of its text and of the `files` that it names. `rows_are` is the plural
+    of what a row is. With `must_exist`, no release creates a ledger or opens an account. The
+    default ledger is in the `folder` of the spec. `numbers` is how the number 1234.5 is written for
+    people; empty if it is not stated.
     """
 
     row_noun: ClassVar[str] = "row"
@@ -201,8 +214,6 @@ class _Spec:
     caption: Caption = Caption()
     column_captions: Mapping[str, Caption] = field(default_factory=dict)
     numbers: str = ""
-    choices: tuple[BoundsChoice, ...] = ()
-    kept: tuple[KeptBounds, ...] = ()
     folder: Path = field(default=Path(), compare=False)
 
     @property
@@ -231,33 +242,26 @@ class _Spec:
 class CentralSpec(_Spec):
     """What is released from a dataset, perhaps after a `quality` check.
 
-    With `declines_check` it states that no check is meant. The `sample` is how rows were drawn. If
-    the limit on rows per person is chosen, `unit_of_choices` is the unit until then.
+    With `declines_check` it states that no check is meant. The `sample` is how rows were drawn. The
+    `choices` are of the columns whose bounds noisy counts choose, and last of the limit on rows per
+    person. If the limit is chosen, `unit_of_choices` is the unit until then.
     """
 
     entries: tuple[Entry, ...]
     quality: QualityCheck | None = None
     declines_check: bool = False
     sample: SampleDesign | None = None
+    choices: tuple[BoundsChoice, ...] = ()
     unit_of_choices: PersonUnit | None = None
 
     @property
-    def limit_choice(self) -> LimitChoice | None:
-        """How the limit on rows per person is chosen; None if it is declared."""
-        return next((one for one in self.choices if isinstance(one, LimitChoice)), None)
-
-    @property
     def clamped_by_choice(self) -> frozenset[str]:
-        """The columns with values that may lie beyond bounds which noisy counts chose.
-
-        Of bounds that an earlier release chose, the outermost ones are not known.
-        """
-        chosen = {
+        """The columns with values that may lie beyond bounds which noisy counts chose."""
+        return frozenset(
             choice.column.name
             for choice in self.choices
-            if not choice.is_limit and choice.bounded(choice.chosen) != choice.column
-        }
-        return frozenset(chosen | {kept.column for kept in self.kept if not kept.is_limit})
+            if choice.bounded(choice.column) != choice.column
+        )
 
     @property
     def for_choices(self) -> CentralSpec:
@@ -285,10 +289,11 @@ class CentralSpec(_Spec):
 class LocalSpec(_Spec):
     """How each record is randomized by itself, and which `public` columns stay as they are.
 
-    There is at least one response.
+    There is at least one response, and no bounds are chosen.
     """
 
     row_noun = "record"
+    choices: ClassVar[tuple[BoundsChoice, ...]] = ()
 
     responses: tuple[Response, ...]
     public: tuple[ValuedColumn, ...] = ()

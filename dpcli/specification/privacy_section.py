@@ -32,17 +32,20 @@ from dpcli.spec_values import (
     limited_rho,
     summaries_by_name,
 )
+from dpcli.specification.choice_section import CHOICE_LINES, MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
-from dpcli.specification.limit_section import ChosenLimitModel, Limit, read_limit
 from dpcli.specification.mechanism_fields import MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
+from dpcli.statistics.bounds_choice import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request
 from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits, with_people
 
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
+
+Limit = Annotated[int, ExactNumber("limit-not-whole", least=1, most=MAX_LIMIT, whole=True)]
 
 
 class UnitModel(SectionModel):
@@ -82,7 +85,8 @@ def read_privacy(node: MappingNode | None, context: SpecContext) -> Privacy:
     """
     if node is None:
         raise AlreadyReportedError
-    section = read_section(PrivacyModel, node, "`privacy`")
+    lines = {"up_to": "`up_to: 1000`", **CHOICE_LINES}
+    section = read_section(PrivacyModel, node, "`privacy`", lines=lines)
     values, rules = section.values, {rule.name: rule for rule in COMPOSITIONS}
     with suppress(AlreadyReportedError):
         context.unit = _read_unit(section, context)
@@ -105,11 +109,13 @@ def _read_unit(section: Section[PrivacyModel], context: SpecContext) -> Unit:
     unit = section.values.unit
     if column is None or not isinstance(unit, UnitModel):
         return RowUnit()
-    rows, per_group = read_limit(section, unit.max_rows, context), unit.max_rows_per_group
-    # What was chosen, now or before, can be less than the other limits.
-    most = unit.max_rows if isinstance(unit.max_rows, int) else unit.max_rows.up_to
-    if per_group and most and per_group > most:
-        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": most}
+    rows, per_group = unit.max_rows, unit.max_rows_per_group
+    if isinstance(rows, ChosenLimitModel):
+        place, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
+        rows.read(LimitChoice, outermost, place.span, context, max_groups=unit.max_groups)
+        rows = rows.up_to
+    if per_group and per_group > rows:
+        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
         raise section.report_key("limit-idle", *path, **facts)
     id_column = column()
     return PersonUnit(

@@ -30,6 +30,7 @@ from dpcli.specification.tree import (
     scalars_of,
 )
 from dpcli.specification.validation import Section
+from dpcli.statistics.bounds_choice import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
 
@@ -194,7 +195,7 @@ class RequestReader:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
         listed = self._section.node.get("candidates")
-        if isinstance(listed, SequenceNode) and column.name in self._context.choices:
+        if isinstance(listed, SequenceNode) and bounds_name(column.name) in self._context.choices:
             raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
         points = read_candidates(listed, column)
         private = any(group_key.is_private for group_key in self._by())

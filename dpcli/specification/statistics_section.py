@@ -31,8 +31,8 @@ from dpcli.spec_values import (
 )
 from dpcli.specification.axes import read_keys
 from dpcli.specification.captions import Note, Title, UnitText, entry_caption
+from dpcli.specification.choice_section import open_choice
 from dpcli.specification.context import SpecContext
-from dpcli.specification.limit_section import open_choice, refuse_open_choice
 from dpcli.specification.mechanism_fields import (
     Calibration,
     MechanismName,
@@ -172,11 +172,11 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     reader.require_consistent(request())
     mechanisms, (design, *_) = settings().mechanisms, reader.designs(request())
     chosen = open_choice([part.query for part in design.queries], context)
-    if chosen is not None and settings().budget_request.error is not None:
-        refuse_open_choice(section, "error", chosen)
-    if chosen is not None and len(mechanisms) > 1:
+    if chosen and settings().budget_request.error is not None:
+        raise section.report_key("bounds-chosen.error", "error", chosen=chosen)
+    if chosen and len(mechanisms) > 1:
         if section.values.mechanism is not None:
-            refuse_open_choice(section, "mechanism", chosen)
+            raise section.report_key("bounds-chosen.mechanism", "mechanism", chosen=chosen)
         # Which mechanism is best would follow from what is chosen, and the loss with it.
         mechanisms = mechanisms[:1]
     if statistic.publishes_dates(request()):

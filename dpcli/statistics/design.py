@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
@@ -70,12 +70,35 @@ class Request:
         """The value of one of the `options`."""
         return dict(self.options)[name]
 
+    def with_columns(self, change: Callable[[Column], Column]) -> Request:
+        """The same request about changed columns; not those of axes and filters.
+
+        Candidates at a step reach from bound to bound.
+        """
+        more: dict[str, Any] = {
+            name: _changed(getattr(self, name), change) for name in COLUMN_FIELDS
+        }
+        column, points = more["column"], self.candidates
+        if isinstance(column, NumericColumn) and isinstance(points, range):
+            more["candidates"] = range(column.lower, column.upper + 1, points.step)
+        return replace(self, **more)
+
     @property
     def binned_axes(self) -> tuple[Axis, ...]:
         """The axes that divide numbers into bins: of groups, of a histogram, of tables."""
         histogram = (self.bins,) if self.bins else ()
         axes = (*self.by, *histogram, *self.margins)
         return tuple(key for key in axes if key.starts)
+
+
+COLUMN_FIELDS = ("column", "columns", "weight", "checked", "options")
+"""Attributes of a request that may hold columns of numbers."""
+
+
+def _changed(value: Any, change: Callable[[Column], Column]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_changed(item, change) for item in value)
+    return change(value) if isinstance(value, NumericColumn) else value
 
 
 REQUEST_FIELDS = frozenset(field.name for field in fields(Request))

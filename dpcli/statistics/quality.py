@@ -149,7 +149,8 @@ def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Rela
         if (limit := part.query.row_limit(unit)) is not None
     }
     counted = ((LIMITS, tuple(sorted(limits))),) if limits else ()
-    return replace(request, options=(*request.options, *counted))
+    others = (option for option in request.options if option[0] != LIMITS)
+    return replace(request, options=(*others, *counted))
 
 
 @dataclass(frozen=True, slots=True)

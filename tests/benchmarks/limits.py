@@ -16,8 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcli.statistics.bounds_ladder import LADDERS, LadderKind
-from dpcli.statistics.limit_choice import LimitChoice, chosen_limit
+from dpcli.statistics.bounds_choice import LimitChoice
+from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
 from tests.benchmarks.ladders import (
     CHOICE,
     FACTORS,
@@ -65,13 +65,13 @@ def ratio(
 ) -> float:
     """How much larger the error of the sum is than with the best limit."""
     up_to = min(max(int(rung_above(float(rows.max()))) * factor, 2), MOST)
-    choice = LimitChoice.of(kind, up_to, Fraction(1), CHOICE, None)
+    choice = LimitChoice(Ladder(LimitChoice.rows(up_to), kind), Fraction(1), CHOICE)
     starts = choice.ladder.axis.starts
     places = np.searchsorted(starts, rows, side="right") - 1
     counts = np.bincount(places, minlength=len(starts))
     chosen = np.empty(runs, np.int64)
     for run in range(runs):
-        chosen[run] = chosen_limit(choice.choose(noisy(counts, generator)))
+        chosen[run] = int(choice.choose(noisy(counts, generator)).upper)
     every = np.unique(np.geomspace(1, rows.max(), 2_000).astype(np.int64))
     best = squared_errors(rows, every, CHOICE + SUM, mean).min()
     return float(np.sqrt(squared_errors(rows, chosen, SUM, mean).mean() / best))

@@ -33,9 +33,9 @@ from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.bounds_ladder import LADDERS
+from dpcli.statistics.bounds_choice import LimitChoice
+from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 from dpcli.statistics.design import Request
-from dpcli.statistics.limit_choice import LimitChoice
 from dpcli.statistics.linear_regression import OBJECTIVE, ridge_query
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic
@@ -70,7 +70,7 @@ def asked() -> Iterator[tuple[Statistic, Request, Relation]]:
     wide = numbers((0, 10**9))
     yield OBJECTIVE, Request("r", column=wide, columns=(SECOND, wide)), rows[0]
     yield QUALITY_COUNTS, Request("r", checked=(OPEN, wide)), rows[0]
-    limit = LimitChoice.of(LADDERS[0], 100, Fraction(1), Fraction(1), None)
+    limit = LimitChoice(Ladder(LimitChoice.rows(100), LADDERS[0]), Fraction(1), Fraction(1))
     yield limit.histogram, limit.request, people[0]
 
 

@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator
 import dpcli
 from dpcli import choosing_bounds
 from dpcli.columns import NumericColumn
-from dpcli.ledger import kept_bounds
 from dpcli.ledger.charge import SUFFIX
 from dpcli.planning.expected_errors import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
@@ -65,7 +64,7 @@ def test_a_messy_file_is_released_within_chosen_bounds(dpcli: Command, tmp_path:
     spec, data = write(tmp_path)
     outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
     report = reported(tmp_path / "t.report.json")
-    (choice,) = report["chosen_bounds"]
+    (choice,) = report["choices"]
 
     assert outcome.status == 0
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.9")]
@@ -83,7 +82,7 @@ def test_a_messy_file_is_released_within_chosen_bounds(dpcli: Command, tmp_path:
     # The entry of its own choice is no other release of the account.
     assert report["ledger"]["first_release"] is True
     assert "first release" in outcome.err
-    assert "The bounds of spent are 0 and " in outcome.err
+    assert "Chosen bounds of spent: 0 to " in outcome.err
     assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
 
 
@@ -95,8 +94,8 @@ def test_pages_show_how_bounds_were_chosen(dpcli: Command, tmp_path: Path) -> No
     assert dpcli("release", spec, data, *words).status == 0
     for path in paths:
         text = path.read_text(encoding="utf-8").replace("\u00a0", " ")
-        assert "The bounds of spent are 0 and" in text
-        assert "They were chosen from noisy counts of rows in 28 bins" in text
+        assert "Chosen bounds of spent: 0 to" in text
+        assert "Noisy counts of rows in 28 bins" in text
     assert "| 50.01 | 100.00 |" in paths[1].read_text(encoding="utf-8")
 
 
@@ -126,7 +125,7 @@ def test_a_crash_between_the_phases_charges_once_and_keeps_the_bounds(
     # The same name with other amounts: counts are not taken again.
     data.write_text(data.read_text(encoding="utf-8").replace(".", "9."), encoding="utf-8")
     outcome = dpcli(*words)
-    (choice,) = reported(tmp_path / "t.report.json")["chosen_bounds"]
+    (choice,) = reported(tmp_path / "t.report.json")["choices"]
 
     assert outcome.status == 0
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.9")]
@@ -155,7 +154,7 @@ def stored_bounds(folder: Path) -> bytes:
     with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as ledger:
         stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
-    return stored.outputs[kept_bounds.BOUNDS]
+    return stored.outputs[choosing_bounds.BOUNDS]
 
 
 def test_the_whole_budget_is_checked_before_anything_is_read(
@@ -185,10 +184,10 @@ def test_few_rows_leave_the_outermost_bounds(dpcli: Command, tmp_path: Path) -> 
     """With fewer rows than noise explains, the declared bound is used, and the report says so."""
     spec, data = write(tmp_path, rows=20)
     assert dpcli("release", spec, data, "-o", tmp_path / "t.csv").status == 0
-    (choice,) = reported(tmp_path / "t.report.json")["chosen_bounds"]
+    (choice,) = reported(tmp_path / "t.report.json")["choices"]
 
     assert (choice["lower"], choice["upper"], choice["decided"]) == (0, 10_000_000, False)
-    assert "are the outermost ones, 0 and 10000000" in choice["sentences"][0]
+    assert "Chosen bounds of spent: the outermost, 0 to 10000000" in choice["sentences"][0]
 
 
 VARIANTS = {
@@ -224,7 +223,7 @@ def test_other_guarantees_and_statistics_choose_as_well(
     report = tmp_path / "t.report.json"
 
     assert outcome.status == 0, outcome.err
-    assert reported(report)["chosen_bounds"][0]["upper"] <= 1_000
+    assert reported(report)["choices"][0]["upper"] <= 1_000
     verified = dpcli("ledger", "verify", report, "--ledger", tmp_path / "dpcli-ledger.sqlite")
     assert verified.status == 0
     assert [name for name, _ in history(dpcli, tmp_path)] == ["r+bounds", "r"]
@@ -326,15 +325,15 @@ def test_a_plan_shows_errors_for_several_bounds(dpcli: Command, tmp_path: Path) 
 
     assert "bounds of spent  count of rows" in outcome.out
     assert "bounds of spent: noisy counts of rows in 28 bins" in outcome.out
-    assert outcome.out.count("if these are the bounds of spent that are chosen") == 2
+    assert outcome.out.count("if that is chosen for the bounds of spent") == 2
     assert "at 0 to 10000000" in outcome.out
     risks = dpcli("plan", spec, "--risks").out
-    assert "The bounds of spent are chosen from noisy counts, within the guarantee." in risks
+    assert "Noisy counts choose the bounds of spent, within the guarantee." in risks
     facts = json.loads(dpcli("plan", spec, "--json").out)
     assert facts["privacy"]["spent"]["epsilon"] == 1
     # With scale 10: exp(-(109 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / (28 * 4).
-    assert facts["chosen_bounds"][0]["threshold"] == 109
-    assert "lower" not in facts["chosen_bounds"][0]
+    assert facts["choices"][0]["threshold"] == 109
+    assert "lower" not in facts["choices"][0]
 
 
 def test_one_row_changes_noisy_numbers_and_nothing_else(
@@ -349,7 +348,7 @@ def test_one_row_changes_noisy_numbers_and_nothing_else(
         freeze()
         words = ["release", spec, data, "--release-id", "r", "--force"]
         assert dpcli(*words, "--report", tmp_path / "r.json").status == 0
-        counts.append(reported(tmp_path / "r.json")["chosen_bounds"][0]["counts"])
+        counts.append(reported(tmp_path / "r.json")["choices"][0]["counts"])
     one, other = counts
 
     assert sum(abs(first - second) for first, second in zip(one, other, strict=True)) == 1
@@ -364,61 +363,20 @@ def test_a_simulation_is_within_the_outermost_bounds(dpcli: Command, tmp_path: P
 
     assert outcome.status == 0
     *before, _ = outcome.out.partition("errors of the noise")
-    assert "the choice of bounds is not simulated" in before[0]
+    assert "no choice is simulated" in before[0]
     assert "the outermost bounds of spent;" in before[0]
-    assert notes[0].startswith("the choice of bounds is not simulated")
+    assert notes[0].startswith("no choice is simulated")
 
 
-KEPT = """\
-dpcli: 1
-dataset: shop
-privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 3}}
-columns:
-  spent: {type: number, step: 0.01, bounds: {from_release: r}}
-statistics:
-  - {name: total, statistic: sum, column: spent, epsilon: 1}
-  - {name: high, statistic: count, where: {spent: {min: 10}}, epsilon: 1}
-"""
+def test_bounds_of_an_earlier_release_are_written(dpcli: Command, tmp_path: Path) -> None:
+    """The key of earlier versions names the line to write in its place."""
+    spec, _ = write(tmp_path)
+    chosen = "{choose: 1-2-5, up_to: 10000000, epsilon: 0.1}"
+    spec.write_text(SPEC.replace(chosen, "{from_release: r}"), encoding="utf-8")
+    outcome = dpcli("plan", spec)
 
-
-def test_a_later_release_keeps_the_bounds_at_no_cost(dpcli: Command, tmp_path: Path) -> None:
-    """The bounds are read from the ledger, stated by the report, and usable everywhere."""
-    spec, data = write(tmp_path, SPEC.replace("{epsilon: 1}", "{epsilon: 3}"))
-    dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
-    (choice,) = reported(tmp_path / "t.report.json")["chosen_bounds"]
-    later = tmp_path / "later.yaml"
-    later.write_text(KEPT, encoding="utf-8")
-    assert "the release r chose and published them" in dpcli("plan", later).out
-    outcome = dpcli("release", later, data, "-o", tmp_path / "l.csv", "--release-id", "l")
-    report = reported(tmp_path / "l.report.json")
-
-    assert outcome.status == 0, outcome.err
-    assert report["kept_bounds"][0]["upper"] == choice["upper"]
-    assert report["statistics"][0]["bounds"] == [0, choice["upper"]]
-    assert history(dpcli, tmp_path)[2:] == [("l", "2")]
-    assert release_count(dpcli, tmp_path) == 2
-    assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
-    # The report alone proves the release, without the ledger that has the bounds.
-    ledger = tmp_path / "dpcli-ledger.sqlite"
-    before = history(dpcli, tmp_path)
-    ledger.unlink()
-    reports = [tmp_path / "t.report.json", tmp_path / "l.report.json"]
-    words = [word for report in reports for word in ("--from", report)]
-    assert dpcli("ledger", "recover", *words, "--ledger", ledger).status == 0
-    assert history(dpcli, tmp_path) == before
-
-
-def test_bounds_that_no_release_chose_are_refused(dpcli: Command, tmp_path: Path) -> None:
-    """Neither an absent ledger, nor another release, nor another column gives bounds."""
-    later, (spec, data) = tmp_path / "later.yaml", write(tmp_path)
-    later.write_text(KEPT, encoding="utf-8")
-    outcome = dpcli("plan", later)
     assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
-    dpcli("release", spec, data, "--release-id", "r")
-    for old, new in (("from_release: r", "from_release: other"), ("spent", "amount")):
-        later.write_text(KEPT.replace(old, new), encoding="utf-8")
-        outcome = dpcli("release", later, data)
-        assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
+    assert "`bounds: [0, 5000] # chosen by r`" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.ledger import kept_bounds
+from dpcli.choosing_bounds import BOUNDS
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.report.formats import report_schema
@@ -67,8 +67,8 @@ def test_the_limit_is_chosen_first_and_all_statistics_use_it(
     spec, data = write(tmp_path)
     outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
     report = reported(tmp_path / "t.report.json")
-    (choice,) = report["chosen_limits"]
-    limit = choice["limit"]
+    (choice,) = report["choices"]
+    limit = choice["upper"]
 
     assert outcome.status == 0, outcome.err
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1"), ("r", "0.9")]
@@ -83,7 +83,7 @@ def test_the_limit_is_chosen_first_and_all_statistics_use_it(
     assert (total["sensitivity"]["l1"], visits["sensitivity"]["l1"]) == (100 * limit, limit)
     assert choice["sensitivity"]["l1"] == 1
     assert report["privacy"]["spent"]["epsilon"] == 1
-    assert f"max_rows is {limit}: " in outcome.err
+    assert f"Chosen limit on rows per person: {limit}. " in outcome.err
     assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
 
 
@@ -95,7 +95,7 @@ def test_pages_show_how_the_limit_was_chosen(dpcli: Command, tmp_path: Path) -> 
     assert dpcli("release", spec, data, *words).status == 0
     for path in paths:
         text = path.read_text(encoding="utf-8").replace("\u00a0", " ")
-        assert "It was chosen from noisy counts of people by their number of visits" in text
+        assert "Noisy counts of people by their number of visits" in text
     page = paths[1].read_text(encoding="utf-8")
     assert "## How bounds and limits were chosen" in page
     assert "| 201 | 500 |" in page
@@ -106,10 +106,10 @@ def test_bounds_and_a_limit_are_chosen_in_one_entry(dpcli: Command, tmp_path: Pa
     spec, data = write(tmp_path, BOTH)
     plan = dpcli("plan", spec).out
     assert "noisy counts of one of the visits of each person" in plan
-    assert "at 0 to 1000000 and max_rows 500, if that is what is chosen" in plan
+    assert "and 500, if that is chosen for the bounds of spent and limit on rows per person" in plan
     outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
     report = reported(tmp_path / "t.report.json")
-    (bounds,), (limit,) = report["chosen_bounds"], report["chosen_limits"]
+    bounds, limit = report["choices"]
 
     assert outcome.status == 0, outcome.err
     assert history(dpcli, tmp_path) == [("r+bounds", "0.2"), ("r", "0.8")]
@@ -158,7 +158,7 @@ def test_other_guarantees_and_limits_choose_as_well(
     assert outcome.status == 0, outcome.err
     report = reported(path)
     unit = report["privacy"]["unit"]
-    assert report["chosen_limits"][0]["limit"] == unit["max_rows"] <= 100
+    assert report["choices"][-1]["upper"] == unit["max_rows"] <= 100
     if name == "other limits":
         assert (unit["max_groups"], unit["max_rows_per_group"]) == (2, unit["max_rows"])
     assert dpcli("ledger", "verify", path, "--ledger", ledger).status == 0
@@ -172,12 +172,12 @@ def test_other_guarantees_and_limits_choose_as_well(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"limit": LIMIT', '"limit": 1'),
-        ('"limit": LIMIT', '"limit": 1.5'),
-        ('"limit": LIMIT', '"limit": 0'),
-        ('"limit": LIMIT', '"limit": 501'),
-        ('"limit": LIMIT', '"limit": "many"'),
-        ('"limit": LIMIT,', ""),
+        ('"upper": LIMIT', '"upper": 1'),
+        ('"upper": LIMIT', '"upper": 1.5'),
+        ('"upper": LIMIT', '"upper": 0'),
+        ('"upper": LIMIT', '"upper": 501'),
+        ('"upper": LIMIT', '"upper": "many"'),
+        ('"upper": LIMIT,', ""),
     ],
 )
 def test_a_report_with_another_limit_proves_nothing(
@@ -187,7 +187,7 @@ def test_a_report_with_another_limit_proves_nothing(
     spec, data = write(tmp_path)
     dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
     path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
-    old = old.replace("LIMIT", str(reported(path)["chosen_limits"][0]["limit"]))
+    old = old.replace("LIMIT", str(reported(path)["choices"][-1]["upper"]))
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -202,10 +202,10 @@ def test_few_people_leave_the_outermost_limit(dpcli: Command, tmp_path: Path) ->
     """With fewer people than noise explains, the declared limit is used, and the report says so."""
     spec, data = write(tmp_path, people=20)
     assert dpcli("release", spec, data, "-o", tmp_path / "t.csv").status == 0
-    (choice,) = reported(tmp_path / "t.report.json")["chosen_limits"]
+    (choice,) = reported(tmp_path / "t.report.json")["choices"]
 
-    assert (choice["limit"], choice["decided"]) == (500, False)
-    assert choice["sentences"][0].startswith("max_rows is the outermost limit, 500")
+    assert (choice["upper"], choice["decided"]) == (500, False)
+    assert choice["sentences"][0].startswith("Chosen limit on rows per person: the outermost, 500,")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_one_more_row_moves_one_person(
         freeze()
         words = ["release", spec, data, "--release-id", "r", "--force"]
         assert dpcli(*words, "--report", tmp_path / "r.json").status == 0
-        counts.append(reported(tmp_path / "r.json")["chosen_limits"][0]["counts"])
+        counts.append(reported(tmp_path / "r.json")["choices"][0]["counts"])
     one, other = counts
 
     assert sum(abs(first - second) for first, second in zip(one, other, strict=True)) == changed
@@ -274,7 +274,7 @@ def test_a_kill_between_the_phases_charges_once_and_keeps_the_choice(
     with closing(OpenLedger.open(tmp_path / "dpcli-ledger.sqlite")) as ledger:
         stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
-    choices = json.loads(stored.outputs[kept_bounds.BOUNDS])
+    choices = json.loads(stored.outputs[BOUNDS])
     # The file has other people by now: counts are not taken again.
     write(tmp_path, text, people=30)
     outcome = dpcli(*words)
@@ -282,9 +282,9 @@ def test_a_kill_between_the_phases_charges_once_and_keeps_the_choice(
 
     assert outcome.status == 0, outcome.err
     assert history(dpcli, tmp_path) == [("r+bounds", str(first)), ("r", str(1 - first))]
-    assert report["chosen_limits"][0]["counts"] == choices["max_rows"]["counts"]
-    assert str(report["chosen_limits"][0]["limit"]) == choices["max_rows"]["limit"]
-    for bounds, kept in zip(report.get("chosen_bounds", ()), choices["bounds"], strict=True):
+    assert report["choices"][-1]["counts"] == choices["max_rows"]["counts"]
+    assert str(report["choices"][-1]["upper"]) == choices["max_rows"]["limit"]
+    for bounds, kept in zip(report["choices"][:-1], choices["bounds"], strict=True):
         assert (bounds["counts"], bounds["upper"]) == (kept["counts"], int(kept["upper"]))
 
 
@@ -329,47 +329,32 @@ def test_the_whole_budget_is_checked_before_anything_is_read(
     assert [name for name, _ in history(dpcli, tmp_path)] == ["one+bounds", "one"]
 
 
-KEPT = SPEC.replace("{choose: 1-2-5, up_to: 500, epsilon: 0.1}", "{from_release: r}").replace(
-    "budget: {epsilon: 1}", "budget: {epsilon: 3}"
-)
+def test_a_limit_of_an_earlier_release_is_written(dpcli: Command, tmp_path: Path) -> None:
+    """The key of earlier versions names the line to write in its place."""
+    spec, _ = write(tmp_path)
+    chosen = "{choose: 1-2-5, up_to: 500, epsilon: 0.1}"
+    spec.write_text(SPEC.replace(chosen, "{from_release: r}"), encoding="utf-8")
+    outcome = dpcli("plan", spec)
+
+    assert (outcome.status, "error[bounds-kept]" in outcome.err) == (3, True)
+    assert "`max_rows: 20 # chosen by r`" in outcome.err
 
 
-def test_a_later_release_keeps_the_limit_at_no_cost(dpcli: Command, tmp_path: Path) -> None:
-    """The limit is read from the ledger and stated by the report, which alone proves it."""
-    spec, data = write(tmp_path, SPEC.replace("budget: {epsilon: 1}", "budget: {epsilon: 3}"))
+def test_a_report_with_the_former_keys_proves_both_phases(dpcli: Command, tmp_path: Path) -> None:
+    """Bounds and limits had lists of their own, and a limit had a key of its own."""
+    spec, data = write(tmp_path, BOTH)
     dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
-    (choice,) = reported(tmp_path / "t.report.json")["chosen_limits"]
-    later = tmp_path / "later.yaml"
-    # Where the limit is known, an error can be asked for.
-    later.write_text(KEPT.replace("epsilon: 0.4}", "error: 500}"), encoding="utf-8")
-    assert f"max_rows is {choice['limit']}: the release r chose" in dpcli("plan", later).out
-    outcome = dpcli("release", later, data, "-o", tmp_path / "l.csv", "--release-id", "l")
-    report = reported(tmp_path / "l.report.json")
-
-    assert outcome.status == 0, outcome.err
-    assert report["kept_limits"][0]["limit"] == choice["limit"]
-    assert report["privacy"]["unit"]["max_rows"] == choice["limit"]
-    assert [name for name, _ in history(dpcli, tmp_path)] == ["r+bounds", "r", "l"]
-    assert Draft202012Validator(json.loads(report_schema())).is_valid(report)
-    ledger, before = tmp_path / "dpcli-ledger.sqlite", history(dpcli, tmp_path)
+    path, ledger = tmp_path / "t.report.json", tmp_path / "dpcli-ledger.sqlite"
+    report, before = json.loads(path.read_text(encoding="utf-8")), history(dpcli, tmp_path)
+    bounds, limit = report.pop("choices")
+    limit |= {"key": "max_rows", "limit": limit.pop("upper"), "outermost": 500}
+    del limit["lower"]
+    report |= {"chosen_bounds": [bounds], "chosen_limits": [limit]}
+    path.write_text(json.dumps(report), encoding="utf-8")
     ledger.unlink()
-    reports = [tmp_path / "t.report.json", tmp_path / "l.report.json"]
-    words = [word for path in reports for word in ("--from", path)]
-    assert dpcli("ledger", "recover", *words, "--ledger", ledger).status == 0
+
+    assert dpcli("ledger", "recover", "--from", path, "--ledger", ledger).status == 0
     assert history(dpcli, tmp_path) == before
-
-
-def test_a_limit_that_no_release_chose_is_refused(dpcli: Command, tmp_path: Path) -> None:
-    """Neither an absent ledger, nor a release that chose bounds alone, gives a limit."""
-    later, (spec, data) = tmp_path / "later.yaml", write(tmp_path)
-    later.write_text(KEPT, encoding="utf-8")
-    outcome = dpcli("plan", later)
-    assert (outcome.status, "chose `max_rows`" in outcome.err) == (3, True)
-    text = BOTH.replace("{choose: 1-2-5, up_to: 500, epsilon: 0.1}", "3", 1)
-    spec.write_text(text, encoding="utf-8")
-    assert dpcli("release", spec, data, "--release-id", "r").status == 0
-    outcome = dpcli("release", later, data)
-    assert (outcome.status, "chose `max_rows`" in outcome.err) == (3, True)
 
 
 def test_data_that_can_be_read_once_are_refused(dpcli: Command, tmp_path: Path) -> None:
@@ -391,16 +376,16 @@ def test_a_plan_shows_errors_for_several_limits(dpcli: Command, tmp_path: Path) 
     outcome = dpcli("plan", spec)
 
     assert "limit on rows" in outcome.out
-    assert "max_rows: noisy counts of people by their number of visits, in 9 bins" in outcome.out
+    assert "person: noisy counts of people by their number of visits in 9 bins" in outcome.out
     for name in ("total", "visits"):
         assert outcome.out.count(f"{name}: in 95% of cases, the noise of") == 1
-    assert "at max_rows 5, " in outcome.out
+    assert "at 5, " in outcome.out
     risks = dpcli("plan", spec, "--risks").out
-    assert "The limit max_rows is chosen from noisy counts, within the guarantee." in risks
+    assert "Noisy counts choose the limit on rows per person, within the guarantee." in risks
     facts = json.loads(dpcli("plan", spec, "--json").out)
     assert facts["privacy"]["spent"]["epsilon"] == 1
-    assert facts["chosen_limits"][0]["outermost"] == 500
-    assert "limit" not in facts["chosen_limits"][0]
+    assert facts["choices"][0]["outermost"] == [0, 500]
+    assert "upper" not in facts["choices"][0]
 
 
 def test_a_simulation_uses_the_outermost_limit(dpcli: Command, tmp_path: Path) -> None:
@@ -409,7 +394,4 @@ def test_a_simulation_uses_the_outermost_limit(dpcli: Command, tmp_path: Path) -
     outcome = dpcli("simulate", spec, "--rows", "2000", "--runs", "5", "--seed", "1")
 
     assert outcome.status == 0, outcome.err
-    assert (
-        "the choice of max_rows is not simulated: the limit is the outermost one, 500;"
-        in outcome.out
-    )
+    assert "rows and noise are those of the outermost limit on rows per person;" in outcome.out

@@ -68,8 +68,8 @@ def test_a_draft_states_what_the_report_states(reports: Reports) -> None:
         "Local" if stated.get("model") == "local" else "Central"
     )
     charged = [
-        *stated.get("statistics", ()), *stated.get("chosen_bounds", ()),
-        *stated.get("chosen_limits", ()), *([stated["quality"]] if stated.get("quality") else []),
+        *stated.get("statistics", ()), *stated.get("choices", ()),
+        *([stated["quality"]] if stated.get("quality") else []),
     ]  # fmt: skip
     lines = draft["implementation"]["mechanisms"].split("- ")
     for entry in charged:

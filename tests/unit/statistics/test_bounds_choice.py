@@ -224,7 +224,7 @@ def test_the_narrowest_bounds_are_those_of_a_single_clear_bin(
     one = choice(bounds, kind)
     bins = range(len(one.ladder.axis))
     found = [chosen([999 * (at == clear) for at in bins], bounds, kind) for clear in bins]
-    narrowest = {(int(inner.lower), int(inner.upper)) for inner in one.narrowest}
+    narrowest = {(int(inner.lower), int(inner.upper)) for inner in one.extremes[:2]}
 
     assert narrowest <= set(found)
     assert all(any(low <= a and b <= high for a, b in narrowest) for low, high in found)
@@ -240,8 +240,8 @@ def test_any_noisy_counts_give_bounds_in_order() -> None:
         counts = [random.randint(-30, 30) * random.choice([1, 1, 100]) for _ in one.ladder.bins]
         answer = NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(random.randint(1, 9))))
         found = one.choose(answer)
-        bounded = one.bounded(found)
+        made = one.with_chosen(found)
 
         assert bounds[0] <= found.lower < found.upper <= bounds[1]
         assert {found.lower, found.upper} <= {*one.ladder.above, *one.ladder.below, 0, *bounds}
-        assert bounded.limits == (int(found.lower), int(found.upper))
+        assert made.limits == (int(found.lower), int(found.upper))

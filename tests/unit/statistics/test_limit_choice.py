@@ -14,10 +14,9 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.specification.chosen_bounds import from_json, to_json
-from dpcli.statistics.bounds_choice import ChosenBounds
-from dpcli.statistics.bounds_ladder import LADDERS
+from dpcli.statistics.bounds_choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
+from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.limit_choice import LIMIT_NAME, ROWS_HISTOGRAM, LimitChoice, chosen_limit
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -26,7 +25,8 @@ KINDS = pytest.mark.parametrize("kind", LADDERS, ids=lambda kind: kind.name)
 
 def choice(up_to: int = 1000, kind: int = 0, cover: str = "1") -> LimitChoice:
     """A choice of a limit of at most this number."""
-    return LimitChoice.of(LADDERS[kind], up_to, Fraction(cover), Fraction(1, 10), None)
+    ladder = Ladder(LimitChoice.rows(up_to), LADDERS[kind])
+    return LimitChoice(ladder, Fraction(cover), Fraction(1, 10))
 
 
 def chosen(counts: list[int], scale: int = 10, **how: object) -> ChosenBounds:
@@ -106,23 +106,22 @@ def test_bins_that_leave_a_person_out_or_count_one_twice_are_refused(
 def test_the_limit_is_the_outermost_bin_above_the_noise() -> None:
     """The rungs are 1, 2, 5, 10, 20, 50, 100, 200, 500 and 1,000."""
     counts = [900, 700, 400, 300, 30, 0, 0, 0, 0, 0]
-    assert chosen_limit(chosen(counts)) == 20
-    assert chosen_limit(chosen([900, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == 1
-    assert chosen_limit(chosen([*counts[:-1], 300])) == 1000
+    assert chosen(counts).upper == 20
+    assert chosen([900, 0, 0, 0, 0, 0, 0, 0, 0, 0]).upper == 1
+    assert chosen([*counts[:-1], 300]).upper == 1000
 
 
 def test_few_people_leave_the_outermost_limit() -> None:
     """Without a clear bin nothing is decided."""
     found = chosen([20, -3, 31, 8, -14, 2, 0, 5, -6, 1])
-    assert (found.decided, chosen_limit(found)) == (False, 1000)
+    assert not found.decided
+    assert found.upper == 1000
 
 
 def test_cover_leaves_out_rows_of_people_with_most_of_them() -> None:
     """The limit is the least that covers the share of the accepted counts."""
     counts = [500, 400, 90, 10, 0, 0, 0, 0, 0, 0]
-    limits = [
-        chosen_limit(chosen(counts, scale=1, cover=cover)) for cover in ("1", "0.99", "0.9", "0.5")
-    ]
+    limits = [chosen(counts, scale=1, cover=cover).upper for cover in ("1", "0.99", "0.9", "0.5")]
     assert limits == [10, 5, 2, 1]
 
 

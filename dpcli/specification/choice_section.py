@@ -1,0 +1,133 @@
+"""Reads `{choose: ...}`: bounds, or a limit, that noisy counts will choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from dpcli.columns import NumericColumn
+from dpcli.mechanisms.laplace import Laplace
+from dpcli.numeric.exact import readable_text
+from dpcli.privacy.loss import BudgetRequest
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.query import Query
+from dpcli.spec_values import Choice, Epsilon, ExactNumber, Number, SectionModel, invalid_value
+from dpcli.specification.context import SpecContext
+from dpcli.specification.grid import MAX_STEPS, require_whole_steps
+from dpcli.specification.model import Entry
+from dpcli.specification.tree import ScalarNode, Span, node_at
+from dpcli.specification.validation import Section
+from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.bounds_ladder import LADDERS, Ladder
+
+LadderName = Annotated[
+    str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
+]
+Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
+
+MAX_LIMIT = 1_000_000
+"""A larger limit on rows would protect no better than no limit."""
+
+OutermostLimit = Annotated[
+    int, ExactNumber("limit-not-whole.outermost", least=2, most=MAX_LIMIT, whole=True)
+]
+
+CHOICE_LINES = {"choose": "`choose: 1-2-5`", "epsilon": "`epsilon: 0.05`"}
+"""What a message proposes for keys of a choice."""
+
+
+class ChoiceModel(SectionModel):
+    """What is chosen from noisy counts, up to an outermost value."""
+
+    example: ClassVar[str]
+    choose: LadderName
+    epsilon: Epsilon
+    cover: Cover = Fraction(1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_form(cls, value: dict[str, object]) -> dict[str, object]:
+        if "from_release" in value:
+            line = f"{cls.example} # chosen by {value['from_release']}"
+            raise invalid_value("bounds-kept", at=("from_release",), line=line)
+        if not {field.alias or key for key, field in cls.model_fields.items()} & value.keys():
+            raise invalid_value("wrong-shape.choice", line=cls.example)
+        return value
+
+    def read(
+        self,
+        kind: type[BoundsChoice],
+        column: NumericColumn,
+        span: Span,
+        context: SpecContext,
+        **more: Any,
+    ) -> None:
+        """Adds a choice among the rungs of a column to the context."""
+        ladder = Ladder(column, next(one for one in LADDERS if one.name == self.choose))
+        if len(ladder.bins) == 1:
+            facts = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
+            raise span.report("bounds-unused.single", ladder=self.choose, **facts)
+        choice = kind(ladder, self.cover, self.epsilon, **more)
+        context.choices[choice.name] = choice, span
+
+
+class ChosenBoundsModel(ChoiceModel):
+    """Bounds that are chosen from noisy counts within the outermost ones."""
+
+    example = "bounds: [0, 5000]"
+    lowest: Number = Field(Fraction(0), alias="from")
+    up_to: Number
+
+    def outermost(
+        self, section: Section[Any], step: Fraction
+    ) -> tuple[tuple[int, int], tuple[str, str]]:
+        """The outermost bounds in whole steps that fit 64 bits, and their texts."""
+        low, high = self.lowest, self.up_to
+        texts = readable_text(low), readable_text(high)
+        if low >= high:
+            code = "bounds-order.equal" if low == high else "bounds-order.chosen"
+            raise section.report(code, "bounds", "up_to", low=texts[0], high=texts[1])
+        larger = step
+        while max(abs(low), abs(high)) / larger >= MAX_STEPS:
+            larger *= 10
+        if larger > step:
+            facts = {"step": readable_text(step), "larger": readable_text(larger)}
+            raise section.report("grid-too-fine.step", "bounds", "up_to", **facts)
+
+        def in_steps(key: str, bound: Fraction) -> int:
+            scalar = node_at(section.node, "bounds", key)
+            if not isinstance(scalar, ScalarNode):
+                return 0  # The default.
+            return require_whole_steps(bound / step, step, scalar, f"`{key}`")
+
+        return (in_steps("from", low), in_steps("up_to", high)), texts
+
+
+class ChosenLimitModel(ChoiceModel):
+    """A limit that is chosen from noisy counts of people by their rows."""
+
+    example = "max_rows: 20"
+    up_to: OutermostLimit
+
+
+def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
+    """The entry that is charged for the noisy histogram of a choice: Laplace noise."""
+    budget = BudgetRequest(epsilon=choice.epsilon)
+    request, histogram = choice.request, choice.histogram
+    return Entry(request, histogram, (Laplace(),), budget, histogram.designs(request, relation))
+
+
+def open_choice(queries: Sequence[Query], context: SpecContext) -> str:
+    """What will be chosen and decides answers to queries, or their noise; empty without."""
+    choices = (choice for choice, _ in context.choices.values())
+    return next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
+
+
+def require_choices_used(context: SpecContext, entries: Sequence[Entry]) -> None:
+    """Reports choices that no statistic uses: they would be charged without use."""
+    for choice, span in context.choices.values():
+        if not any(choice.decides(query) for entry in entries for query in entry.queries):
+            span.report(choice.code, column=choice.column_name)

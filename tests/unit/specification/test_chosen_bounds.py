@@ -1,0 +1,113 @@
+"""A spec with what was chosen is the spec in which a person writes the same numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dpcli.planning.planner import make_plan
+from dpcli.specification.chosen_bounds import with_chosen_bounds
+from dpcli.specification.load import parse_central_spec
+from dpcli.specification.model import CentralSpec
+from dpcli.statistics.bounds_choice import LIMIT_NAME, ChosenBounds
+
+SPEC = """\
+dpcli: 1
+dataset: shop
+privacy:
+  unit: UNIT
+  neighbors: add-remove
+  budget: {epsilon: 9, delta: 1e-3}
+quality: {epsilon: 0.1, min_rows: 10, min_readable: 0.5}
+columns:
+  who: {type: id}
+  spent: {type: number, step: 0.01, missing: MISSING, bounds: BOUNDS}
+  age: {type: integer, missing: 7, bounds: [0, 110]}
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: first, statistic: STATISTIC, epsilon: 0.5}
+  - {name: total, statistic: sum, column: spent, epsilon: 0.5}
+"""
+
+OPEN = {
+    "BOUNDS": "{choose: 1-2-5, up_to: 10000, epsilon: 0.1}",
+    "ROWS": "{choose: 1-2-5, up_to: 1000, epsilon: 0.1}",
+    "MISSING": "400",
+}
+WRITTEN = {"BOUNDS": "[0, 200]", "ROWS": "10", "MISSING": "200"}
+CHOSEN = {
+    "bounds of spent": ChosenBounds(Fraction(0), Fraction(200)),
+    LIMIT_NAME: ChosenBounds(Fraction(0), Fraction(10)),
+}
+
+STATISTICS = [
+    "sum, column: spent, by: [sex]",
+    "sum, column: age, weight: spent",
+    "mean, column: spent, by: [sex]",
+    "variance, column: spent",
+    "median, column: spent, candidates: {step: 5}",
+    "quantile, column: spent, candidates: {step: 5}, quantiles: [0.1, 0.5, 0.9]",
+    "median, column: spent, candidates: {step: 5}, by: [sex]",
+    "covariance, columns: [age, spent]",
+    "linear_regression, column: spent, on: [age]",
+    "ratio, numerator: spent, denominator: age",
+    "count, by: [sex]",
+]
+
+OF_PEOPLE = [
+    "sum, column: spent, bound: rows, unit_bounds: [0, 500]",
+    "sum, column: spent, bound: sum, unit_bounds: [0, 500]",
+    "count_distinct, by: [sex]",
+]
+
+LIMITS = ["ROWS", "5", "ROWS, max_rows_per_group: 3", "ROWS, max_groups: 2", "ROWS, max_groups: 50"]
+UNITS = [f"{{column: who, max_rows: {limits}}}" for limits in LIMITS]
+
+
+def filled(text: str, values: dict[str, str]) -> CentralSpec:
+    """The spec of a template."""
+    for word, value in values.items():
+        text = text.replace(word, value)
+    return parse_central_spec(text, "spec")
+
+
+@pytest.mark.parametrize(
+    ("unit", "statistic"), [*product(["row", *UNITS], STATISTICS), *product(UNITS, OF_PEOPLE)]
+)
+def test_chosen_numbers_are_as_written(unit: str, statistic: str) -> None:
+    """Columns, requests, designs, the unit and the quality check are the same."""
+    text = SPEC.replace("UNIT", unit).replace("STATISTIC", statistic)
+    made, written = with_chosen_bounds(filled(text, OPEN), CHOSEN), filled(text, WRITTEN)
+
+    assert made.columns == written.columns
+    assert made.privacy == written.privacy
+    assert made.quality == written.quality
+    for one, other in zip(made.entries, written.entries, strict=True):
+        assert (one.request, one.designs) == (other.request, other.designs)
+        assert one.alternative_bounding == other.alternative_bounding
+
+
+def test_mechanisms_are_those_of_the_open_spec() -> None:
+    """What is chosen decides neither mechanisms nor what they are charged.
+
+    With at most 10 rows, 50 groups are no limit, so that counts could answer; before, they cannot.
+    """
+    text = SPEC.replace("UNIT", UNITS[-1])
+    text = text.replace("STATISTIC", "median, column: age, by: [sex]")
+    opened = filled(text, OPEN)
+    made, written = with_chosen_bounds(opened, CHOSEN), filled(text, WRITTEN)
+    (before, *_), (after, *_), (other, *_) = opened.entries, made.entries, written.entries
+
+    assert after.mechanisms == before.mechanisms != other.mechanisms
+    assert make_plan(made).cost.within(make_plan(opened).cost)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 20_000), (-1, 5), (5, 5), (0, "0.005")])
+def test_what_cannot_be_chosen_is_refused(lower: int, upper: int | str) -> None:
+    """Bounds lie within the outermost ones, in whole steps, and are two numbers."""
+    text = SPEC.replace("UNIT", "row").replace("STATISTIC", "count")
+    chosen = {"bounds of spent": ChosenBounds(Fraction(lower), Fraction(upper))}
+    with pytest.raises(ValueError, match="chosen bounds"):
+        with_chosen_bounds(filled(text, OPEN), chosen)
