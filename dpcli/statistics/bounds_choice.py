@@ -262,12 +262,10 @@ class LimitChoice(BoundsChoice):
 
     @property
     def name(self) -> str:
-        """The name of the histogram."""
         return LIMIT_NAME
 
     @property
     def noun(self) -> str:
-        """What is chosen, in sentences."""
         return "limit on rows per person"
 
     @property
@@ -281,7 +279,6 @@ class LimitChoice(BoundsChoice):
         return [(max(low, 1), high) for low, high in self.ladder.bins]
 
     def text(self, ends: ChosenBounds) -> str:
-        """The limit."""
         return readable_text(ends.upper)
 
     def decides(self, query: Query) -> bool:
