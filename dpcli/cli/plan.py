@@ -94,14 +94,13 @@ def plan(
         write_json(json_text(facts))
     elif show_risks or hazards:
         _print_risks(current, forecast.window)
+    elif isinstance(current, LocalPlan):
+        print_local_plan(current, forecast, records, shuffled)
     else:
-        if isinstance(current, LocalPlan):
-            print_local_plan(current, forecast, records, shuffled)
-        else:
-            print_plan(current, forecast, records)
-        if compare:
-            print()
-            _print_comparison(current)
+        print_plan(current, forecast, records)
+    if compare and not as_json:
+        print()
+        _print_comparison(current)
     sys.stdout.flush()
     forecast.raise_refusal()
 

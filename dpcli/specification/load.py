@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -35,7 +36,7 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
-from dpcli.specification.model import CentralSpec, LocalSpec, Spec, SpecT
+from dpcli.specification.model import CentralSpec, LocalSpec, Privacy, Spec, SpecT
 from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
 from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
@@ -207,20 +208,8 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         if dialect().footer and (local or privacy().relation.size_is_public):
             span = root.mapping("csv").key_span("footer")  # type: ignore[union-attr]
             span.report("csv-footer.local" if local else "csv-footer.public-size")
-    checks = None if local else root.mapping("quality")
-    if checks is not None:
-        context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
-    sample = attempt(_read_sample, None if local else root.mapping("sample"), context)
-    entries = attempt(read_entries, root, context) if not local else tuple
-    # Statistics decide in which columns a blank cell is an answer.
-    quality = attempt(read_quality, checks, context)
-    if checks is not None:
-        quality = attempt(count_limits, checks, quality, entries, privacy)
-    if local:
-        from dpcli.specification.responses_section import read_responses
-
-        collected = attempt(read_responses, heading, context)
-    rows_are, unit = attempt(_read_rows_name, heading, context.unit), context.unit
+    requested = _requests(root, context, privacy) if not local else _responses(heading, context)
+    rows_are = attempt(_read_rows_name, heading, context.unit)
     heading.require()
     columns = tuple(column for column in context.columns.values() if column is not None)
     shared = {
@@ -239,22 +228,39 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
         "column_captions": context.captions,
         "numbers": getattr(values, "numbers", None) or "",
     }
-    if local:
-        responses, public = collected()
-        return LocalSpec(**shared, responses=responses, public=public)
-    return CentralSpec(
-        **shared,
-        entries=entries(),
-        quality=quality(),
-        declines_check=root.scalar("quality") is not None,
-        sample=sample(),
-        choices=tuple(choice for choice, _ in context.choices.values()),
-        unit_of_choices=(
-            unit.in_one_cell
-            if LIMIT_NAME in context.choices and isinstance(unit, PersonUnit)
-            else None
-        ),
-    )
+    return LocalSpec(**shared, **requested()) if local else CentralSpec(**shared, **requested())
+
+
+def _requests(
+    root: MappingNode, context: SpecContext, privacy: Callable[[], Privacy]
+) -> Callable[[], dict[str, Any]]:
+    """What only a spec of the central model states."""
+    checks = root.mapping("quality")
+    if checks is not None:
+        context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
+    sample = attempt(_read_sample, root.mapping("sample"), context)
+    entries = attempt(read_entries, root, context)
+    # Statistics decide in which columns a blank cell is an answer.
+    quality = attempt(read_quality, checks, context)
+    if checks is not None:
+        quality = attempt(count_limits, checks, quality, entries, privacy)
+    unit = context.unit if LIMIT_NAME in context.choices else None
+    return lambda: {
+        "entries": entries(),
+        "quality": quality(),
+        "declines_check": root.scalar("quality") is not None,
+        "sample": sample(),
+        "choices": tuple(choice for choice, _ in context.choices.values()),
+        "unit_of_choices": unit.in_one_cell if isinstance(unit, PersonUnit) else None,
+    }
+
+
+def _responses(heading: Section[Any], context: SpecContext) -> Callable[[], dict[str, Any]]:
+    """What only a spec of the local model states."""
+    from dpcli.specification.responses_section import read_responses
+
+    collected = attempt(read_responses, heading, context)
+    return lambda: dict(zip(("responses", "public"), collected(), strict=True))
 
 
 def read_spec_file(path: Path | str) -> Spec:
