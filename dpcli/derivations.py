@@ -15,7 +15,10 @@ from fractions import Fraction
 from typing import Literal
 
 from dpcli.cell_formats import MONTHS, DateFormat
-from dpcli.columns import CategoryColumn, Column, Derivation, NumericColumn, PrivatePartitionColumn
+from dpcli.data.column import Column, Derivation
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derived_numbers import (
     Arithmetic,
     FirstNumber,
@@ -23,12 +26,12 @@ from dpcli.derived_numbers import (
     Ratio,
     Sum,
     columns_of,
-    day_of,
     limits_of,
     texts_of,
 )
 from dpcli.filters import Filter, filtered_columns
 from dpcli.light_dataclasses import dataclass
+from dpcli.numeric.days import day_of
 
 PartName = Literal[
     "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"

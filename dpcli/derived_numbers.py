@@ -7,15 +7,17 @@ follow from the bounds of the terms by interval arithmetic.
 
 from __future__ import annotations
 
-import datetime
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import gcd, lcm, prod
 
-from dpcli.columns import EPOCH, CategoryColumn, Column, Derivation, NumericColumn
+from dpcli.data.column import Column, Derivation
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
+from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import readable_text
 
 Term = NumericColumn | Fraction
@@ -253,8 +255,3 @@ def _unit(term: Term) -> Fraction:
 
 def _most(column: NumericColumn) -> int:
     return max(map(abs, column.limits))
-
-
-def day_of(days: int) -> datetime.date:
-    """The day that is this number of days after 1970-01-01."""
-    return EPOCH + datetime.timedelta(days=days)

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 
 Ranges = tuple[tuple[int, int], ...]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from fractions import Fraction
 
-from dpcli.columns import EPOCH
+from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import plain_text
 from dpcli.reference import texts
 
@@ -57,7 +56,7 @@ def parse_day(text: str) -> int:
     if not DATE.fullmatch(text):
         raise NumberSyntaxError("not-a-date", "write year, month and day as in `2010-01-31`")
     try:
-        return (dt.date.fromisoformat(text) - EPOCH).days
+        return days_of(text)
     except ValueError:
         raise NumberSyntaxError("not-a-date", "the calendar has no such day") from None
 

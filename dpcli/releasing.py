@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from dpcli.columns import Axis
+from dpcli.data.axis import Axis
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress

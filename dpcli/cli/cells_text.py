@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.cli.console import width_of, wrapped
 from dpcli.cli.text_tables import write_table
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.cells_check import CellsCheck, ColumnCells
 from dpcli.messages import escape_controls, note
 from dpcli.privacy.unit import PersonUnit

@@ -19,8 +19,9 @@ from typing import Any
 
 from dpcli.cli import dialogue
 from dpcli.cli.dialogue import InvalidAnswerError, Prompter, explain, parse_choice, question_texts
-from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.csv_dialect import DECIMALS, Dialect
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.errors import SpecError
 from dpcli.messages import quote
 from dpcli.number_syntax import parse_number

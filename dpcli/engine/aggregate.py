@@ -8,7 +8,7 @@ from itertools import islice
 
 import polars as pl
 
-from dpcli.columns import Column, file_columns
+from dpcli.data.column import Column, file_columns
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import FLAGS, Decoder

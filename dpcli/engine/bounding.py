@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.columns import IdColumn, PrivatePartitionColumn
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.decode_formats import plain_text
 from dpcli.engine.grouping import Grouping, SharedAggregation

@@ -19,8 +19,10 @@ from typing import Literal
 import polars as pl
 
 from dpcli.cell_formats import NOT_IN_AFFIXES, THOUSANDS, DateFormat, NumberFormat
-from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import DECIMALS
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.changed_keys import changed_keys, yaml_text
 from dpcli.engine.date_guesses import guessed_format, swapped_format
 from dpcli.engine.decode import Decoder, swap_decimal_mark

@@ -14,14 +14,10 @@ from fractions import Fraction
 import polars as pl
 
 from dpcli.cell_formats import NumberFormat
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    file_columns,
-    without_missing_constant,
-)
+from dpcli.data.column import Column, file_columns
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.cell_remedies import Amount, Remedy, Sample, amount, find_remedy, missing_codes
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import FLAGS, Decoder, swap_decimal_mark
@@ -99,7 +95,7 @@ def check_cells(
     declared = (column for column in columns if column.derivation is None)
     wanted = tuple(map(_without_limits, file_columns(declared)))
     derived = (column for column in columns if column.derivation and column.name in shares)
-    every = (*wanted, *map(without_missing_constant, derived))
+    every = (*wanted, *(column.without_missing_constant() for column in derived))
     decoder = Decoder(every)
     names = {column: f"value{at}" for at, column in enumerate(every)}
     facts = [pl.len().alias("rows"), FLAGS.any()]
@@ -175,7 +171,7 @@ def _without_limits(column: Column) -> Column:
     """The column without a constant, whose bounds are a step wider, so that clamping shows."""
     if isinstance(column, NumericColumn) and column.bounds is not None:
         column = replace(column, bounds=(column.lower - 1, column.upper + 1))
-    return without_missing_constant(column)
+    return column.without_missing_constant()
 
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:

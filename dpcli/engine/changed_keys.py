@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 
 MOST_VALUES = 10
 """Texts of a category that are all shown; of more, only those that are added."""

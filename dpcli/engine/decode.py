@@ -29,14 +29,10 @@ import polars as pl
 from polars.selectors import starts_with
 
 from dpcli.cell_formats import DateFormat
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-    file_columns,
-)
+from dpcli.data.column import Column, file_columns
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode_formats import formatted_dates, needs_plain_text, plain_text, strip_blanks
 from dpcli.engine.decode_numbers import NUMBER, exceeded_bound, parse_number_cell, steps
 from dpcli.engine.derive import derived_value
@@ -166,6 +162,7 @@ class Decoder:
             return [_private_key]
         if isinstance(column, CategoryColumn):
             return [partial(_positions, column=column)] * 2
+        assert isinstance(column, NumericColumn)
         low, high = column.limits
         dtype = _smallest_type(low, high)
 

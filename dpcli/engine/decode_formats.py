@@ -18,7 +18,9 @@ from dpcli.cell_formats import (
     number_pattern,
     shortest_number,
 )
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode_numbers import BLANKS
 
 FIRST_DAY = -719_162

@@ -13,7 +13,7 @@ from math import ceil, floor
 
 import polars as pl
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 
 BLANKS = " \t"
 

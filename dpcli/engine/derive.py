@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import polars as pl
 
-from dpcli.columns import Column, Derivation, NumericColumn
+from dpcli.data.column import Column, Derivation
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term
 from dpcli.engine.row_filter import truth

@@ -13,7 +13,9 @@ from math import prod
 
 import polars as pl
 
-from dpcli.columns import Axis, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.row_filter import row_filter
 from dpcli.engine.sums import factor_value, plain_sums, sum_expression
 from dpcli.light_dataclasses import dataclass

@@ -12,8 +12,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dpcli.columns import Column, IdColumn, file_columns
 from dpcli.csv_dialect import UTF8, has_unnamed_index
+from dpcli.data.column import Column, file_columns
+from dpcli.data.ids import IdColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
 from dpcli.engine.regular_file import ZIP_ENDING, format_of

@@ -6,7 +6,7 @@ import secrets
 
 import polars as pl
 
-from dpcli.columns import IdColumn
+from dpcli.data.ids import IdColumn
 from dpcli.engine.decode_formats import strip_blanks
 from dpcli.privacy.unit import PersonUnit
 

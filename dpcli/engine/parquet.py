@@ -26,7 +26,8 @@ from typing import BinaryIO
 import polars as pl
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.dataset import Source
 from dpcli.engine.decode_formats import has_form
 from dpcli.engine.decode_numbers import DECIMAL_DIGITS

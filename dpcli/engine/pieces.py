@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark

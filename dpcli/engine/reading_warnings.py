@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from dpcli.columns import IdColumn, file_columns
+from dpcli.data.column import file_columns
+from dpcli.data.ids import IdColumn
 from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.engine.source import Input, open_file
 from dpcli.engine.zip_archive import ZipMember

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from dpcli.columns import Axis
+from dpcli.data.axis import Axis
 from dpcli.engine.grouping import SharedAggregation
 from dpcli.engine.sums import plain_sums, weighted_sums
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints

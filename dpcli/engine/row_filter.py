@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.queries.indicators import PassesAmongFirst
 

@@ -9,7 +9,7 @@ from operator import mul
 
 import polars as pl
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.engine.row_filter import row_filter
 from dpcli.queries.query import Query
 from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, WeightedSum

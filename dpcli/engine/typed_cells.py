@@ -11,7 +11,8 @@ from __future__ import annotations
 import polars as pl
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode import swap_decimal_mark
 from dpcli.engine.file_content import TYPED
 

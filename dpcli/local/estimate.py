@@ -15,8 +15,10 @@ from math import prod, sqrt
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, NumericColumn, column_names
 from dpcli.csv_dialect import STANDARD_DIALECT
+from dpcli.data.column import column_names
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts

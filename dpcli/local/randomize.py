@@ -13,7 +13,9 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, NumericColumn, file_columns
+from dpcli.data.column import file_columns
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns

@@ -12,7 +12,10 @@ from fractions import Fraction
 from typing import Any, Final, cast
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
-from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import DERIVATIONS
 from dpcli.filters import FILTERS
 from dpcli.privacy.neighboring import Relation

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli import reference
-from dpcli.columns import Axis, IdColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import IdColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
@@ -105,11 +107,11 @@ def derived_notes(plan: CentralPlan) -> list[str]:
         if column.derivation is None:
             continue
         facts: dict[str, object] = {"column": column.name, "text": column.derivation.text}
-        if isinstance(column, NumericColumn):
+        if column.labels:
+            notes.append(note("derived.labels", count=len(column.labels), **facts))
+        elif isinstance(column, NumericColumn):
             low, high = map(column.text, column.limits)
             notes.append(note("derived.number", low=low, high=high, **facts))
-        else:
-            notes.append(note("derived.labels", count=len(column.labels), **facts))
     return notes
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
 from dpcli.planning.guarantee_text import headline, presence_headline

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import comb, prod
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity, divided_sensitivity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from math import prod
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation

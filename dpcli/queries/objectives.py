@@ -14,7 +14,7 @@ from functools import cached_property
 from math import exp
 from typing import ClassVar, NamedTuple
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.filters import InRanges
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, np

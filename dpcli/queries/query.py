@@ -17,7 +17,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcli.columns import Axis, Column
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, add_exact

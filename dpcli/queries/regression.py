@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from math import floor
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.numeric.constrained_least_squares import solve_equations

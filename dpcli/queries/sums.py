@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.columns import Axis, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 

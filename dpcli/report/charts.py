@@ -6,14 +6,15 @@ from 0 at the left or lower end to 1. `charts.html.j2` turns them into static SV
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.columns import EPOCH, Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
+from dpcli.numeric.days import day_of
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.report.published_numbers import PublishedCell, number_of
 
@@ -107,7 +108,7 @@ def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:
     The mark between decimals is that of the `example`.
     """
     if dates:
-        return (EPOCH + datetime.timedelta(days=int(number))).isoformat()
+        return day_of(int(number)).isoformat()
     size = abs(number)
     text = exact_or_up(number)
     if size >= 10**4:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import joint_texts
 from dpcli.messages import note
 from dpcli.numeric.exact import decimal_text, short_down

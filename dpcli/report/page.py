@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.columns import EPOCH, Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
+from dpcli.numeric.days import days_of
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
@@ -173,7 +174,7 @@ class StatisticView:
 
         def in_steps(text: str) -> int:
             if kind == "date":
-                return (datetime.date.fromisoformat(text) - EPOCH).days
+                return days_of(text)
             return int(Fraction(text) / step)
 
         starts = tuple(map(in_steps, axis.starts))

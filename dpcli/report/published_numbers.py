@@ -6,15 +6,14 @@ of days since 1970-01-01.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
-from dpcli.columns import EPOCH
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, np
+from dpcli.numeric.days import days_of
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 
@@ -169,7 +168,7 @@ def number_of(text: str) -> Fraction:
     """A published number; of a date, its days since 1970-01-01."""
     if text.count("-", 1) < 2:
         return Fraction(text)
-    return Fraction((datetime.date.fromisoformat(text) - EPOCH).days)
+    return Fraction(days_of(text))
 
 
 def flags_of(published: Iterable[PublishedNumbers]) -> list[Flag]:

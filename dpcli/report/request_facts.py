@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
 from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.model import ColumnReport, FileReport, SpecReport

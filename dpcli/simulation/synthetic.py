@@ -13,15 +13,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
 import numpy as np
 
 from dpcli.cell_formats import DateFormat
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-    file_columns,
-)
 from dpcli.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
+from dpcli.data.column import Column, file_columns
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.filters import AllOf, AnyOf, Filter, InRanges, Not

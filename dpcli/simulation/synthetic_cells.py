@@ -21,16 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.columns import (
-    EPOCH,
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-)
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import HOURS
 from dpcli.filters import InRanges
+from dpcli.numeric.days import EPOCH
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, Words, scramble
 
 BLANK_PERCENT = 3

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from dpcli.columns import (
-    FORMULA_STARTS,
-    Axis,
-    CategoryColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-)
+from dpcli.data.axis import Axis
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import FirstTrue
 from dpcli.filters import InRanges
 from dpcli.numeric.exact import readable_text

@@ -19,8 +19,11 @@ from dpcli.cell_formats import (
     DateFormatError,
     NumberFormat,
 )
-from dpcli.columns import CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import DECIMALS
+from dpcli.data.column import Column
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.reference import time_zones
 from dpcli.spec_values import (

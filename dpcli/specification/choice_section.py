@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.bounds_choice import LIMIT_NAME, MAX_ROWS, ChosenBounds, bounds_name
 from dpcli.statistics.quality import QUALITY_COUNTS, with_limits

@@ -13,14 +13,10 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    NumericKind,
-    PrivatePartitionColumn,
-)
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn, NumericKind
 from dpcli.number_syntax import parse_day, parse_number
 from dpcli.spec_values import (
     ByForm,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from contextlib import suppress
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form

@@ -9,14 +9,10 @@ from math import ceil, floor
 from operator import contains
 from typing import Annotated, Any
 
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-    without_missing_constant,
-)
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import PositionAmong
 from dpcli.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not, Ranges
 from dpcli.light_dataclasses import dataclass
@@ -126,7 +122,7 @@ class ConditionReader:
             raise key.span.report("id-column", column=key.text)
         if len(node.pairs) > 1:
             raise node.span.report("condition-form.missing", column=key.text)
-        test = IsMissing(without_missing_constant(column))
+        test = IsMissing(column.without_missing_constant())
         return test if node_at(node, "missing").text == "true" else Not(test)
 
     def _limits(self, column: NumericColumn, node: MappingNode) -> tuple[Filter, ...]:

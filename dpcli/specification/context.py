@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -83,7 +86,7 @@ class SpecContext:
     ) -> ValuedColumn | PrivatePartitionColumn:
         """The column of that name if rows may be grouped by it."""
         column = self.column(scalar, values=values)
-        if isinstance(column, IdColumn):
+        if not isinstance(column, ValuedColumn | PrivatePartitionColumn):
             raise scalar.span.report("id-column", column=scalar.text)
         if isinstance(column, NumericColumn) and column.bounds is None:
             code, span = variant_code("missing-bounds", column.kind), self.spans[column.name]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.columns_section import MAX_COLUMNS, require_name
 from dpcli.specification.context import SpecContext

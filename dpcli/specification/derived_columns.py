@@ -8,7 +8,10 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 from pydantic import Field
 
 from dpcli.cell_formats import DateFormat
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
 from dpcli.filters import AllOf

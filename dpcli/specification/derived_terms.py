@@ -9,7 +9,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from dpcli.columns import CategoryColumn, Column, Derivation, NumericColumn, NumericKind
+from dpcli.data.column import Column, Derivation
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn, NumericKind
 from dpcli.derived_numbers import Arithmetic, Term
 from dpcli.number_syntax import DATE, NumberSyntaxError, parse_day, parse_number
 from dpcli.numeric.exact import readable_text

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.messages import quote
 from dpcli.number_syntax import NumberSyntaxError, parse_day, parse_number
 from dpcli.numeric.exact import readable_text

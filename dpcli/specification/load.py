@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.columns import column_names
+from dpcli.data.column import column_names
 from dpcli.errors import SpecError, describe_system_error
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.spec_values import (

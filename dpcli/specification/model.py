@@ -12,8 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import UNDECLARED_DIALECT, Dialect
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.errors import Place
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.mechanism import Mechanism

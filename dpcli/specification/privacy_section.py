@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.columns import IdColumn, without_missing_constant
+from dpcli.data.ids import IdColumn
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss
@@ -200,7 +200,7 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     )
     section.require()
     columns = (context.columns.get(name) for name in shares())
-    checked = tuple(without_missing_constant(column) for column in columns if column is not None)
+    checked = tuple(column.without_missing_constant() for column in columns if column is not None)
     values, request = section.values, Request(QUALITY_COUNTS.name, checked=checked)
     if values.min_people is not None:
         request = with_people(request)

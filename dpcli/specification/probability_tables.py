@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from dpcli.columns import CategoryColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.messages import quote

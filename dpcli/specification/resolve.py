@@ -9,7 +9,11 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter
 from dpcli.number_syntax import is_year
 from dpcli.privacy.unit import RowUnit

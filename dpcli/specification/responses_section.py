@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.columns import FORMULA_STARTS, CategoryColumn
+from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.local_mechanism import (

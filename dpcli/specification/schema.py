@@ -13,7 +13,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
-from dpcli.columns import PrivatePartitionColumn
+from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
 from dpcli.spec_values import SectionModel

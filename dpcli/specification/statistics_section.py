@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Annotated, Any
 
 from dpcli import statistics
-from dpcli.columns import Axis
+from dpcli.data.axis import Axis
 from dpcli.filters import Filter
 from dpcli.messages import quote, truncated
 from dpcli.reference import synonyms, variant_code

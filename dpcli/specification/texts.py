@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from dpcli.columns import FORMULA_STARTS
+from dpcli.data.labels import FORMULA_STARTS
 from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.tree import ScalarNode, attempt, read_all

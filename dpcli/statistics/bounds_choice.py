@@ -6,7 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import readable_text

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 
 

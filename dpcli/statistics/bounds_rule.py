@@ -95,7 +95,7 @@ class BoundsRule:
         Noisy counts are given from zero outward. A side has the place None if no bin of it is
         accepted: its bound is then zero if it has rungs.
 
-        >>> from dpcli.columns import NumericColumn
+        >>> from dpcli.data.numeric import NumericColumn
         >>> from dpcli.statistics.bounds_ladder import LADDERS
         >>> column = NumericColumn("amount", "integer", bounds=(0, 50))
         >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), (90, 120))

@@ -12,7 +12,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from dpcli.columns import Axis, CategoryColumn, Column, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group

@@ -10,7 +10,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact, np
 from dpcli.privacy.neighboring import Relation

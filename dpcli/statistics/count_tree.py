@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
-from dpcli.columns import Axis
+from dpcli.data.axis import Axis
 from dpcli.light_dataclasses import dataclass
 
 LEAST_VARIANCE = 1e-9

@@ -8,7 +8,10 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note

@@ -8,7 +8,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Annotated, Any
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.messages import note
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Annotated, Any
 
-from dpcli.columns import CategoryColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.filters import InRanges
 from dpcli.messages import note
 from dpcli.numeric.arrays import integer_array

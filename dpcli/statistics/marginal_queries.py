@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import prod, sqrt
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import Family, Noise

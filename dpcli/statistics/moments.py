@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import NamedTuple
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation

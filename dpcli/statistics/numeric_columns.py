@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.statistics.design import Request
 
 

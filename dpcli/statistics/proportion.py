@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dpcli.columns import CategoryColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.derivations import Satisfies
 from dpcli.filters import InRanges
 from dpcli.numeric.arrays import Floats, np

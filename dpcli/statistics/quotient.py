@@ -9,7 +9,7 @@ from functools import reduce
 from math import hypot
 from typing import ClassVar
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import Noise

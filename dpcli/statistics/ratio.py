@@ -11,7 +11,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter, InRanges
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpcli.columns import CategoryColumn, Column, without_missing_constant
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
 from dpcli.filters import Filter, InRanges, IsMissing
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -136,7 +137,7 @@ class CountMissing(Selections):
         return public_groups(request, self.name)
 
     def tests(self, request: Request) -> tuple[Filter, ...]:
-        return tuple(IsMissing(without_missing_constant(column)) for column in request.checked)
+        return tuple(IsMissing(column.without_missing_constant()) for column in request.checked)
 
 
 def public_groups(request: Request, what: str) -> Iterable[FieldFault]:

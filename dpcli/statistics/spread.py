@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import hypot
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, final
 
-from dpcli.columns import Column
+from dpcli.data.column import Column
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import FieldFault

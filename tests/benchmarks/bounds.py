@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
 from tests.benchmarks.ladders import (

@@ -62,7 +62,7 @@ def column_kinds(trees: Mapping[str, ast.Module]) -> dict[str, str]:
     return {
         node.name: path
         for path, tree in trees.items()
-        if path == "dpcli/columns.py" or path.startswith("dpcli/data/")
+        if path.startswith("dpcli/data/")
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and node.name.endswith("Column")
     }

@@ -25,7 +25,8 @@ from typing import cast
 import numpy as np
 import pytest
 
-from dpcli.columns import Axis, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.mechanisms import query_sensitivity
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, add_exact, largest_magnitude
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -345,7 +346,7 @@ def test_a_planted_fault_is_found(kind: type[LinearQuery], found: str) -> None:
 # What files of answers import, and who asks for answers.
 
 ALLOWED = (
-    "dpcli.columns", "dpcli.derivations", "dpcli.filters", "dpcli.data", "dpcli.light_dataclasses",
+    "dpcli.derivations", "dpcli.filters", "dpcli.data", "dpcli.light_dataclasses",
     "dpcli.numeric", "dpcli.privacy",
 )  # fmt: skip
 """What the file of an answer may import, besides others of `dpcli.queries` and the library."""

@@ -17,7 +17,8 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import dpcli
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile

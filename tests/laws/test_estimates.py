@@ -10,7 +10,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace

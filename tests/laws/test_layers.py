@@ -20,7 +20,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "privacy": ("privacy",),
     "fields": ("spec_fields", "spec_values", "number_syntax"),
     "data": (
-        "columns", "csv_dialect", "cell_formats", "filters", "derivations", "derived_numbers",
+        "data", "csv_dialect", "cell_formats", "filters", "derivations", "derived_numbers",
     ),
     "noise": ("noise",),
     "queries": ("queries",),
@@ -45,7 +45,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
 
 EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
     {
-        ("dpcli.number_syntax", "dpcli.columns"),
         ("dpcli.report.simulation", "dpcli.simulation.noise_test"),
         ("dpcli.report.simulation", "dpcli.simulation.trials"),
     }

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import SelectionMechanism

@@ -8,7 +8,9 @@ from itertools import product
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ExponentialChoice

@@ -15,14 +15,11 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import (
-    Axis,
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    without_missing_constant,
-)
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH
@@ -277,7 +274,7 @@ def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery
     usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
     tests: list[Filter] = []
     for column in usable:
-        bare = without_missing_constant(column)
+        bare = column.without_missing_constant()
         tests += random.sample([_condition(random, column), IsMissing(bare)], random.randint(0, 2))
     if tests:
         by = tuple(_key(random, random.choice(usable)) for _ in range(random.choice((0, 1, 2))))
@@ -287,7 +284,7 @@ def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery
 
 def _readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
     random = Random(f"readability {seed}")
-    checked = [without_missing_constant(column) for column in columns if random.random() < 0.7]
+    checked = [column.without_missing_constant() for column in columns if random.random() < 0.7]
     return ReadabilityQuery(checked=tuple(checked), with_rows=random.random() < 0.7)
 
 
@@ -335,7 +332,7 @@ def filter_tree(random: Random, columns: Sequence[Column], depth: int = 0) -> Fi
     if depth < 3 and kind < 0.45:
         return Not(filter_tree(random, columns, depth + 1))
     if kind < 0.55:
-        return IsMissing(without_missing_constant(random.choice(usable)))
+        return IsMissing(random.choice(usable).without_missing_constant())
     numbers = [c for c in usable if isinstance(c, NumericColumn)]
     if kind < 0.7 and numbers:
         left = random.choice(numbers)

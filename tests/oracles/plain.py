@@ -23,16 +23,12 @@ from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.columns import (
-    Axis,
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-    file_columns,
-)
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column, file_columns
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
@@ -683,6 +679,7 @@ def _present(column: Column, text: str) -> int | str | None:
         if not matches and column.other is not None:
             matches = [column.other]
         return column.labels.index(matches[0]) if matches else None
+    assert isinstance(column, NumericColumn)
     if isinstance(column.format, DateFormat):
         return _formatted_date(column, column.format, text)
     if column.kind == "date":

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcli.columns import Axis, Column
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
 from dpcli.filters import Filter
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.queries.query import Query

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, without_missing_constant
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from tests.oracles.files import generate
 from tests.oracles.plain import evaluate, table, value
 
@@ -42,7 +44,10 @@ def test_queries_fit_the_declarations() -> None:
                 assert len(set(texts)) == len(texts), seed
         assert queries, seed
         for query in queries:
-            assert set(query.columns) <= {*columns, *map(without_missing_constant, columns)}, seed
+            assert set(query.columns) <= {
+                *columns,
+                *(column.without_missing_constant() for column in columns),
+            }, seed
             for key in query.by:
                 if isinstance(key.column, NumericColumn):
                     assert key.starts[0] == key.column.lower, seed

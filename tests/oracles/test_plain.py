@@ -7,7 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

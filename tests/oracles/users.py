@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from dpcli.columns import Axis, Column, IdColumn, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query

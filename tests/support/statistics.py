@@ -8,7 +8,10 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.queries.scores import Points
 from dpcli.spec_fields import column_role

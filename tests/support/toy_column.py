@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
 from dpcli.spec_values import whole_number
 from dpcli.specification.column_types import ColumnModel
 from dpcli.specification.validation import Section

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS, gaussian, laplace
 from dpcli.mechanisms.local.local_mechanism import (

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, Ints
 from dpcli.numeric.exact import require_exact

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 import dpcli
 from dpcli import choosing_bounds
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.ledger.charge import SUFFIX
 from dpcli.planning.expected_errors import chosen_bounds_errors
 from dpcli.planning.planner import make_plan

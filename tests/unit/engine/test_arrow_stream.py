@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.columns import NumericColumn, PrivatePartitionColumn
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import Input, open_dataset

@@ -13,7 +13,8 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.grouping import _place
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery

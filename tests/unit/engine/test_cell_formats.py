@@ -13,8 +13,11 @@ import polars as pl
 import pytest
 
 from dpcli.cell_formats import LONGEST_AFFIX, LONGEST_FORMAT, DateForm, DateFormat, NumberFormat
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import Dialect
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import hours_of
 from dpcli.engine.cells_check import check_cells
 from dpcli.engine.decode import Decoder

@@ -12,7 +12,10 @@ import polars as pl
 import pytest
 
 from dpcli.cell_formats import DateFormat
-from dpcli.columns import Axis, CategoryColumn, Column, Derivation, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column, Derivation
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import (
     DERIVATIONS,
     Age,

@@ -12,8 +12,10 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine import file_content, json_lines
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import PositionAmong, Satisfies
 from dpcli.engine.row_filter import COMPARE
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not

@@ -10,8 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.file_content import WINDOWS
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts

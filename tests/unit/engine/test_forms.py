@@ -12,7 +12,6 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import (
     DELIMITERS,
     ENCODINGS,
@@ -21,6 +20,9 @@ from dpcli.csv_dialect import (
     Dialect,
     find_encoding,
 )
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine import bounding, file_content
 from dpcli.engine.decode import Decoder
 from dpcli.engine.pieces import read_texts

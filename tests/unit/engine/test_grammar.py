@@ -8,7 +8,9 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode import Decoder, swap_decimal_mark
 from dpcli.engine.decode_numbers import parse_number_cell
 from tests.oracles.plain import value

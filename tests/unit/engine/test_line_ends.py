@@ -15,8 +15,10 @@ from time import process_time
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import STANDARD_DIALECT
+from dpcli.data.axis import Axis
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.engine import pieces
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset

@@ -11,8 +11,11 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError

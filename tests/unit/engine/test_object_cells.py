@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.pieces import read_texts

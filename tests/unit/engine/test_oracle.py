@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
 from dpcli.csv_dialect import Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine import inspection, pieces, plain_bytes
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress

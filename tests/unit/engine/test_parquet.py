@@ -14,8 +14,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.csv_dialect import Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import column_text, parquet_source, scan_parquet_file
 from dpcli.engine.source import open_dataset

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, Column
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
 from dpcli.engine import parquet_texts, pieces, thrift
 from dpcli.engine.parquet_texts import decoded, footer
 from dpcli.engine.pieces import read_texts

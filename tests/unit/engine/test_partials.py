@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
 from dpcli.engine.progress import Progress

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine import bounding, pieces
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.grouping import share_aggregations

@@ -7,7 +7,7 @@ from resource import RUSAGE_SELF, getrusage
 
 import pytest
 
-from dpcli.columns import IdColumn
+from dpcli.data.ids import IdColumn
 from dpcli.engine import pieces
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import NumericColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.pieces import read_pieces, read_texts
 from dpcli.engine.progress import Position, Progress, interruptible

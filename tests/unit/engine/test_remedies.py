@@ -11,7 +11,9 @@ from random import Random
 import pytest
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.cell_remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 
 MONEY = NumericColumn("x", "number", Fraction(1, 100), (-(10**7), 10**7))

@@ -10,7 +10,10 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import LinearQuery, Query

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import CategoryColumn
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.labels import CategoryColumn
 from dpcli.engine import sheet_cells
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset

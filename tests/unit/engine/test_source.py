@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine import file_content
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.dataset import Dataset, Source

@@ -26,15 +26,12 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.columns import (
-    Axis,
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    PrivatePartitionColumn,
-)
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import DatePart
 from dpcli.derived_numbers import Sum
 from dpcli.engine import spark as runner

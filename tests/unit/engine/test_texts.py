@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset

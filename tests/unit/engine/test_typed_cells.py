@@ -12,8 +12,10 @@ import polars as pl
 import pytest
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
 from dpcli.csv_dialect import Dialect
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError

@@ -13,7 +13,9 @@ from unittest.mock import Mock
 import pytest
 
 from dpcli import mechanisms
-from dpcli.columns import Axis, NumericColumn, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond

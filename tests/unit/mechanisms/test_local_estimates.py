@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.local.estimate import on_simplex
 from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.mechanisms.local import LOCAL_MECHANISMS

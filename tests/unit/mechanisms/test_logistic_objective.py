@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.query_sensitivity import query_sensitivity

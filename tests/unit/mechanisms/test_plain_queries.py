@@ -9,7 +9,10 @@ from typing import cast
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, Column, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace

@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, NumericColumn, without_missing_constant
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import implied_ranges
 from dpcli.ledger.charge import charge_for
 from dpcli.planning.disjoint import disjoint_branches, require_disjoint
@@ -217,11 +218,11 @@ def test_ranges_that_a_filter_implies_hold_for_every_row_that_passes() -> None:
     ]
     found = 0
     for _ in range(2_000):
-        test = filter_tree(random, (sex, other, without_missing_constant(age)))
+        test = filter_tree(random, (sex, other, age.without_missing_constant()))
         for outcome in (True, False):
             implied = implied_ranges(test, outcome=outcome)
             for row in rows:
-                row[without_missing_constant(age)] = row[age]
+                row[age.without_missing_constant()] = row[age]
                 if truth(test, row) is outcome:
                     assert implied is not None
                     for column, ranges in implied.items():

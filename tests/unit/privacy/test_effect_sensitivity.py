@@ -8,7 +8,9 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.effect_sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation

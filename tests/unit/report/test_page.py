@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpcli.columns import Axis, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.numeric import NumericColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported
 from dpcli.report.published_numbers import PublishedCell

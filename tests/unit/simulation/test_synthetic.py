@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.noise import entropy
 from dpcli.planning.plan import CentralPlan

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise import entropy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import CategoryColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.errors import SpecError
 from dpcli.report.model import FileReport
 from dpcli.report.request_facts import spec_report

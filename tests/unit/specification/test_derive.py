@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.notes import derived_notes
 from dpcli.planning.planner import make_plan

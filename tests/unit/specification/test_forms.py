@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.data.column import Column
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.errors import SpecError
 from dpcli.filters import InRanges
 from dpcli.mechanisms import MECHANISMS

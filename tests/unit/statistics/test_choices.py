@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array

@@ -11,11 +11,12 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import EPOCH, NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
+from dpcli.numeric.days import EPOCH
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.statistics.design import NoisyAnswer, Request

@@ -9,7 +9,10 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, IdColumn, NumericColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import IdColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss

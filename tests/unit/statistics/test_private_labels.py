@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.columns import Axis, CategoryColumn, PrivatePartitionColumn
+from dpcli.data.axis import Axis
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.source import open_dataset
 from dpcli.mechanisms.query_sensitivity import query_sensitivity

@@ -1,0 +1,45 @@
+"""The axes of tables, which are made of columns."""
+
+from __future__ import annotations
+
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.numeric import NumericColumn, bin_label
+from dpcli.light_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a table: the labels of a category, or the bins of a number.
+
+    `starts` are the smallest values of the bins of a numeric column, in steps, increasing from its
+    lower bound. A bin contains the values from its start to below the next start, and the last bin
+    those up to the upper bound. So every value that is not missing is in exactly one bin. The
+    labels of a `PrivatePartitionColumn` are private: the key has neither labels nor a length.
+    """
+
+    column: CategoryColumn | NumericColumn | PrivatePartitionColumn
+    starts: tuple[int, ...] | range = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The published labels in order; `TypeError` if they are private."""
+        if isinstance(self.column, NumericColumn):
+            return tuple(self.label(place) for place in range(len(self)))
+        if isinstance(self.column, PrivatePartitionColumn):
+            raise TypeError("a column with private partitions has no public labels")
+        return self.column.labels
+
+    def label(self, place: int) -> str:
+        """The published label at a position of this axis."""
+        if isinstance(self.column, NumericColumn):
+            return bin_label(self.column, self.starts, place)
+        return self.labels[place]
+
+    def __len__(self) -> int:
+        return len(self.starts if isinstance(self.column, NumericColumn) else self.labels)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the labels are not declared, so that only the data have them."""
+        return isinstance(self.column, PrivatePartitionColumn)
