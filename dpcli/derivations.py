@@ -17,7 +17,7 @@ from typing import Literal
 from dpcli.cell_formats import MONTHS, DateFormat
 from dpcli.data.column import Column, Derivation
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.derived_numbers import (
     Arithmetic,
@@ -47,7 +47,7 @@ class Age(Arithmetic):
 
     Who was born on 29 February becomes older on 1 March of a year without that day.
 
-    >>> birth = NumericColumn("birth", "date", bounds=(0, 364))
+    >>> birth = DateColumn("birth", bounds=(0, 364))
     >>> Age((birth, Fraction(10_957)), Fraction(1)).limits
     (29, 30)
     """
@@ -76,7 +76,7 @@ class DatePart(Derivation):
 
     The hour is read from the cells of the date, because the days of the column have no time.
 
-    >>> when = NumericColumn("when", "date", bounds=(0, 100))
+    >>> when = DateColumn("when", bounds=(0, 100))
     >>> DatePart(when, "year-quarter").labels
     ('1970-Q1', '1970-Q2')
     """
@@ -171,7 +171,7 @@ class Bands(Derivation):
 class FirstLabel(Derivation):
     """The first label that is not missing, of categories or booleans with any labels."""
 
-    columns: tuple[CategoryColumn, ...]
+    columns: tuple[LabeledColumn, ...]
 
     @property
     def inputs(self) -> tuple[Column, ...]:

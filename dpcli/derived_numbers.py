@@ -14,11 +14,9 @@ from itertools import product
 from math import gcd, lcm, prod
 
 from dpcli.data.column import Column, Derivation
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
-from dpcli.numeric.days import day_of
-from dpcli.numeric.exact import readable_text
 
 Term = NumericColumn | Fraction
 """A column, or a constant: a number or a day."""
@@ -37,6 +35,11 @@ class Arithmetic(Derivation):
     @property
     def inputs(self) -> tuple[Column, ...]:
         return columns_of(self.terms)
+
+    @property
+    def columns(self) -> list[NumericColumn]:
+        """The columns among the terms, as often as they occur."""
+        return [term for term in self.terms if not isinstance(term, Fraction)]
 
     @property
     @abstractmethod
@@ -59,7 +62,7 @@ class Arithmetic(Derivation):
 class Sum(Arithmetic):
     """The sum of all terms, or the first one minus the second.
 
-    >>> hours = NumericColumn("hours", "number", step=Fraction(1, 2), bounds=(0, 48))
+    >>> hours = NumberColumn("hours", step=Fraction(1, 2), bounds=(0, 48))
     >>> Sum((hours, Fraction(2)), Fraction(1, 2)).limits
     (4, 52)
     """
@@ -75,7 +78,7 @@ class Sum(Arithmetic):
         signs = [-1 if self.subtracts and place else 1 for place in range(len(self.terms))]
         pairs = list(zip(signs, self.terms, strict=True))
         units = [
-            sign * term.step / self.step for sign, term in pairs if isinstance(term, NumericColumn)
+            sign * term.step / self.step for sign, term in pairs if not isinstance(term, Fraction)
         ]
         constants = [sign * term / self.step for sign, term in pairs if isinstance(term, Fraction)]
         constant = sum(constants, Fraction(0))
@@ -95,9 +98,9 @@ class Sum(Arithmetic):
     def magnitude(self) -> int:
         """The sum of the greatest products, or twice the divisor."""
         factors, constant, divisor = self.scaled
-        columns = [term for term in self.terms if isinstance(term, NumericColumn)]
         products = (
-            abs(factor) * _most(column) for factor, column in zip(factors, columns, strict=True)
+            abs(factor) * _most(column)
+            for factor, column in zip(factors, self.columns, strict=True)
         )
         return max(sum(products) + abs(constant) + 1, *map(abs, factors), 2 * divisor)
 
@@ -110,7 +113,7 @@ class Sum(Arithmetic):
 class Product(Arithmetic):
     """The product of all terms.
 
-    >>> hours = NumericColumn("hours", "integer", bounds=(-2, 10))
+    >>> hours = IntegerColumn("hours", bounds=(-2, 10))
     >>> Product((hours, hours), Fraction(1)).limits
     (-20, 100)
     """
@@ -135,9 +138,8 @@ class Product(Arithmetic):
     def magnitude(self) -> int:
         """The greatest product of cells with the factor, or twice the divisor."""
         factor, divisor = self.scaled
-        columns = [term for term in self.terms if isinstance(term, NumericColumn)]
         # A later factor may be zero, so each counts as at least one.
-        cells = prod(max(_most(column), 1) for column in columns)
+        cells = prod(max(_most(column), 1) for column in self.columns)
         return 2 * max(abs(factor) * cells, cells, divisor)
 
     @property
@@ -149,7 +151,7 @@ class Product(Arithmetic):
 class Ratio(Arithmetic):
     """The first term divided by the second; missing where the second is zero.
 
-    >>> cases = NumericColumn("cases", "integer", bounds=(0, 10))
+    >>> cases = IntegerColumn("cases", bounds=(0, 10))
     >>> Ratio((Fraction(5), cases), Fraction(1, 2)).limits
     (1, 10)
     """
@@ -175,7 +177,7 @@ class Ratio(Arithmetic):
         """Twice the greater of both products."""
         pairs = zip(self.scaled, self.terms, strict=True)
         return 2 * max(
-            abs(factor) * max(_most(term), 1) if isinstance(term, NumericColumn) else abs(factor)
+            abs(factor) if isinstance(term, Fraction) else abs(factor) * max(_most(term), 1)
             for factor, term in pairs
         )
 
@@ -188,8 +190,8 @@ class Ratio(Arithmetic):
 class FirstNumber(Arithmetic):
     """The first number or date that is not missing; the terms are columns.
 
-    >>> wage = NumericColumn("wage", "integer", bounds=(0, 10))
-    >>> salary = NumericColumn("salary", "integer", bounds=(5, 20))
+    >>> wage = IntegerColumn("wage", bounds=(0, 10))
+    >>> salary = IntegerColumn("salary", bounds=(5, 20))
     >>> FirstNumber((wage, salary), Fraction(1)).limits
     (0, 20)
     """
@@ -218,7 +220,7 @@ class FirstNumber(Arithmetic):
 
 def common_step(terms: Sequence[Term]) -> Fraction:
     """The greatest number of which all values of all terms are whole multiples."""
-    units = [term.step if isinstance(term, NumericColumn) else term for term in terms]
+    units = list(map(_unit, terms))
     units = [unit for unit in units if unit] or [Fraction(1)]
     divisor = lcm(*(unit.denominator for unit in units))
     return Fraction(gcd(*(int(unit * divisor) for unit in units)), divisor)
@@ -231,26 +233,21 @@ def limits_of(term: Term) -> tuple[Fraction, Fraction]:
     return term.lower * term.step, term.upper * term.step
 
 
-def columns_of(terms: Sequence[Term | CategoryColumn]) -> tuple[Column, ...]:
+def columns_of(terms: Sequence[Term | LabeledColumn]) -> tuple[Column, ...]:
     """The different columns among terms."""
     return tuple(dict.fromkeys(term for term in terms if not isinstance(term, Fraction)))
 
 
 def texts_of(terms: Sequence[Term]) -> list[str]:
     """The names of the columns, and the constants: days if there is a date among the columns."""
-    dated = any(isinstance(term, NumericColumn) and term.kind == "date" for term in terms)
+    column = next(term for term in terms if not isinstance(term, Fraction))
     return [
-        term.name
-        if isinstance(term, NumericColumn)
-        else day_of(int(term)).isoformat()
-        if dated
-        else readable_text(term)
-        for term in terms
+        column.constant_text(term) if isinstance(term, Fraction) else term.name for term in terms
     ]
 
 
 def _unit(term: Term) -> Fraction:
-    return term.step if isinstance(term, NumericColumn) else term
+    return term if isinstance(term, Fraction) else term.step
 
 
 def _most(column: NumericColumn) -> int:

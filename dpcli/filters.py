@@ -16,30 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 
-Ranges = tuple[tuple[int, int], ...]
-"""Ranges of whole numbers, whose ends are included."""
-
 ComparisonSign = Literal["<", "<=", "=", ">=", ">"]
-
-COMPARISON_WORDS: dict[str, str] = {
-    "<": "below",
-    "<=": "at most",
-    "=": "equal to",
-    ">=": "at least",
-    ">": "above",
-}
-DATE_COMPARISON_WORDS: dict[str, str] = {
-    "<": "before",
-    "<=": "not after",
-    "=": "equal to",
-    ">=": "not before",
-    ">": "after",
-}
 
 MAX_COMPARED = 1 << 126
 """Values in a common unit stay below this limit, so that they fit 128 bits."""
@@ -65,7 +46,7 @@ class Filter(ABC):
 class InRanges(Filter):
     """True if the value of a column lies in one of the ranges, whose ends are included."""
 
-    column: CategoryColumn | NumericColumn
+    column: ValuedColumn
     ranges: Ranges
 
     @property
@@ -75,15 +56,7 @@ class InRanges(Filter):
     @property
     def text(self) -> str:
         """The labels, values and ranges that pass."""
-        column = self.column
-        if isinstance(column, CategoryColumn):
-            labels = [label for low, high in self.ranges for label in column.labels[low : high + 1]]
-            return f"{column.name} is {' or '.join(labels)}"
-        spans = [
-            column.text(low) if low == high else f"from {column.text(low)} to {column.text(high)}"
-            for low, high in self.ranges
-        ]
-        return f"{column.name} {' or '.join(spans)}"
+        return self.column.condition_text(self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +94,7 @@ class Compared(Filter):
     right: NumericColumn
 
     def __post_init__(self) -> None:
-        if (self.left.kind == "date") != (self.right.kind == "date"):
+        if not self.left.is_like(self.right):
             raise ValueError("a date cannot be compared with a number")
         for column, factor in zip(self.columns, self.factors, strict=True):
             if max(map(abs, column.limits)) * factor >= MAX_COMPARED:
@@ -140,8 +113,8 @@ class Compared(Filter):
     @property
     def text(self) -> str:
         """Both columns, and how they compare."""
-        words = DATE_COMPARISON_WORDS if self.left.kind == "date" else COMPARISON_WORDS
-        return f"{self.left.name} {words[self.comparison]} {self.right.name}"
+        words = self.left.comparison_words[self.comparison]
+        return f"{self.left.name} {words} {self.right.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +178,9 @@ def filtered_columns(filters: Iterable[Filter]) -> tuple[Column, ...]:
 
 
 def _part_text(part: Filter) -> str:
-    several = isinstance(part, _Several) or (isinstance(part, InRanges) and _has_or(part))
+    has_or = isinstance(part, InRanges) and len(part.column.range_texts(part.ranges)) > 1
+    several = isinstance(part, _Several) or has_or
     return f"({part.text})" if several else part.text
-
-
-def _has_or(test: InRanges) -> bool:
-    spans_labels = isinstance(test.column, CategoryColumn) and test.ranges[0][0] < test.ranges[0][1]
-    return len(test.ranges) > 1 or spans_labels
 
 
 def joint_texts(filters: Sequence[Filter]) -> list[str]:
@@ -233,9 +202,7 @@ def negates(test: Filter) -> bool:
     return False
 
 
-def implied_ranges(
-    test: Filter, *, outcome: bool = True
-) -> dict[CategoryColumn | NumericColumn, Ranges] | None:
+def implied_ranges(test: Filter, *, outcome: bool = True) -> dict[ValuedColumn, Ranges] | None:
     """Ranges in which the values of columns lie if a filter has an outcome, as far as is simple.
 
     None if ranges alone show that the filter never has this outcome. A column without ranges may
@@ -243,7 +210,7 @@ def implied_ranges(
     """
     match test:
         case InRanges(column, ranges):
-            found = ranges if outcome else _complement(ranges, _limits(column))
+            found = ranges if outcome else _complement(ranges, column.limits)
             return {column: found} if found else None
         case Not(inner):
             return implied_ranges(inner, outcome=not outcome)
@@ -254,10 +221,6 @@ def implied_ranges(
             # One part decides, and it is not known which.
             return None if all(part is None for part in implied) else {}
     return {}
-
-
-def _limits(column: CategoryColumn | NumericColumn) -> tuple[int, int]:
-    return column.limits if isinstance(column, NumericColumn) else (0, len(column.labels) - 1)
 
 
 def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
@@ -273,10 +236,10 @@ def _complement(ranges: Ranges, limits: tuple[int, int]) -> Ranges:
 
 
 def _intersection(
-    implied: Iterable[Mapping[CategoryColumn | NumericColumn, Ranges] | None],
-) -> dict[CategoryColumn | NumericColumn, Ranges] | None:
+    implied: Iterable[Mapping[ValuedColumn, Ranges] | None],
+) -> dict[ValuedColumn, Ranges] | None:
     """The ranges if all of these hold; None if they cannot."""
-    common: dict[CategoryColumn | NumericColumn, Ranges] = {}
+    common: dict[ValuedColumn, Ranges] = {}
     for part in implied:
         if part is None:
             return None

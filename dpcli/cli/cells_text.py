@@ -5,13 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.cli.console import width_of, wrapped
 from dpcli.cli.text_tables import write_table
 from dpcli.data.column import Column
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
 from dpcli.engine.cells_check import CellsCheck, ColumnCells
 from dpcli.messages import escape_controls, note
 from dpcli.privacy.unit import PersonUnit
@@ -22,9 +18,6 @@ CONFIDENTIAL: exact facts about the records. Do not publish, log or share them.
 Do not choose bounds, categories or limits by them: that leaks information
 outside the guarantee.
 """
-
-NOON = 12
-"""The hour of dates that are examples."""
 
 UNBROKEN = 60
 """Characters of the longest key that is kept on one line."""
@@ -85,7 +78,9 @@ def _print_lines(lines: Iterator[str] | Sequence[str]) -> None:
 def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
     """What the spec expects of unreadable cells, what would read them, and what else is odd."""
     if cells.unreadable != "none":
-        yield _expectation(declared, spec)
+        # How a cell must be written, with an example that follows from the declaration.
+        expected, facts = declared.expected(spec.dialect.decimal)
+        yield note(expected, **facts)
         if cells.remedy is not None:
             keys = " and ".join(map(_key_text, cells.remedy.keys))
             yield note(f"check.remedy_{cells.remedy.reads}", keys=keys)
@@ -93,14 +88,14 @@ def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
                 yield note("check.instead", key=f"`{cells.remedy.instead}`")
         if cells.is_garbled:
             yield note("check.garbled")
-        elif isinstance(declared, CategoryColumn) and not _reads_all(cells):
+        elif declared.labels and not _reads_all(cells):
             yield note("check.other")
     if cells.codes:
         yield note("check.codes", codes=cells.codes, key=f"na: [{', '.join(cells.codes)}]")
     elif cells.outside not in (None, "none"):
         yield note("check.outside")
     # An answer of a question with several answers has one label.
-    can_differ = not isinstance(declared, CategoryColumn) or len(declared.labels) > 1
+    can_differ = len(declared.labels) != 1
     is_clean = cells.unreadable == "none" and cells.outside in (None, "none")
     if cells.is_constant and can_differ and is_clean:
         yield note("check.constant")
@@ -116,25 +111,3 @@ def _reads_all(cells: ColumnCells) -> bool:
 
 def _key_text(key: str) -> str:
     return f"`{key}`" if len(key) <= UNBROKEN else key
-
-
-def _expectation(column: Column, spec: Spec) -> str:
-    """How a cell must be written, with an example that follows from the declaration."""
-    if isinstance(column, IdColumn):
-        return note("check.id")
-    if isinstance(column, PrivatePartitionColumn):
-        return note("check.open")
-    if isinstance(column, CategoryColumn):
-        return note("check.any_case" if column.ignores_case else "check.category")
-    assert isinstance(column, NumericColumn)
-    if column.kind == "date":
-        form = column.format
-        day = column.text(column.upper) if column.bounds else "2024-12-31"
-        if isinstance(form, DateFormat) and form.forms:
-            return note("check.format", examples=[one.written(day, NOON) for one in form.forms])
-        return note("check.date", example=day)
-    number = column.text(column.upper) if column.bounds else "1234"
-    form = column.format
-    if not isinstance(form, NumberFormat):
-        form = NumberFormat(decimal=spec.dialect.decimal)
-    return note(f"check.{column.kind}", example=form.written(number))

@@ -20,7 +20,7 @@ from typing import Any
 from dpcli.cli import dialogue
 from dpcli.cli.dialogue import InvalidAnswerError, Prompter, explain, parse_choice, question_texts
 from dpcli.csv_dialect import DECIMALS, Dialect
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.errors import SpecError
 from dpcli.messages import quote
@@ -187,14 +187,14 @@ class Interview:
 
         self._prompter.ask("total", add_count(what), what=what)
         for column in parse_central_spec(self._text(), "answers").columns:
-            if isinstance(column, CategoryColumn):
+            if column.labels:
                 add = add_count(self._name("by", column.name), by=[column.name])
                 self._prompter.ask("groups", add, what=what, column=quote(column.name))
             elif isinstance(column, NumericColumn):
                 self._ask_numbers(column)
 
     def _ask_numbers(self, column: NumericColumn) -> None:
-        kind = "date." if column.kind == "date" else ""
+        kind = "" if isinstance(column, NumberColumn) else "date."
         offered = ("histogram", "median") if kind else ("mean", "sum", "histogram", "median")
         if ("columns", column.name, "bounds") in self._unknown:
             # Bins and candidates need bounds before the release.

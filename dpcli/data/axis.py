@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dpcli.data.column import ValuedColumn
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn, bin_label
 from dpcli.light_dataclasses import dataclass
 
 
@@ -18,26 +17,20 @@ class Axis:
     labels of a `PrivatePartitionColumn` are private: the key has neither labels nor a length.
     """
 
-    column: CategoryColumn | NumericColumn | PrivatePartitionColumn
+    column: ValuedColumn | PrivatePartitionColumn
     starts: tuple[int, ...] | range = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The published labels in order; `TypeError` if they are private."""
-        if isinstance(self.column, NumericColumn):
-            return tuple(self.label(place) for place in range(len(self)))
-        if isinstance(self.column, PrivatePartitionColumn):
-            raise TypeError("a column with private partitions has no public labels")
-        return self.column.labels
+        return self.column.axis_labels(self.starts)
 
     def label(self, place: int) -> str:
         """The published label at a position of this axis."""
-        if isinstance(self.column, NumericColumn):
-            return bin_label(self.column, self.starts, place)
-        return self.labels[place]
+        return self.column.axis_label(self.starts, place)
 
     def __len__(self) -> int:
-        return len(self.starts if isinstance(self.column, NumericColumn) else self.labels)
+        return self.column.axis_length(self.starts)
 
     @property
     def is_private(self) -> bool:

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
-from dpcli.data.column import Column, Source
+from dpcli.data.column import Column, Rule, Source
+from dpcli.data.lazy_polars import pl
+from dpcli.data.text_cells import private_key, strip_blanks
 from dpcli.light_dataclasses import dataclass
 
 
+class TextColumn(Column):
+    """A column whose cells stay texts."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class PrivatePartitionColumn(Column):
+class PrivatePartitionColumn(TextColumn):
     """A column whose texts are not declared, so that they are as private as the rows.
 
     It can only be a key of groups that partition selection chooses (`keys: private`).
     """
 
     name: str
-    kind: Literal["category"] = "category"
     missing: None = None
     source: Source = None
     derivation: None = None
     na: tuple[str, ...] = ()
 
+    kind: ClassVar[str] = "category"
+
+    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+        return [private_key]
+
+    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
+        return "check.open", {}
+
 
 @dataclass(frozen=True, slots=True)
-class IdColumn(Column):
+class IdColumn(TextColumn):
     """The id of the person of a row. Ids are counted, but never published.
 
     A row with an empty id, or with one of the marks `na`, belongs to no person. With
@@ -33,8 +49,19 @@ class IdColumn(Column):
 
     name: str
     singletons_without_id: bool = False
-    kind: Literal["id"] = "id"
     missing: None = None
     source: Source = None
     derivation: None = None
     na: tuple[str, ...] = ()
+
+    kind: ClassVar[str] = "id"
+
+    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+        return [strip_blanks]
+
+    def declared_parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        """Nothing: ids are not looked at."""
+        yield from ()
+
+    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
+        return "check.id", {}

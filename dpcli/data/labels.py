@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Literal, Self
+from typing import ClassVar, Self
 
-from dpcli.data.column import Column, Derivation, Source
+from dpcli.data.column import Derivation, Ranges, Rule, Source, ValuedColumn
+from dpcli.data.key_texts import mapping_text, yaml_text
+from dpcli.data.lazy_polars import pl
+from dpcli.data.text_cells import lower_texts, position_of_text
 from dpcli.light_dataclasses import dataclass
+
+MOST_VALUES = 10
+"""Texts of a category that are all shown; of more, only those that are added."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """First characters of cells that a spreadsheet evaluates, or hides.
@@ -20,7 +26,7 @@ format. A private key from the data that begins with one of them gets an apostro
 
 
 @dataclass(frozen=True)
-class CategoryColumn(Column):
+class LabeledColumn(ValuedColumn):
     """Declared texts and their labels; several texts may have the same label.
 
     `values` are pairs of a text in the file and its label. `missing` is the position of the label
@@ -30,7 +36,6 @@ class CategoryColumn(Column):
     """
 
     name: str
-    kind: Literal["category", "boolean"]
     values: tuple[tuple[str, str], ...]
     missing: int | None = None
     source: Source = None
@@ -38,6 +43,9 @@ class CategoryColumn(Column):
     na: tuple[str, ...] = ()
     ignores_case: bool = False
     other: str | None = None
+
+    unknown_label: ClassVar[str] = "unknown-label.of"
+    """The problem of a text that is no label."""
 
     def __post_init__(self) -> None:
         # What is counted must be what is compared, so all of it is plain data.
@@ -70,5 +78,106 @@ class CategoryColumn(Column):
         """The label of each text in the file."""
         return dict(self.values)
 
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The declared texts in the file."""
+        return tuple(text for text, _ in self.values)
+
+    @cached_property
+    def compared_texts(self) -> Sequence[str]:
+        """The declared texts, as cells are compared with them."""
+        return tuple(lower_texts(self.texts)) if self.ignores_case else self.texts
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The positions of the first and the last label."""
+        return 0, len(self.labels) - 1
+
+    def text(self, value: int) -> str:
+        """The label at a position."""
+        return self.labels[value]
+
+    def range_texts(self, ranges: Ranges) -> list[str]:
+        return [label for low, high in ranges for label in self.labels[low : high + 1]]
+
+    def condition_text(self, ranges: Ranges) -> str:
+        return f"{self.name} is {' or '.join(self.range_texts(ranges))}"
+
     def without_missing_constant(self) -> Self:
         return replace(self, missing=None)
+
+    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+        positions = [self.positions[label] for _, label in self.values]
+        other = None if self.other is None else self.positions[self.other]
+        return [lambda text: position_of_text(text, self.compared_texts, positions, other)] * 2
+
+    def possible(self, value: pl.Expr) -> pl.Expr:
+        return pl.when(value.is_between(*self.limits)).then(value)
+
+    @property
+    def needs_plain_text(self) -> bool:
+        return bool(self.na) or self.ignores_case or self.other is not None
+
+    def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
+        bare = ValuedColumn.unmarked_text(self, cell)
+        return bare.str.to_lowercase() if self.ignores_case else bare
+
+    def is_marked(self, cell: pl.Expr) -> pl.Expr:
+        marks = lower_texts(self.na) if self.ignores_case else list(self.na)
+        return self.unmarked_text(cell).is_in(marks)
+
+    def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        yield "least", value.min()
+        yield "most", value.max()
+        text = self.plain_text(cell)
+        yield "texts", text.filter(text.is_in(list(self.compared_texts))).unique().implode()
+
+    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
+        return ("check.any_case" if self.ignores_case else "check.category"), {}
+
+    def changed_keys(self, old: Self, decimal: str) -> Iterator[str]:
+        if self.values != old.values:
+            yield f"values: {self.changed_values(old)}"
+        if self.ignores_case and not old.ignores_case:
+            yield "case: ignore"
+        yield from ValuedColumn.changed_keys(self, old, decimal)
+
+    def changed_values(self, old: Self) -> str:
+        """The texts and labels as in YAML; of many, only those that the old column lacks."""
+        is_short = len(self.values) <= MOST_VALUES
+        pairs = self.values if is_short else self.values[len(old.values) :]
+        mapping = mapping_text((text, yaml_text(label)) for text, label in pairs)
+        return mapping if is_short else mapping.replace("{", "{..., ")
+
+    def axis_labels(self, starts: Sequence[int]) -> tuple[str, ...]:
+        return self.labels
+
+
+class CategoryColumn(LabeledColumn):
+    """A column whose labels the spec declares."""
+
+    kind: ClassVar[str] = "category"
+    wrong_type: ClassVar[str] = "wrong-column-type.labels"
+
+
+class BooleanColumn(LabeledColumn):
+    """A column with the labels `false` and `true`."""
+
+    kind: ClassVar[str] = "boolean"
+    wrong_type: ClassVar[str] = "wrong-column-type.boolean"
+    unknown_label: ClassVar[str] = "unknown-label.boolean"
+
+    def changed_values(self, old: Self) -> str:
+        return f"[{', '.join(map(yaml_text, self.texts))}]"
+
+
+def labeled_columns(items: Iterable[object]) -> tuple[LabeledColumn, ...]:
+    """The columns with declared labels among others."""
+    return tuple(item for item in items if isinstance(item, LabeledColumn))
+
+
+def require_labeled(column: object) -> LabeledColumn:
+    """A column that is known to have declared labels; `TypeError` for any other."""
+    if not isinstance(column, LabeledColumn):
+        raise TypeError("this needs a column of declared labels")
+    return column

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, Self
+from itertools import pairwise
+from typing import ClassVar, Literal, Self
 
 from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.data.column import Column, Derivation, Source
+from dpcli.data.column import Column, Derivation, Ranges, Rule, Source, ValuedColumn
+from dpcli.data.lazy_polars import pl
+from dpcli.data.number_cells import clamped
 from dpcli.light_dataclasses import dataclass
-from dpcli.numeric.days import day_of
-from dpcli.numeric.exact import decimal_places, decimal_text
 
 NumericKind = Literal["integer", "number", "date"]
 
 
 @dataclass(frozen=True, slots=True)
-class NumericColumn(Column):
-    """Integers, numbers or dates: whole multiples of `step` between two bounds.
+class NumericColumn(ValuedColumn):
+    """Numbers or dates: whole multiples of `step` between two bounds.
 
-    `bounds` and `missing` are numbers of steps. A date is a number of days since 1970-01-01. A
-    column without bounds can be declared, but no statistic can use it. A column with a `derivation`
-    is computed from other columns instead of being read. `na` are texts that mark missing cells;
-    for numbers, they mark equal numbers too. `format` is how cells are written, if not plainly.
+    `bounds` and `missing` are numbers of steps. A column without bounds can be declared, but no
+    statistic can use it. A column with a `derivation` is computed from other columns instead of
+    being read. `na` are texts that mark missing cells. `format` is how cells are written, if not
+    plainly.
     """
 
     name: str
-    kind: NumericKind
     step: Fraction = Fraction(1)
     bounds: tuple[int, int] | None = None
     missing: int | None = None
@@ -36,6 +37,16 @@ class NumericColumn(Column):
     na: tuple[str, ...] = ()
     format: NumberFormat | DateFormat | None = None
 
+    comparison_words: ClassVar[Mapping[str, str]] = {
+        "<": "below",
+        "<=": "at most",
+        "=": "equal to",
+        ">=": "at least",
+        ">": "above",
+    }
+    grid_words: ClassVar[str] = "a multiple of the step"
+    """What the width of a bin is."""
+
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
             raise ValueError(f"the lower bound of column {self.name} is above the upper one")
@@ -43,6 +54,11 @@ class NumericColumn(Column):
         # The constant is not clamped, and sensitivities follow from the bounds.
         if self.missing is not None and not (low or 0) <= self.missing <= (high or 0):
             raise ValueError(f"the constant of column {self.name} is not within its bounds")
+
+    @property
+    @abstractmethod
+    def kind(self) -> NumericKind:
+        """The word for this kind of column in a spec."""
 
     @property
     def lower(self) -> int:
@@ -66,42 +82,129 @@ class NumericColumn(Column):
         """Whether all values are whole numbers or days."""
         return self.step.denominator == 1
 
+    @property
+    @abstractmethod
+    def mean_decimals(self) -> int:
+        """The printed decimals of a mean of the values."""
+
+    @property
+    def date_range(self) -> int | None:
+        """The days between the bounds of dates; None for numbers."""
+        return None
+
+    @abstractmethod
+    def is_like(self, other: Column) -> bool:
+        """Whether a column can be compared with this one: both are numbers, or both dates."""
+
+    @abstractmethod
+    def parse(self, text: str) -> Fraction:
+        """A value that a spec states, not in steps; raises `NumberSyntaxError`."""
+
+    @abstractmethod
+    def constant_text(self, value: Fraction) -> str:
+        """A constant of a formula with this column."""
+
+    @abstractmethod
+    def steps_of(self, text: str) -> int:
+        """The number of steps of a text in published tables."""
+
     def without_missing_constant(self) -> Self:
         return replace(self, bounds=self.bounds or (0, 0), missing=None)
 
-    def text(self, steps: int) -> str:
-        """The text of a number of steps in published tables: a plain decimal or a date."""
-        if self.kind == "date":
-            return day_of(steps).isoformat()
-        return decimal_text(steps * self.step, decimal_places(self.step))
+    def without_limits(self) -> Self:
+        low, high = self.bounds or (1, -1)
+        return replace(self, bounds=(low - 1, high + 1), missing=None)
+
+    def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
+        return [self.possible] if is_integer else self.text_rules(decided)
+
+    @abstractmethod
+    def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+        """The rules for cells that are texts."""
+
+    def possible(self, value: pl.Expr) -> pl.Expr:
+        """Whole steps within the bounds, in the smallest type that fits them."""
+        return clamped(value, self.limits)
+
+    @property
+    def has_form(self) -> bool:
+        return bool(self.na) or self.format is not None
+
+    def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        yield "least", value.min()
+        yield "most", value.max()
+        outside = self.outside(value)
+        if outside is not None:
+            yield "outside", outside.sum()
+
+    def outside(self, value: pl.Expr) -> pl.Expr | None:
+        low, high = self.limits
+        # `without_limits` has made both a step wider.
+        return ~value.is_between(low + 1, high - 1) if high - low > 1 else None
+
+    def range_texts(self, ranges: Ranges) -> list[str]:
+        return [
+            self.text(low) if low == high else f"from {self.text(low)} to {self.text(high)}"
+            for low, high in ranges
+        ]
+
+    def axis_labels(self, starts: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.axis_label(starts, place) for place in range(len(starts)))
+
+    def axis_label(self, starts: Sequence[int], place: int) -> str:
+        """The label of one bin, with the values from its start to below the next start.
+
+        The last bin includes the upper bound of the column. Labels of whole numbers and days are
+        closed ranges; labels of finer numbers are intervals:
+
+        =====================================  ==================================
+        column                                 labels
+        =====================================  ==================================
+        whole numbers, none below zero         ``0-9``, ``10-19``, ``20``
+        whole numbers, some below zero         ``[-10,-1]``, ``[0,9]``, ``10``
+        dates                                  ``2024-03-01..2024-03-31``
+        numbers whose step is not whole        ``[0.0,0.5)``, ``[0.5,1.0]``
+        =====================================  ==================================
+
+        No label begins with a character that starts a formula in a spreadsheet. The exception is
+        the minus of a negative number, which a spreadsheet reads as a number too. So a label is the
+        same text in CSV, Parquet, JSON and HTML.
+        """
+        low, last = starts[place], place == len(starts) - 1
+        high = self.upper if last else starts[place + 1] - int(self.whole)
+        first, end = self.text(low), self.text(high)
+        if not self.whole:
+            return f"[{first},{end}{']' if last else ')'}"
+        return first if low == high else self.closed_range(first, end)
+
+    def closed_range(self, first: str, end: str) -> str:
+        """The label of a bin of several whole numbers or days."""
+        return f"[{first},{end}]" if self.lower < 0 else f"{first}-{end}"
+
+    def axis_length(self, starts: Sequence[int]) -> int:
+        return len(starts)
+
+    def axis_place(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
+        inner = starts[1:]
+        # A range of any number of bins has one width.
+        ends = (0, inner.step) if isinstance(inner, range) else inner
+        steps = {later - earlier for earlier, later in pairwise(ends)} or {1}
+        if not inner:
+            return value * 0
+        if len(steps) == 1:
+            # The first and the last bin may be cut by the bounds.
+            return ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
+        bins = pl.lit(pl.Series(inner, dtype=pl.Int64)).search_sorted(value, side="right")
+        return pl.when(value.is_not_null()).then(bins.cast(pl.Int64))
 
 
-def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
-    """The label of one bin, with the values from its start to below the next start.
+def numeric_columns(items: Iterable[object]) -> tuple[NumericColumn, ...]:
+    """The numbers and dates among columns, or among columns and constants."""
+    return tuple(item for item in items if isinstance(item, NumericColumn))
 
-    The last bin includes the upper bound of the column. Labels of whole numbers and days are closed
-    ranges; labels of finer numbers are intervals:
 
-    =====================================  ==================================
-    column                                 labels
-    =====================================  ==================================
-    whole numbers, none below zero         ``0-9``, ``10-19``, ``20``
-    whole numbers, some below zero         ``[-10,-1]``, ``[0,9]``, ``10``
-    dates                                  ``2024-03-01..2024-03-31``
-    numbers whose step is not whole        ``[0.0,0.5)``, ``[0.5,1.0]``
-    =====================================  ==================================
-
-    No label begins with a character that starts a formula in a spreadsheet. The exception is the
-    minus of a negative number, which a spreadsheet reads as a number too. So a label is the same
-    text in CSV, Parquet, JSON and HTML.
-    """
-    low, last = starts[place], place == len(starts) - 1
-    high = column.upper if last else starts[place + 1] - int(column.whole)
-    first, end = column.text(low), column.text(high)
-    if not column.whole:
-        return f"[{first},{end}{']' if last else ')'}"
-    if low == high:
-        return first
-    if column.kind == "date":
-        return f"{first}..{end}"
-    return f"[{first},{end}]" if column.lower < 0 else f"{first}-{end}"
+def require_numeric(column: object) -> NumericColumn:
+    """A column that is known to be numeric; `TypeError` for any other."""
+    if not isinstance(column, NumericColumn):
+        raise TypeError("this needs a column of numbers or dates")
+    return column

@@ -21,9 +21,8 @@ import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.ids import TextColumn
 from dpcli.engine.decode import FLAGS, Decoder
-from dpcli.engine.decode_formats import plain_text
 from dpcli.engine.grouping import Grouping, SharedAggregation
 from dpcli.engine.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
 from dpcli.engine.rollup import Partial
@@ -80,7 +79,7 @@ class UserLevelAggregation:
         self._names = names
         ids = id_column(unit)
         id_text = pl.col(decoder.inputs[ids])
-        self._id_cell = plain_text(id_text, ids) if ids.na else id_text
+        self._id_cell = ids.plain_text(id_text) if ids.na else id_text
         self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {
             grouping: UserTotalsTable(
@@ -201,7 +200,7 @@ class UserLevelAggregation:
         return [
             name
             for column, name in self._names.items()
-            if isinstance(column, IdColumn | PrivatePartitionColumn) and name != "user"
+            if isinstance(column, TextColumn) and name != "user"
         ]
 
     def _dictionary_columns(self, frame: pl.DataFrame) -> list[str]:

@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Literal
+from typing import Literal, TypeVar
 
 import polars as pl
 
-from dpcli.cell_formats import NOT_IN_AFFIXES, THOUSANDS, DateFormat, NumberFormat
+from dpcli.cell_formats import NOT_IN_AFFIXES, THOUSANDS, NumberFormat
 from dpcli.csv_dialect import DECIMALS
-from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
-from dpcli.engine.changed_keys import changed_keys, yaml_text
+from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.key_texts import yaml_text
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.engine.date_guesses import guessed_format, swapped_format
-from dpcli.engine.decode import Decoder, swap_decimal_mark
-from dpcli.engine.decode_formats import is_marked
+from dpcli.engine.decode import Decoder
 from dpcli.light_dataclasses import dataclass
 from dpcli.reference import usual_cells
 
@@ -38,6 +38,8 @@ MOST_NAMED = 8
 
 PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
 """A number with what is before and after it."""
+
+L = TypeVar("L", bound=LabeledColumn)
 
 SIGNS = " \t\u00a0\u202f()+-"
 
@@ -82,11 +84,11 @@ class Sample:
         if not cells:
             return Fraction(1)
         texts = pl.DataFrame({"t0": list(cells)}, {"t0": pl.String})
-        swapped = texts.select(swap_decimal_mark(pl.col("t0"), column, self.decimal))
+        swapped = texts.select(column.with_point(pl.col("t0"), self.decimal))
         value = Decoder((column,)).decode(swapped).to_series()
         is_known = value.is_not_null()
         if column.na:
-            is_known |= swapped.select(is_marked(pl.col("t0"), column)).to_series()
+            is_known |= swapped.select(column.is_marked(pl.col("t0"))).to_series()
         rows = pl.Series(list(cells.values()))
         return Fraction(int(rows.filter(is_known).sum()), int(rows.sum()))
 
@@ -110,49 +112,52 @@ class Remedy:
 
 def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     """The declaration that reads most of the cells; None if no known one reads any more."""
-    if not sample.unread or not isinstance(column, NumericColumn | CategoryColumn):
+    if not sample.unread or not isinstance(column, ValuedColumn):
         return None
-    instead = ""
     # A text without a digit is neither a number nor a date.
-    has_labels = isinstance(column, CategoryColumn)
     marks = Counter(
         {
             text: rows
             for text, rows in sample.unread.items()
             if text.lower() in usual_cells()["marks"]
-            or (rows >= FREQUENT and not has_labels and not any(map(str.isnumeric, text)))
+            or (rows >= FREQUENT and not column.labels and not any(map(str.isnumeric, text)))
         }
     )
-    changed = replace(column, na=(*column.na, *_most_frequent(marks)))
+    marked = replace(column, na=(*column.na, *_most_frequent(marks)))
     unread = {text: rows for text, rows in sample.unread.items() if text not in marks}
-    others = replace(sample, unread=unread)
-    if isinstance(changed, CategoryColumn):
-        changed = _category(changed, others)
-    elif changed.kind == "date":
-        texts = Counter(sample.read) + Counter(others.unread)
-        declared = changed.format if isinstance(changed.format, DateFormat) else None
-        guessed = guessed_format(texts, declared) if others.unread else declared
-        changed = replace(changed, format=guessed or changed.format)
-        instead = _day_and_month(column, changed, sample)
-    else:
-        changed, instead = _number(changed, others)
+    changed, instead = _changed(marked, sample, replace(sample, unread=unread))
     if sample.rows_read(changed) <= sample.rows_read(column):
         return None
-    keys = tuple(changed_keys(column, changed, sample.decimal))
+    keys = tuple(changed.changed_keys(column, sample.decimal))
     share = sample.share_read(changed, sample.unread)
     return Remedy(keys, amount(share, Fraction(1)), instead) if keys else None
 
 
-def _day_and_month(column: Column, changed: NumericColumn, sample: Sample) -> str:
+def _changed(marked: ValuedColumn, sample: Sample, others: Sample) -> tuple[ValuedColumn, str]:
+    """The `marked` column with a declaration that reads `others`, and another such key."""
+    match marked:
+        case BooleanColumn():
+            return _boolean(marked, others), ""
+        case CategoryColumn():
+            return _category(marked, others), ""
+        case DateColumn():
+            texts = Counter(sample.read) + Counter(others.unread)
+            guessed = guessed_format(texts, marked.format) if others.unread else marked.format
+            changed = replace(marked, format=guessed or marked.format)
+            return changed, _day_and_month(marked, changed, sample)
+        case NumberColumn():
+            return _number(marked, others)
+    raise TypeError("a kind of column without remedies")
+
+
+def _day_and_month(column: DateColumn, changed: DateColumn, sample: Sample) -> str:
     """The formats in which day and month change places, if they read as many cells."""
-    declared, guessed = (
-        form if isinstance(form := getattr(one, "format", None), DateFormat) else None
-        for one in (column, changed)
+    other = replace(
+        changed, format=changed.format and swapped_format(changed.format, column.format)
     )
-    other = replace(changed, format=guessed and swapped_format(guessed, declared))
     if other == changed or sample.rows_read(other) < sample.rows_read(changed):
         return ""
-    keys = changed_keys(column, other, sample.decimal)
+    keys = other.changed_keys(column, sample.decimal)
     return next((key for key in keys if key.startswith("format:")), "")
 
 
@@ -164,9 +169,9 @@ def _most_frequent(texts: Counter[str]) -> list[str]:
     return [text for text, _ in texts.most_common(MOST_NAMED)]
 
 
-def _number(column: NumericColumn, sample: Sample) -> tuple[NumericColumn, str]:
+def _number(column: NumberColumn, sample: Sample) -> tuple[NumberColumn, str]:
     """The column with the affixes, marks of digits and open-ended values that its cells have."""
-    declared = column.format if isinstance(column.format, NumberFormat) else None
+    declared = column.format
     form = declared or NumberFormat(decimal=sample.decimal)
     affixes, open_ended, marks = list[str](), list[str](), set[str]()
     numbers: dict[str, str] = {}
@@ -205,7 +210,7 @@ def _number(column: NumericColumn, sample: Sample) -> tuple[NumericColumn, str]:
     read = {one: sample.rows_read(one) for one in columns}
     best = max(read, key=lambda one: read[one])
     chosen = best.format
-    if not isinstance(chosen, NumberFormat) or chosen.thousands not in DECIMALS:
+    if chosen is None or chosen.thousands not in DECIMALS:
         return best, ""
     mark = chosen.thousands
     other = replace(best, format=replace(chosen, decimal=mark, thousands=""))
@@ -221,12 +226,16 @@ def _is_affix(part: str) -> bool:
     return bool(part) and not wrong & set(part) and part.lower() != "e"
 
 
+def _boolean(column: BooleanColumn, sample: Sample) -> BooleanColumn:
+    """The column with other case, or with a usual pair of words."""
+    texts = set(sample.unread)
+    columns = [_with_words(column, pair, texts) for pair in usual_cells()["booleans"]]
+    return max((column, _ignoring_case(column), *columns), key=sample.rows_read)
+
+
 def _category(column: CategoryColumn, sample: Sample) -> CategoryColumn:
     """The column with other case, words or abbreviations of its declared texts."""
     texts = set(sample.unread)
-    if column.kind == "boolean":
-        columns = [_with_words(column, pair, texts) for pair in usual_cells()["booleans"]]
-        return max((column, _ignoring_case(column), *columns), key=sample.rows_read)
     ignoring = _ignoring_case(column)
     if sample.rows_read(ignoring) > sample.rows_read(column):
         column = ignoring
@@ -243,15 +252,13 @@ def _category(column: CategoryColumn, sample: Sample) -> CategoryColumn:
     return replace(column, values=(*column.values, *list(added.items())[:MOST_NAMED]))
 
 
-def _ignoring_case(column: CategoryColumn) -> CategoryColumn:
+def _ignoring_case(column: L) -> L:
     """The column without regard to case, unless declared texts differ by case alone."""
     lower = {text.lower() for text, _ in column.values}
     return replace(column, ignores_case=True) if len(lower) == len(column.values) else column
 
 
-def _with_words(
-    column: CategoryColumn, pair: Sequence[str], texts: Iterable[str]
-) -> CategoryColumn:
+def _with_words(column: BooleanColumn, pair: Sequence[str], texts: Iterable[str]) -> BooleanColumn:
     """The boolean with a usual pair of words, in the case of the file if there is one case."""
     used = {text for text in texts if text.lower() in pair}
     cases: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper)

@@ -13,15 +13,11 @@ from fractions import Fraction
 
 import polars as pl
 
-from dpcli.cell_formats import NumberFormat
 from dpcli.data.column import Column, file_columns
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.text_cells import strip_blanks
 from dpcli.engine.cell_remedies import Amount, Remedy, Sample, amount, find_remedy, missing_codes
 from dpcli.engine.dataset import Dataset
-from dpcli.engine.decode import FLAGS, Decoder, swap_decimal_mark
-from dpcli.engine.decode_formats import is_marked, plain_text, strip_blanks
+from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.record_faults import REPLACEMENT, Fault, record_faults
@@ -93,7 +89,7 @@ def check_cells(
     shares = min_readable or {}
     # Derived columns read no other cells than declared ones.
     declared = (column for column in columns if column.derivation is None)
-    wanted = tuple(map(_without_limits, file_columns(declared)))
+    wanted = tuple(column.without_limits() for column in file_columns(declared))
     derived = (column for column in columns if column.derivation and column.name in shares)
     every = (*wanted, *(column.without_missing_constant() for column in derived))
     decoder = Decoder(every)
@@ -167,43 +163,30 @@ def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
     return users.group_by(number).agg(rows.sum())[rows.meta.output_name()]
 
 
-def _without_limits(column: Column) -> Column:
-    """The column without a constant, whose bounds are a step wider, so that clamping shows."""
-    if isinstance(column, NumericColumn) and column.bounds is not None:
-        column = replace(column, bounds=(column.lower - 1, column.upper + 1))
-    return column.without_missing_constant()
-
-
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
     """The numbers of cells of each kind, and the declared texts that occur."""
     cell, value = _cell(place), pl.col(f"value{place}")
     yield _is_blank(column, place).sum().alias(f"blank{place}")
-    if isinstance(column, IdColumn):
-        return
-    if isinstance(column, NumericColumn | CategoryColumn):
-        yield value.min().alias(f"least{place}")
-        yield value.max().alias(f"most{place}")
-    if isinstance(column, CategoryColumn):
-        text = plain_text(cell, column)
-        yield text.filter(text.is_in(_texts(column))).unique().implode().alias(f"texts{place}")
-    if isinstance(column, NumericColumn):
-        yield _is_outside(column, place).sum().alias(f"outside{place}")
-    for at, (_, occurs) in enumerate(_declared_parts(column, cell)):
+    for name, fact in column.cell_facts(cell, value):
+        yield fact.alias(f"{name}{place}")
+    for at, (_, occurs) in enumerate(column.declared_parts(cell)):
         yield occurs.any().alias(f"part{place}_{at}")
 
 
 def _samples(column: Column, place: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
-    """Cells that are looked at: the first ones, those that cannot be read, those out of bounds."""
-    if isinstance(column, IdColumn):
-        return
+    """Cells that are looked at: the first ones, those that cannot be read, those out of bounds.
+
+    Every id that is not blank can be read, so that no id is looked at.
+    """
     value = pl.col(f"value{place}")
     readable, blank = (counts[f"{kind}{place}"].item() for kind in ("readable", "blank"))
     if readable + blank < counts["rows"].item():
         yield f"unread{place}", value.is_null() & ~_is_blank(column, place)
         if readable:
             yield f"read{place}", value.is_not_null()
-    if isinstance(column, NumericColumn) and counts[f"outside{place}"].item():
-        yield f"clamped{place}", _is_outside(column, place)
+    outside = column.outside(value)
+    if outside is not None and counts[f"outside{place}"].item():
+        yield f"clamped{place}", outside
 
 
 def _cell(place: int) -> pl.Expr:
@@ -212,30 +195,7 @@ def _cell(place: int) -> pl.Expr:
 
 def _is_blank(column: Column, place: int) -> pl.Expr:
     blank = strip_blanks(_cell(place)).is_null()
-    return blank | is_marked(_cell(place), column) if column.na else blank
-
-
-def _is_outside(column: NumericColumn, place: int) -> pl.Expr:
-    return ~pl.col(f"value{place}").is_between(column.lower + 1, column.upper - 1)
-
-
-def _declared_parts(column: Column, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-    """The declared marks, affixes and open-ended values, each with the cells that have it."""
-    if isinstance(column, IdColumn):
-        return
-    for mark in column.na:
-        yield mark, is_marked(cell, replace(column, na=(mark,)))
-    if isinstance(column, NumericColumn) and isinstance(column.format, NumberFormat):
-        for affix in column.format.affixes:
-            yield affix, cell.str.contains(affix, literal=True)
-        for text, _ in column.format.values:
-            yield text, strip_blanks(cell) == text
-
-
-def _texts(column: CategoryColumn) -> list[str]:
-    """The declared texts, as cells are compared with them."""
-    texts = pl.Series([text for text, _ in column.values])
-    return (texts.str.to_lowercase() if column.ignores_case else texts).to_list()
+    return blank | column.is_marked(_cell(place)) if column.na else blank
 
 
 def _column_cells(
@@ -245,32 +205,32 @@ def _column_cells(
     unreadable, total = rows - readable - blank, Fraction(rows)
     absent = [
         text
-        for at, (text, _) in enumerate(_declared_parts(column, pl.lit("")))
+        for at, (text, _) in enumerate(column.declared_parts(pl.lit("")))
         if not counted[f"part{place}_{at}"].any()
     ]
-    if isinstance(column, CategoryColumn):
+    if column.texts:
         occurring = set(counted[f"texts{place}"].explode().drop_nulls().to_list())
-        pairs = zip(column.values, _texts(column), strict=True)
-        absent = [text for (text, _), cell in pairs if cell not in occurring] + absent
+        pairs = zip(column.texts, column.compared_texts, strict=True)
+        absent = [text for text, cell in pairs if cell not in occurring] + absent
 
     def sampled(kind: str) -> dict[str, int]:
         if f"{kind}{place}" not in counted:
             return {}
         cells = counted.select(pl.col(f"{kind}{place}").explode())
         # To exchange the marks once more gives the texts of the file.
-        cell = strip_blanks(swap_decimal_mark(pl.first(), column, decimal))
+        cell = strip_blanks(column.with_point(pl.first(), decimal))
         texts = cells.select(cell).to_series().drop_nulls()
         return dict(texts.value_counts(sort=True).head(TEXTS).iter_rows())
 
-    bounded = isinstance(column, NumericColumn) and column.upper - column.lower > 1
+    bounded = f"outside{place}" in counted
     outside = int(counted[f"outside{place}"].sum()) if bounded else 0
     unread, remedy = dict[str, int](), None
-    if unreadable and not isinstance(column, IdColumn):
+    if unreadable:
         unread = sampled("unread")
         sample = Sample(unread, unreadable, sampled("read"), readable, decimal)
         remedy = find_remedy(column, sample)
-    has_values = isinstance(column, NumericColumn | CategoryColumn)
-    values = [counted[f"{kind}{place}"] for kind in ("least", "most")] if has_values else []
+    ends = (f"least{place}", f"most{place}")
+    values = [counted[name] for name in ends if name in counted]
     return ColumnCells(
         column,
         readable=amount(Fraction(readable), total),

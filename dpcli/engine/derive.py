@@ -8,7 +8,6 @@ from fractions import Fraction
 import polars as pl
 
 from dpcli.data.column import Column, Derivation
-from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term
 from dpcli.engine.row_filter import truth
@@ -60,11 +59,7 @@ def _number(derivation: Arithmetic, names: Names) -> pl.Expr:
     """The value of a number: whole steps, rounded to even, in a type that fits all of it."""
     # Rounding needs two bits more.
     dtype = pl.Int64() if derivation.magnitude < 1 << 61 else pl.Int128()
-    columns = [
-        pl.col(names[term]).cast(dtype)
-        for term in derivation.terms
-        if isinstance(term, NumericColumn)
-    ]
+    columns = [pl.col(names[term]).cast(dtype) for term in derivation.columns]
     match derivation:
         case Sum():
             factors, constant, divisor = derivation.scaled

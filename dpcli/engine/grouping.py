@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from math import prod
 
 import polars as pl
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
 from dpcli.engine.row_filter import row_filter
 from dpcli.engine.sums import factor_value, plain_sums, sum_expression
 from dpcli.light_dataclasses import dataclass
@@ -218,18 +216,4 @@ class Grouping:
 def _place(axis: Axis, name: str) -> pl.Expr:
     """The place of a row on an axis; one past the end for a row outside it."""
     value = pl.col(name).cast(pl.Int64)
-    if isinstance(axis.column, NumericColumn):
-        inner = axis.starts[1:]
-        # A range of any number of bins has one width.
-        ends = (0, inner.step) if isinstance(inner, range) else inner
-        steps = {later - earlier for earlier, later in pairwise(ends)} or {1}
-        if not inner:
-            value = value * 0
-        elif len(steps) == 1:
-            # The first and the last bin may be cut by the bounds.
-            value = ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
-        else:
-            starts = pl.lit(pl.Series(inner, dtype=pl.Int64))
-            bins = starts.search_sorted(value, side="right").cast(pl.Int64)
-            value = pl.when(value.is_not_null()).then(bins)
-    return value.fill_null(len(axis))
+    return axis.column.axis_place(value, axis.starts).fill_null(len(axis))

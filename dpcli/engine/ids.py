@@ -7,7 +7,7 @@ import secrets
 import polars as pl
 
 from dpcli.data.ids import IdColumn
-from dpcli.engine.decode_formats import strip_blanks
+from dpcli.data.text_cells import strip_blanks
 from dpcli.privacy.unit import PersonUnit
 
 FIRST_ANONYMOUS_ID = -(1 << 62)

@@ -16,7 +16,6 @@ Parquet file, and only they decide which columns are refused.
 
 from __future__ import annotations
 
-import datetime
 import io
 import os
 from collections.abc import Iterator, Sequence
@@ -25,12 +24,10 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.date_cells import within_calendar
+from dpcli.data.number_cells import DECIMAL_DIGITS
 from dpcli.engine.dataset import Source
-from dpcli.engine.decode_formats import has_form
-from dpcli.engine.decode_numbers import DECIMAL_DIGITS
 from dpcli.engine.file_content import TYPED
 from dpcli.engine.parquet_texts import (
     MARK,
@@ -48,14 +45,8 @@ from dpcli.light_dataclasses import dataclass
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
 
-WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
-"""Types of numbers that may not fit a signed machine word."""
-
 DECIMAL256 = "Decimal256"
 """The name of a type of decimals with more digits than can be read."""
-
-FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
-EPOCH = datetime.date(1970, 1, 1)
 
 UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -173,7 +164,7 @@ def parquet_frame(
             text = decoded(pl.col(copied_name(place)), is_valid=rows.are_valid)
             copied.append(declared_text(text, column, decimal).alias(f"t{at}"))
             continue
-        cell = _whole(place, types[place], column)
+        cell = column.whole_cells(pl.nth(place), types[place])
         if cell is None:
             cell = declared_text(_cell_text(place, types[place], column, decimal), column, decimal)
         read.append(cell.alias(f"t{at}"))
@@ -187,28 +178,10 @@ def parquet_frame(
     return texts.select(*(f"t{at}" for at in range(len(wanted))), blank)
 
 
-def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
-    """Whole numbers and days as Int64; None for a column that must be read as texts."""
-    if not isinstance(column, NumericColumn) or column.na:
-        return None
-    form = column.format
-    if column.kind == "date":
-        has_days = dtype == pl.Date and not (isinstance(form, DateFormat) and form.part != "day")
-        return (
-            _within_calendar(pl.nth(place), dtype, 1).to_physical().cast(pl.Int64)
-            if has_days
-            else None
-        )
-    if isinstance(form, NumberFormat) and form.values:
-        return None
-    is_whole = dtype.is_integer() and dtype not in WIDE and column.step == 1
-    return pl.nth(place).cast(pl.Int64) if is_whole else None
-
-
 def _cell_text(place: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
     """The column as texts; numbers and times are typed cells if it declares a form."""
     is_typed = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
-    if not is_typed or not has_form(column):
+    if not is_typed or not column.has_form:
         return column_text(place, dtype, decimal)
     return TYPED + column_text(place, dtype, ".")
 
@@ -223,21 +196,11 @@ def column_text(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
     """The column at a place as texts, with `decimal` as decimal mark."""
     column = pl.nth(place)
     if isinstance(dtype, pl.Date):
-        return _within_calendar(column, dtype, 1).dt.to_string("%Y-%m-%d")
+        return within_calendar(column, dtype, 1).dt.to_string("%Y-%m-%d")
     if isinstance(dtype, pl.Datetime):
         second = UNITS[dtype.time_unit]
-        return _within_calendar(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")
+        return within_calendar(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")
     text = column.cast(pl.String)
     if decimal != "." and (dtype.is_float() or dtype.is_decimal()):
         return text.str.replace(".", decimal, literal=True)
     return text
-
-
-def _within_calendar(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
-    """Days or times, null outside the years 1 to 9999, where formatting would fail."""
-    # In nanoseconds, the type ends before the calendar does.
-    first = max((FIRST - EPOCH).days * day, -(1 << 63))
-    last = min(((LAST - EPOCH).days + 1) * day, 1 << 63) - 1
-    number = column.to_physical().cast(pl.Int64)
-    inside = number.clip(first, last).cast(pl.Int32 if isinstance(dtype, pl.Date) else pl.Int64)
-    return pl.when(number.is_between(first, last)).then(inside.cast(dtype))

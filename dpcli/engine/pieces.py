@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from dpcli.data.column import Column
+from dpcli.data.text_cells import BLANKS
 from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.dataset import Dataset, Source
-from dpcli.engine.decode import Decoder, raised_flags, swap_decimal_mark
-from dpcli.engine.decode_numbers import BLANKS
+from dpcli.engine.decode import Decoder, raised_flags
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines, has_odd_ends
 from dpcli.engine.plain_bytes import PlainText
@@ -99,9 +99,12 @@ class Piece:
         wanted = [names[self.source.place(column)] for column in self.columns]
         # Only copies of other formats have typed cells.
         is_plain = self.source.kind == "csv" or self.raw
-        read = swap_decimal_mark if is_plain else declared_text
         texts = [
-            read(pl.col(name), column, self.decimal).alias(f"t{at}")
+            (
+                column.with_point(pl.col(name), self.decimal)
+                if is_plain
+                else declared_text(pl.col(name), column, self.decimal)
+            ).alias(f"t{at}")
             for at, (name, column) in enumerate(zip(wanted, self.columns, strict=True))
         ]
         if dialect.footer:

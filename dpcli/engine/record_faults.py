@@ -15,7 +15,6 @@ from typing import Literal
 
 from dpcli.csv_dialect import ENCODINGS, UTF8, Dialect
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import LINE_END, UTF8_BOM, parse_line, parse_records
 from dpcli.engine.source import open_file
@@ -134,9 +133,7 @@ def _begins_with(start: str, word: str) -> bool:
 
 def _declared(columns: Sequence[Column]) -> list[str]:
     """The declared texts that differ between encodings."""
-    categories = (column for column in columns if isinstance(column, CategoryColumn))
-    texts = (text for column in categories for text, _ in column.values)
-    return [text for text in texts if not text.isascii()]
+    return [text for column in columns for text in column.texts if not text.isascii()]
 
 
 def _garbled_utf8(text: str, encoding: str, columns: Sequence[Column]) -> str | None:

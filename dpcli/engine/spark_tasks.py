@@ -24,7 +24,6 @@ from dpcli.data.ids import IdColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer
 from dpcli.engine.dataset import Dataset, Source
-from dpcli.engine.decode_formats import plain_text
 from dpcli.engine.file_content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.header import require_columns
 from dpcli.engine.ids import id_column
@@ -116,7 +115,8 @@ class Tasks:
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
         sources = [column.source for column in columns]
         ids = id_column(self.unit)
-        user = plain_text(untyped_text(pl.col(f"t{sources.index(ids.source or ids.name)}")), ids)
+        cell = untyped_text(pl.col(f"t{sources.index(ids.source or ids.name)}"))
+        user = ids.plain_text(cell)
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))

@@ -10,13 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
-from dpcli.engine.decode import swap_decimal_mark
 from dpcli.engine.file_content import TYPED
-
-TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def untyped_text(cell: pl.Expr) -> pl.Expr:
@@ -30,20 +25,8 @@ def declared_text(cell: pl.Expr, column: Column, decimal: str) -> pl.Expr:
     `decimal` is the decimal mark of texts in columns without their own.
     """
     plain = untyped_text(cell)
-    if not isinstance(column, NumericColumn):
+    typed = column.typed_text(plain)
+    if typed is None:
         return plain
-    typed = plain
-    if isinstance(column.format, NumberFormat):
-        typed = plain.str.replace(".", column.format.decimal, literal=True)
-    elif isinstance(column.format, DateFormat) and column.format.forms:
-        typed = _formatted_time(plain, column.format)
-    text = swap_decimal_mark(cell, column, decimal)
+    text = column.with_point(cell, decimal)
     return pl.when(cell.str.starts_with(TYPED)).then(typed).otherwise(text)
-
-
-def _formatted_time(plain: pl.Expr, form: DateFormat) -> pl.Expr:
-    """A time in the first form, which reads it before others; null where this may lose a day."""
-    first = form.forms[0]
-    if first.has("yzf") or not (first.has("dj") and first.has("Y")):
-        return pl.lit(None, pl.String)
-    return plain.str.to_datetime(TIME, strict=False, cache=False).dt.to_string(first.text)

@@ -17,8 +17,8 @@ import polars as pl
 
 from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.data.column import column_names
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.labels import CategoryColumn, LabeledColumn
+from dpcli.data.numeric import require_numeric
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
@@ -104,7 +104,7 @@ def count_responses(spec: LocalSpec, name: str) -> list[CollectedCounts]:
     return collected
 
 
-def _columns(spec: LocalSpec) -> list[CategoryColumn]:
+def _columns(spec: LocalSpec) -> list[LabeledColumn]:
     """The collected columns as columns of labels; a column of numbers has no labels here."""
     labels: dict[str, Sequence[str]] = {}
     for response in spec.responses:
@@ -112,7 +112,7 @@ def _columns(spec: LocalSpec) -> list[CategoryColumn]:
         labels |= dict.fromkeys(response.names, outputs)
         labels |= {column.name: column.labels for column in response.by}
     return [
-        CategoryColumn(name, "category", tuple((label, label) for label in column_labels))
+        CategoryColumn(name, tuple((label, label) for label in column_labels))
         for name, column_labels in labels.items()
     ]
 
@@ -157,7 +157,7 @@ def _estimate(
     response: Response, group: tuple[tuple[str, str], ...], counts: ResponseCounts, quantile: float
 ) -> Iterator[GroupEstimate]:
     column, randomizer = response.column, response.randomizer
-    items = column.labels if isinstance(column, CategoryColumn) else ("",)
+    items = column.labels or ("",)
     if not counts.records:
         for item in items:
             yield GroupEstimate(column.name, group, item, 0)
@@ -169,7 +169,7 @@ def _estimate(
     if "simplex" in response.steps:
         values, limits = on_simplex(raw), (Fraction(0), Fraction(1))
     elif "clamp" in response.steps:
-        assert isinstance(column, NumericColumn)
+        column = require_numeric(column)
         limits = (column.lower * column.step, column.upper * column.step)
         values = tuple(min(max(value, limits[0]), limits[1]) for value in raw)
     for item, estimate, value, variance in zip(items, raw, values, variances, strict=True):

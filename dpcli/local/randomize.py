@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.data.column import file_columns
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.column import ValuedColumn, file_columns
+from dpcli.data.dates import DateColumn
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
@@ -34,7 +34,7 @@ from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.planning.plan import LocalPlan
 from dpcli.privacy.confidential import Confidential
-from dpcli.specification.model import LocalSpec, Response, ValuedColumn
+from dpcli.specification.model import LocalSpec, Response
 
 CELLS = 1 << 22
 """Cells of responses that are generated at a time; memory grows with it, not with the file."""
@@ -158,8 +158,7 @@ def responses(
 def _respond(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Series]:
     answers = respond(response.randomizer, cells).value
     if response.randomizer.form == "number":
-        assert isinstance(response.column, NumericColumn)
-        columns = [_decimals(response.column, answers[0])]
+        columns = [_decimals(require_numeric(response.column), answers[0])]
     elif response.randomizer.form == "bits":
         columns = [pl.Series(bits) for bits in answers]
     else:
@@ -169,11 +168,11 @@ def _respond(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Seri
 
 def _public_texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
     """Public cells as labels, dates and decimals; null for a missing cell."""
-    if isinstance(column, CategoryColumn):
+    if column.labels:
         return _labels(column.labels, cells)
-    if column.kind == "date":
+    if isinstance(column, DateColumn):
         return cells.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
-    texts = _decimals(column, cells.cast(pl.Int64).fill_null(0).to_numpy())
+    texts = _decimals(require_numeric(column), cells.cast(pl.Int64).fill_null(0).to_numpy())
     return texts.set(cells.is_null(), None)
 
 

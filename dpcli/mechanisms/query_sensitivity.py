@@ -13,9 +13,8 @@ from typing import Any, Final, cast
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.axis import Axis
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS
+from dpcli.data.labels import LabeledColumn
 from dpcli.derivations import DERIVATIONS
 from dpcli.filters import FILTERS
 from dpcli.privacy.neighboring import Relation
@@ -53,12 +52,13 @@ QUERIES: Final[frozenset[type]] = frozenset(
 
 PARTS: Final[frozenset[type]] = frozenset(
     {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, PassesAmongFirst}
-    | {NumericColumn, PrivatePartitionColumn, IdColumn, NumberFormat, DateFormat, DateForm}
+    | COLUMNS - LABELED_COLUMNS
+    | {NumberFormat, DateFormat, DateForm}
 )
 """Every kind of object that a query is made of."""
 
 PLAIN: Final[frozenset[type]] = frozenset({int, str, bool, Fraction, range, type(None)})
-"""Plain values. A category column checks its own texts."""
+"""Plain values. A column of labels checks its own texts."""
 
 
 def require_plain(query: Query) -> None:
@@ -76,8 +76,8 @@ def require_plain(query: Query) -> None:
             waiting += value
         elif type(value) in QUERIES | PARTS:
             waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
-        elif type(value) is CategoryColumn:
-            waiting.append(value.derivation)
+        elif type(value) in LABELED_COLUMNS:
+            waiting.append(cast("LabeledColumn", value).derivation)
         elif type(value) not in PLAIN:
             raise TypeError("a query is made of plain values")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dpcli.filters import AllOf, Ranges, implied_ranges
+from dpcli.data.column import Ranges, ValuedColumn
+from dpcli.filters import AllOf, implied_ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.specification.model import CentralSpec, ValuedColumn
+from dpcli.specification.model import CentralSpec
 
 
 def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:

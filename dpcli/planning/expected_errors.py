@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from dpcli.data.labels import CategoryColumn
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.allocation import allocate
@@ -23,7 +22,7 @@ def standard_error(response: Response, records: int) -> float | None:
     randomizer, column = response.randomizer, response.column
     if not randomizer.estimable:
         return None
-    count = len(column.labels) if isinstance(column, CategoryColumn) else 1
+    count = len(column.labels) or 1
     return sqrt(sum(randomizer.variances([1 / count] * count)) / count / records)
 
 

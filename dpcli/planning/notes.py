@@ -11,7 +11,7 @@ from fractions import Fraction
 from dpcli import reference
 from dpcli.data.axis import Axis
 from dpcli.data.ids import IdColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numeric import require_numeric
 from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
@@ -109,8 +109,9 @@ def derived_notes(plan: CentralPlan) -> list[str]:
         facts: dict[str, object] = {"column": column.name, "text": column.derivation.text}
         if column.labels:
             notes.append(note("derived.labels", count=len(column.labels), **facts))
-        elif isinstance(column, NumericColumn):
-            low, high = map(column.text, column.limits)
+        else:
+            number = require_numeric(column)
+            low, high = map(number.text, number.limits)
             notes.append(note("derived.number", low=low, high=high, **facts))
     return notes
 
@@ -123,7 +124,7 @@ def binning_notes(plan: CentralPlan) -> list[str]:
             names_by_key.setdefault(key, []).append(planned.name)
     notes = []
     for key, names in names_by_key.items():
-        step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
+        step = require_numeric(key.column).step
         facts = {
             "names": ", ".join(names),
             "bins": len(key),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numeric import numeric_columns
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
 from dpcli.planning.guarantee_text import headline, presence_headline
@@ -136,9 +136,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "population": people,
         "exposed": at_most(budget.delta * people),
         "enough": at_least(Fraction(1, people * FAILURE_MARGIN), 1),
-        "clamped": _listed(
-            column.name for column in spec.columns if isinstance(column, NumericColumn)
-        ),
+        "clamped": _listed(column.name for column in numeric_columns(spec.columns)),
         "chosen": _listed(choice.noun for choice in spec.choices),
     }
 
@@ -194,7 +192,7 @@ def _verdicts(plan: Plan, window: int | None, own: Iterable[RiskVerdict]) -> Ite
     presence = privacy.neighbors is Neighbors.ADD_REMOVE
     yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
     # A program knows that bounds clamp values, but not where the bounds come from.
-    numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
+    numeric = numeric_columns(plan.spec.columns)
     chosen = "chosen" if plan.spec.choices else ""
     yield "clipping", OPEN, "clamped" if numeric else "", chosen, "known"
     yield from own

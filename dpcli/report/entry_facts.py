@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.filters import joint_texts
 from dpcli.messages import note
 from dpcli.numeric.exact import decimal_text, short_down
@@ -156,9 +156,9 @@ def _axis(published: PublishedStatistic) -> AxisReport | None:
     request, key = entry.request, entry.request.bins
     if key is None and request.by and published.groups is None:
         key = request.by[-1] if entry.statistic.item_count(request) == 1 else None
-    if key is None or not isinstance(key.column, NumericColumn) or len(key) > MAX_CHART_BINS:
+    if key is None or not key.starts or len(key) > MAX_CHART_BINS:
         return None
-    column = key.column
+    column = require_numeric(key.column)
     return AxisReport(
         column=column.name,
         type=column.kind,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.kinds import NUMERIC_COLUMNS
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
-from dpcli.numeric.days import days_of
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
@@ -170,16 +170,9 @@ class StatisticView:
         axis = self._layout.axis
         if axis is None:
             return None
-        kind, step = axis.type, Fraction(axis.step)
-
-        def in_steps(text: str) -> int:
-            if kind == "date":
-                return days_of(text)
-            return int(Fraction(text) / step)
-
-        starts = tuple(map(in_steps, axis.starts))
-        bounds = (starts[0], in_steps(axis.end))
-        return Axis(NumericColumn(axis.column, kind, step, bounds), starts)
+        column = NUMERIC_COLUMNS[axis.type](axis.column, Fraction(axis.step))
+        starts = tuple(map(column.steps_of, axis.starts))
+        return Axis(replace(column, bounds=(starts[0], column.steps_of(axis.end))), starts)
 
     @cached_property
     def tables(self) -> list[NumbersTable]:

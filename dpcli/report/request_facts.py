@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.labels import require_labeled
 from dpcli.data.numeric import NumericColumn
 from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
 from dpcli.report.json_text import JsonNumber, if_known
@@ -85,8 +86,7 @@ def _labels(request: Request, ranges: Any) -> list[str] | None:
     """The labels at the positions of ranges; None without ranges."""
     if ranges is None:
         return None
-    assert isinstance(request.column, CategoryColumn)
-    return [label for first, last in ranges for label in request.column.labels[first : last + 1]]
+    return require_labeled(request.column).range_texts(ranges)
 
 
 def _between(axis: Any) -> BetweenReport | None:
@@ -111,4 +111,4 @@ def bounds_of(request: Request) -> Ends | tuple[str, str] | None:
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None
     low, high = map(column.text, column.bounds)
-    return (low, high) if column.kind == "date" else (JsonNumber(low), JsonNumber(high))
+    return (low, high) if isinstance(column, DateColumn) else (JsonNumber(low), JsonNumber(high))

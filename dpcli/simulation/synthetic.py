@@ -8,16 +8,15 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, final
 
 import numpy as np
 
-from dpcli.cell_formats import DateFormat
 from dpcli.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.data.column import Column, file_columns
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.kinds import COLUMNS
+from dpcli.data.numbers import NumberColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.filters import AllOf, AnyOf, Filter, InRanges, Not
@@ -49,11 +48,6 @@ REPEAT_PERCENT = 75
 
 PERSON_OFFSET = 1 << 48
 """Positions from here on stand for people, smaller ones for rows."""
-
-GENERATED_COLUMNS: Final = frozenset(
-    {NumericColumn, CategoryColumn, PrivatePartitionColumn, IdColumn}
-)
-"""Types of columns whose texts depend on the declaration alone."""
 
 UTF16_BYTE_ORDER_MARK = b"\xff\xfe"
 """The byte order mark of UTF-16 with the low byte first."""
@@ -110,7 +104,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         raise TypeError("synthetic rows cannot be subclassed")
 
     def __init__(self, spec: CentralSpec, rows: int, seed: int) -> None:
-        if {type(spec)} != {CentralSpec} or {*map(type, spec.columns)} - GENERATED_COLUMNS:
+        if {type(spec)} != {CentralSpec} or {*map(type, spec.columns)} - COLUMNS:
             raise TypeError("only declared columns are generated")
         self.__answers: dict[int, SealedAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
@@ -221,7 +215,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         columns = []
         for name, column in self._columns.items():
             cells = [""] * len(rows) if column is None else self._cells(name, column, rows)
-            is_plain = isinstance(column, NumericColumn) and column.format is None
+            is_plain = isinstance(column, NumberColumn) and column.format is None
             if dialect.decimal == "," and is_plain:
                 cells = [cell.replace(".", ",") for cell in cells]
             if dialect.quote is None:
@@ -250,10 +244,9 @@ def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     for column in file_columns(spec.columns):
         key = column.source or column.name
         first = columns.setdefault(key, column)
-        if isinstance(first, NumericColumn) and isinstance(column, NumericColumn):
+        if isinstance(first, DateColumn) and isinstance(column, DateColumn):
             # Hours are read from dates with a time.
-            is_hour = isinstance(column.format, DateFormat) and first.format is None
-            columns[key] = replace(first, format=column.format) if is_hour else first
+            columns[key] = replace(first, format=first.format or column.format)
     if spec.dialect.names:
         return {
             name: columns.get(name, columns.get(position))

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import HOURS
 from dpcli.filters import InRanges
@@ -106,7 +107,7 @@ def column_cells(
     match column:
         case NumericColumn():
             cells = _numbers(column, own, stream, positions)
-        case CategoryColumn():
+        case LabeledColumn():
             cells = _labels(column, own, stream, positions)
         case PrivatePartitionColumn():
             cells = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, positions))
@@ -136,7 +137,7 @@ def _zipf(count: int, stream: Stream, positions: Positions) -> Positions:
 
 
 def _labels(
-    column: CategoryColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
+    column: LabeledColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
     """The declared texts; some are replaced so that every condition is met and missed."""
     others = () if column.other is None else ((OTHER_TEXT, column.other),)
@@ -186,7 +187,7 @@ def _numbers(
         distance = 1 + outside.named("far").below(min(size, MAX_OUTSIDE), positions)
         is_above = outside.named("up").happens(50, positions)
         moved = np.where(is_above, high + distance, low - distance)
-        if column.kind == "date":
+        if isinstance(column, DateColumn):
             first, last = datetime.date.min, datetime.date.max
             moved = np.clip(moved, (first - EPOCH).days, (last - EPOCH).days)
         steps = np.where(outside.happens(OUTSIDE_PERCENT, positions), moved, steps)

@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any
 
 from dpcli.data.axis import Axis
+from dpcli.data.column import ValuedColumn
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
 from dpcli.data.numeric import NumericColumn
@@ -16,7 +17,6 @@ from dpcli.numeric.exact import readable_text
 from dpcli.queries.scores import Points
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number, read_on_grid, read_within_bounds
-from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
     MappingNode,
     Node,
@@ -99,13 +99,10 @@ def read_axis(
 
 def two_values(column: ValuedColumn, places: Sequence[int]) -> Axis:
     """The axis of the rows that have one of two labels or values; others are on no place."""
-    names = (
-        column.text(place) if isinstance(column, NumericColumn) else column.labels[place]
-        for place in places
-    )
+    names = (column.text(place) for place in places)
     tests = tuple(InRanges(column, ((place, place),)) for place in places)
     values = tuple((name, name) for name in names)
-    return Axis(CategoryColumn(column.name, "category", values, derivation=FirstTrue(tests)))
+    return Axis(CategoryColumn(column.name, values, derivation=FirstTrue(tests)))
 
 
 def read_bin_starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
@@ -132,9 +129,8 @@ def _starts_by_width(column: NumericColumn, scalar: ScalarNode) -> Sequence[int]
     steps = read_number(scalar, "`width`") / column.step
     if steps <= 0 or steps.denominator != 1:
         code = "width-not-positive" if steps <= 0 else "off-grid.width"
-        unit = "a whole number of days" if column.kind == "date" else "a multiple of the step"
         nearest = readable_text(max(1, ceil(steps)) * column.step)
-        raise scalar.span.report(code, width=scalar.text, unit=unit, nearest=nearest)
+        raise scalar.span.report(code, width=scalar.text, unit=column.grid_words, nearest=nearest)
     end = column.upper + 1 if column.whole else column.upper
     return range(column.lower, end, steps.numerator)
 

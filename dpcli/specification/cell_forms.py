@@ -22,7 +22,7 @@ from dpcli.cell_formats import (
 from dpcli.csv_dialect import DECIMALS
 from dpcli.data.column import Column
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.reference import time_zones
@@ -139,7 +139,7 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
             texts = [text for text, _ in form.values] if isinstance(form, NumberFormat) else []
             _require_values_in_bounds(column, section, texts)
             return replace(column, na=_marks(section, texts), format=form)
-        case CategoryColumn():
+        case LabeledColumn():
             texts = [text for text, _ in column.values]
             ignores_case = section.has("case")
             if ignores_case and len({text.lower() for text in texts}) < len(set(texts)):

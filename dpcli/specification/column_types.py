@@ -9,14 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn, NumericKind
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.number_syntax import parse_day, parse_number
 from dpcli.spec_values import (
     ByForm,
@@ -87,9 +89,10 @@ class ColumnModel(SectionModel):
 class NumericColumnModel(ColumnModel):
     """A type of numbers or days, which become whole numbers of steps.
 
-    The three kinds of `NumericColumn` are subclasses. A type that makes another class of column
-    overrides `column`.
+    `made` is the class of the column. A type that makes no `NumericColumn` overrides `column`.
     """
+
+    made: ClassVar[type[NumericColumn]]
 
     na: Marks | None = None
     unit: UnitText | None = None
@@ -97,7 +100,7 @@ class NumericColumnModel(ColumnModel):
     def column(self, name: str, section: Section[Any]) -> Column:
         """The column, with bounds and constant in whole steps. A constant needs bounds."""
         fields: Any = self
-        step, kind = getattr(fields, "step", Fraction(1)), cast("NumericKind", self.kind)
+        step, made = getattr(fields, "step", Fraction(1)), self.made
         limits, (low, high) = None, (section.text("bounds", side) for side in (0, 1))
         if isinstance(fields.bounds, ChosenBoundsModel):
             limits, (low, high) = fields.bounds.outermost(section, step)
@@ -109,19 +112,20 @@ class NumericColumnModel(ColumnModel):
             limits = bounds_in_steps(section, (lower, upper), step)
         scalar = section.node.scalar("missing")
         if fields.missing is None or scalar is None:
-            return NumericColumn(name, kind, step, limits)
+            return made(name, step, limits)
         constant = require_whole_steps(fields.missing / step, step, scalar, "`missing`")
         if limits is None:
             raise section.report_key("missing-bounds.constant", "missing", column=name)
         if not limits[0] <= constant <= limits[1]:
             raise section.report("out-of-bounds.missing", "missing", low=low, high=high)
-        return NumericColumn(name, kind, step, limits, constant)
+        return made(name, step, limits, constant)
 
 
 class IntegerColumnModel(NumberFormModel, NumericColumnModel):
     """Whole numbers within bounds."""
 
     kind = "integer"
+    made = IntegerColumn
     type: Literal["integer"]
     bounds: BoundsField | None = None
     step: WholeStep = Fraction(1)
@@ -132,6 +136,7 @@ class NumberColumnModel(NumberFormModel, NumericColumnModel):
     """Numbers within bounds, rounded to multiples of the step."""
 
     kind = "number"
+    made = NumberColumn
     type: Literal["number"]
     bounds: BoundsField | None = None
     step: Step
@@ -142,6 +147,7 @@ class DateColumnModel(NumericColumnModel):
     """Days within bounds."""
 
     kind = "date"
+    made = DateColumn
     type: Literal["date"]
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
@@ -181,7 +187,7 @@ class CategoryColumnModel(LabeledColumnModel):
         if other is not None:
             require_text(other, "label", published=True)
         labels = tuple((text.text, label.text) for text, label in pairs)
-        column = CategoryColumn(name, "category", labels)
+        column = CategoryColumn(name, labels)
         return with_missing(column, section, check_texts)
 
 
@@ -200,7 +206,7 @@ class BooleanColumnModel(LabeledColumnModel):
         check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
         if self.other is not None and self.other not in BOOLEAN_LABELS:
             raise section.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
-        return with_missing(CategoryColumn(name, "boolean", pairs), section, check_texts)
+        return with_missing(BooleanColumn(name, pairs), section, check_texts)
 
 
 class IdColumnModel(ColumnModel):
@@ -228,8 +234,8 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
 
 
 def with_missing(
-    column: CategoryColumn, section: Section[Any], check_texts: Callable[[], object]
-) -> CategoryColumn:
+    column: LabeledColumn, section: Section[Any], check_texts: Callable[[], object]
+) -> LabeledColumn:
     """The column with the label that `missing` names; `check_texts` raises for wrong texts."""
     column = replace(column, other=getattr(section.values, "other", None))
     label, position = section.values.missing, None

@@ -9,19 +9,18 @@ from math import ceil, floor
 from operator import contains
 from typing import Annotated, Any
 
-from dpcli.data.column import Column
+from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, require_labeled
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.derivations import PositionAmong
-from dpcli.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not, Ranges
+from dpcli.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
 from dpcli.spec_values import Boolean, ByForm, SectionModel, Text
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_in_steps, read_within_bounds
-from dpcli.specification.model import ValuedColumn
 from dpcli.specification.texts import require_text
 from dpcli.specification.tree import (
     MappingNode,
@@ -98,18 +97,22 @@ class ConditionReader:
         if not isinstance(node, MappingNode):
             return (InRanges(valued, read_positions(valued, scalars_of(node))),)
         self._require_keys(valued, node)
-        if isinstance(valued, CategoryColumn):
+        if valued.labels:
             return (_matching_labels(valued, node),)
-        return self._limits(valued, node)
+        return self._limits(require_numeric(valued), node)
 
     def _require_keys(self, column: ValuedColumn, node: MappingNode) -> None:
         """Checks that a mapping has keys, and that they suit the type of the column."""
         facts: dict[str, Any] = {"column": column.name, "kind": column.kind}
-        if isinstance(column, NumericColumn):
+        if not column.labels:
             if wrong := [key for key in node.pairs if key in MATCHES]:
                 code = "condition-form.match"
                 raise node.key_span(wrong[0]).report(code, key=wrong[0], **facts)
-        elif not node.pairs or not set(node.pairs) <= set(MATCHES) or column.kind == "boolean":
+        elif (
+            not node.pairs
+            or not set(node.pairs) <= set(MATCHES)
+            or isinstance(column, BooleanColumn)
+        ):
             code, facts["label"] = "condition-form.labels", column.labels[0]
             raise node.span.report(code, **facts)
         if not node.pairs:
@@ -149,11 +152,10 @@ class ConditionReader:
         facts |= {"other": other.name, "other_kind": other.kind}
         if other == column:
             raise scalar.span.report("compared-columns.same", **facts)
-        is_date = column.kind == "date"
-        if not isinstance(other, NumericColumn) or (other.kind == "date") != is_date:
+        if not column.is_like(other):
             raise scalar.span.report("compared-columns", **facts)
         try:
-            return Compared(column, how, other)
+            return Compared(column, how, require_numeric(other))
         except ValueError:
             raise scalar.span.report("compared-columns.steps", **facts) from None
 
@@ -168,11 +170,11 @@ def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode])
     texts = tuple(dict.fromkeys(read_all(read, scalars)))
     # No text is empty, so this label stands for all other texts.
     values = tuple((text, text) for text in (*texts, ""))
-    view = CategoryColumn(column.name, "category", values, derivation=PositionAmong(column, texts))
+    view = CategoryColumn(column.name, values, derivation=PositionAmong(column, texts))
     return InRanges(view, ((0, len(texts) - 1),))
 
 
-def _matching_labels(column: CategoryColumn, node: MappingNode) -> InRanges:
+def _matching_labels(column: ValuedColumn, node: MappingNode) -> InRanges:
     """The labels that match all texts of a condition."""
     matches = {key: node_at(node, key).text for key in node.pairs}
     positions = [
@@ -193,16 +195,17 @@ def read_positions(column: ValuedColumn, scalars: Iterable[ScalarNode]) -> Range
 
 def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
     """The position of a label, or a value in steps."""
-    if isinstance(column, NumericColumn):
-        return read_within_bounds(column, scalar, f"the value of `{column.name}`")
+    if not column.labels:
+        what = f"the value of `{column.name}`"
+        return read_within_bounds(require_numeric(column), scalar, what)
+    column = require_labeled(column)
     if scalar.text in column.positions:
         return column.positions[scalar.text]
     facts = {"column": column.name}
     if scalar.text in column.label_of:
         facts |= {"text": scalar.text, "label": column.label_of[scalar.text]}
         raise scalar.span.report("unknown-label.text", labels=column.labels, **facts)
-    code = "unknown-label.boolean" if column.kind == "boolean" else "unknown-label.of"
-    raise scalar.span.report(code, word=scalar.text, choices=column.labels, **facts)
+    raise scalar.span.report(column.unknown_label, word=scalar.text, choices=column.labels, **facts)
 
 
 def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span) -> Ranges:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
-from dpcli.data.column import Column
+from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.accounting.composition import Composition
@@ -16,7 +15,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.reference import variant_code
 from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.model import Caption, SpecFile, ValuedColumn
+from dpcli.specification.model import Caption, SpecFile
 from dpcli.specification.tree import Findings, ScalarNode, Span
 from dpcli.statistics.bounds_choice import BoundsChoice, bounds_name
 from dpcli.statistics.sampling import SampleDesign
@@ -117,10 +116,6 @@ class SpecContext:
         if not (isinstance(column, IdColumn) and "id" in kinds):
             column = self.valued_column(scalar, subject, values=values)
         if column.kind not in kinds:
-            is_category = isinstance(column, CategoryColumn)
-            code = "wrong-column-type.labels" if is_category else "wrong-column-type"
-            code = "wrong-column-type.days" if column.kind == "date" else code
-            code = "wrong-column-type.boolean" if column.kind == "boolean" else code
             facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": needed_by}
-            raise scalar.span.report(code, **facts)
+            raise scalar.span.report(column.wrong_type, **facts)
         return column

@@ -10,8 +10,9 @@ from pydantic import Field
 from dpcli.cell_formats import DateFormat
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, labeled_columns
+from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
 from dpcli.filters import AllOf
@@ -125,23 +126,22 @@ class CoalesceModel(DerivedNumberModel):
         """A number, a date, or a category with the labels of all columns."""
         scalars = scalars_of(section.node.get("coalesce"))
         columns = read_all(lambda scalar: valued(scalar, section, context), scalars)
-        labeled = [column for column in columns if isinstance(column, CategoryColumn)]
-        numbers = [column for column in columns if isinstance(column, NumericColumn)]
-        dated = [column.kind == "date" for column in numbers]
-        if (labeled and numbers) or (any(dated) and not all(dated)):
+        labeled, numbers = labeled_columns(columns), numeric_columns(columns)
+        if (labeled and numbers) or any(not numbers[0].is_like(column) for column in numbers):
             raise section.report_key("derived-form.coalesce", "coalesce")
         if labeled:
             for key in ("bounds", "step"):
                 if section.has(key):
                     raise section.report_key("derived-form.labels", key, key=key)
-            first = FirstLabel(tuple(labeled))
-            kinds = {column.kind for column in labeled}
-            return category_column(name, section, first, first.labels, boolean=kinds == {"boolean"})
-        if any(dated) and section.has("step"):
+            first = FirstLabel(labeled)
+            kinds = set(map(type, labeled))
+            made = BooleanColumn if kinds == {BooleanColumn} else CategoryColumn
+            return category_column(name, section, first, first.labels, made)
+        is_date = isinstance(numbers[0], DateColumn)
+        if is_date and section.has("step"):
             raise section.report_key("derived-form.days", "step")
-        terms = tuple(numbers)
-        derivation = FirstNumber(terms, self.step or common_step(terms))
-        return number_column(name, section, derivation, is_date=any(dated))
+        derivation = FirstNumber(numbers, self.step or common_step(numbers))
+        return number_column(name, section, derivation, is_date=is_date)
 
 
 class AgeModel(DerivedModel):
@@ -181,8 +181,7 @@ class PartModel(DerivedLabelModel):
         """A category whose labels are in calendar order."""
         scalar = section.node.scalar("of")
         assert scalar is not None
-        column = valued(scalar, section, context, ("date",))
-        assert isinstance(column, NumericColumn)
+        column = require_numeric(valued(scalar, section, context, ("date",)))
         if self.part == "hour":
             _require_hours(column, scalar)
         derivation = DatePart(column, self.part)  # type: ignore[arg-type]
@@ -212,8 +211,7 @@ class BandsModel(DerivedLabelModel):
         """A category whose labels are those of bins unless declared."""
         scalar = section.node.scalar("bands")
         assert scalar is not None
-        column = valued(scalar, section, context, ORDERED)
-        assert isinstance(column, NumericColumn)
+        column = require_numeric(valued(scalar, section, context, ORDERED))
         if section.has("width") == section.has("edges"):
             raise section.report_key("bins-form.bands", "bands")
         starts = read_bin_starts(column, section.node)
@@ -229,7 +227,7 @@ class TruthModel(DerivedModel):
     def column(self, name: str, section: Read, context: SpecContext) -> Column:
         tests = read_where(section, context, "is")
         test = tests[0] if len(tests) == 1 else AllOf(tests)
-        return category_column(name, section, Satisfies(test), BOOLEAN_LABELS, boolean=True)
+        return category_column(name, section, Satisfies(test), BOOLEAN_LABELS, BooleanColumn)
 
 
 IS_MODEL = cast(

@@ -7,11 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from dpcli.data.column import Column, Derivation
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn, NumericKind
+from dpcli.data.dates import DateColumn
+from dpcli.data.labels import CategoryColumn, LabeledColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.derived_numbers import Arithmetic, Term
 from dpcli.number_syntax import DATE, NumberSyntaxError, parse_day, parse_number
 from dpcli.numeric.exact import readable_text
@@ -40,9 +42,7 @@ def read_term(
         with suppress(NumberSyntaxError):
             if kinds != ("date",):
                 return parse_number(scalar.text)
-    column = valued(scalar, section, context, kinds)
-    assert isinstance(column, NumericColumn)
-    return column
+    return require_numeric(valued(scalar, section, context, kinds))
 
 
 def read_terms(section: Read, context: SpecContext, kinds: Sequence[str]) -> tuple[Term, ...]:
@@ -52,9 +52,9 @@ def read_terms(section: Read, context: SpecContext, kinds: Sequence[str]) -> tup
     terms = tuple(read_all(lambda scalar: read_term(scalar, section, context, kinds), scalars))
     require_column(terms, section, key)
     dated = {
-        term.kind == "date"
-        if isinstance(term, NumericColumn)
-        else bool(DATE.fullmatch(scalar.text))
+        bool(DATE.fullmatch(scalar.text))
+        if isinstance(term, Fraction)
+        else isinstance(term, DateColumn)
         for term, scalar in zip(terms, scalars, strict=True)
     }
     if len(dated) > 1:
@@ -64,7 +64,7 @@ def read_terms(section: Read, context: SpecContext, kinds: Sequence[str]) -> tup
 
 def require_column(terms: Sequence[Term], section: Read, key: str) -> None:
     """Checks that not all terms are constants."""
-    if not any(isinstance(term, NumericColumn) for term in terms):
+    if all(isinstance(term, Fraction) for term in terms):
         raise section.report_key("derived-form.constant", key)
 
 
@@ -80,7 +80,7 @@ def number_column(
 ) -> NumericColumn:
     """The column, with declared bounds, or with those that follow from the terms."""
     step, kind = derivation.step, type(section.values).kind
-    number: NumericKind = "date" if is_date else "integer" if step.denominator == 1 else "number"
+    made = DateColumn if is_date else IntegerColumn if step.denominator == 1 else NumberColumn
     read = partial(read_number, read=parse_day if is_date else parse_number)
     if section.values.bounds is None:
         limits = derivation.limits
@@ -95,7 +95,7 @@ def number_column(
         raise section.report_key("derived-bounds.equal", kind)
     if max(map(abs, limits)) >= MAX_STEPS or derivation.magnitude >= MAX_MAGNITUDE:
         raise section.report_key("derived-bounds", kind, step=readable_text(step))
-    column = NumericColumn(name, number, step, limits, derivation=derivation)
+    column = made(name, step, limits, derivation=derivation)
     missing = section.node.scalar("missing")
     if missing is None or missing.text == DROP:
         return column
@@ -107,9 +107,8 @@ def category_column(
     section: Read,
     derivation: Derivation,
     labels: Sequence[str],
-    *,
-    boolean: bool = False,
-) -> CategoryColumn:
+    made: type[LabeledColumn] = CategoryColumn,
+) -> LabeledColumn:
     """The column, with the labels that replace the usual ones if there are any."""
     replacing = scalars_of(section.node.get("labels"))
     check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
@@ -118,7 +117,4 @@ def category_column(
         raise section.report("derived-labels", "labels", **facts)
     texts = [scalar.text for scalar in replacing] or labels
     pairs = tuple((text, text) for text in texts)
-    kind: Literal["category", "boolean"] = "boolean" if boolean else "category"
-    return with_missing(
-        CategoryColumn(name, kind, pairs, derivation=derivation), section, check_texts
-    )
+    return with_missing(made(name, pairs, derivation=derivation), section, check_texts)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcli.data.numeric import NumericColumn
 from dpcli.messages import quote
-from dpcli.number_syntax import NumberSyntaxError, parse_day, parse_number
+from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.specification.tree import MappingNode, ScalarNode, scalars_of
 from dpcli.specification.validation import Section
@@ -31,10 +31,7 @@ def read_number(
 
 def read_in_steps(column: NumericColumn, scalar: ScalarNode, name: str) -> Fraction:
     """The number or day in a scalar, in steps of a column, perhaps not whole."""
-    return (
-        read_number(scalar, name, parse_day if column.kind == "date" else parse_number)
-        / column.step
-    )
+    return read_number(scalar, name, column.parse) / column.step
 
 
 def read_on_grid(column: NumericColumn, scalar: ScalarNode, name: str) -> int:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
 from dpcli.csv_dialect import UNDECLARED_DIALECT, Dialect
-from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.errors import Place
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.mechanism import Mechanism
@@ -32,9 +31,6 @@ from dpcli.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
-
-ValuedColumn = CategoryColumn | NumericColumn
-"""A column whose possible values are declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +132,13 @@ class Response:
     column: ValuedColumn
     mechanism: LocalMechanism
     randomizer: CalibratedRandomizer
-    by: tuple[CategoryColumn, ...] = ()
+    by: tuple[LabeledColumn, ...] = ()
     steps: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The labels that a response can be; empty for numbers."""
-        labels = self.column.labels if isinstance(self.column, CategoryColumn) else ()
+        labels = self.column.labels
         return self.randomizer.outputs or labels
 
     @property

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.messages import quote
@@ -159,7 +159,7 @@ def _sum_text(value: Fraction) -> str:
     return f"about {float(value):.12g}"
 
 
-def match_labels(table: ProbabilityTable, column: CategoryColumn, span: Span) -> ProbabilityTable:
+def match_labels(table: ProbabilityTable, column: LabeledColumn, span: Span) -> ProbabilityTable:
     """The table with its rows in the order of the column's labels.
 
     Raises `AlreadyReportedError` if the labels are not the inputs of the table.

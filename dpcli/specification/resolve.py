@@ -10,9 +10,9 @@ from math import prod
 from typing import Any
 
 from dpcli.data.axis import Axis
-from dpcli.data.column import Column
+from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter
 from dpcli.number_syntax import is_year
@@ -24,7 +24,6 @@ from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_values
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
-from dpcli.specification.model import ValuedColumn
 from dpcli.specification.tree import (
     MappingNode,
     ScalarNode,
@@ -132,7 +131,7 @@ class RequestReader:
         ((name, pair),) = pairs
         column = self._context.valued_column(name, self._section.subject)
         years = [scalar.text for scalar in scalars_of(pair) if is_year(scalar.text)]
-        if column.kind == "date" and len(years) == 2:
+        if isinstance(column, DateColumn) and len(years) == 2:
             facts = {"column": column.name, "first": years[0], "second": years[1]}
             raise pair.span.report("not-a-date.years", **facts)
         places = read_all(partial(read_position, column), scalars_of(pair))
@@ -281,7 +280,7 @@ def _count_combinations(request: Request) -> int:
     axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
     sizes = [len(key) for key in axes if not key.is_private]
     columns = (request.column, request.label)
-    sizes += [len(column.labels) for column in columns if isinstance(column, CategoryColumn)]
+    sizes += [len(column.labels) for column in columns if column is not None and column.labels]
     return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
 
 

@@ -11,7 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
+from dpcli.data.column import ValuedColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.labels import FORMULA_STARTS, LabeledColumn, require_labeled
 from dpcli.errors import SpecError
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.local_mechanism import (
@@ -41,7 +43,7 @@ from dpcli.spec_values import (
 from dpcli.specification.axes import ESTIMATE_COLUMNS
 from dpcli.specification.context import SpecContext
 from dpcli.specification.mechanism_fields import single_key
-from dpcli.specification.model import Response, SpecFile, ValuedColumn
+from dpcli.specification.model import Response, SpecFile
 from dpcli.specification.probability_tables import (
     match_labels,
     read_table_file,
@@ -131,7 +133,7 @@ class _ResponseReader:
             randomizer = mechanism.calibrate_and_verify(request())
         except RandomizerError as failure:
             raise section.report(failure.code, **failure.facts) from None
-        labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
+        labels = len(column.labels) or 1
         numbers = prod(len(column_of_by.labels) for column_of_by in by()) * max(
             labels, len(randomizer.outputs)
         )
@@ -161,28 +163,28 @@ class _ResponseReader:
                 other.name for other in LOCAL_MECHANISMS if other.numeric != mechanism.numeric
             ]
             facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
-            is_date = column.kind == "date"
+            is_date = isinstance(column, DateColumn)
             code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
             raise section.report(
                 code, "column", others=others, **facts | {"subject": mechanism.name}
             )
         if column.missing is None:
-            labels = column.labels if isinstance(column, CategoryColumn) else ()
+            labels = column.labels
             code = "missing-constant.label" if labels else "missing-constant"
             span = self._context.spans[column.name]
             raise span.report(code, column=column.name, example=(*labels, "0")[0])
         return column
 
-    def _by(self, section: Section[ResponseModel]) -> tuple[CategoryColumn, ...]:
+    def _by(self, section: Section[ResponseModel]) -> tuple[LabeledColumn, ...]:
         seen: set[str] = set()
 
-        def read(scalar: ScalarNode) -> CategoryColumn:
+        def read(scalar: ScalarNode) -> LabeledColumn:
             if scalar.text in ESTIMATE_COLUMNS:
                 raise scalar.span.report(
                     "reserved-name.estimates", column=scalar.text, reserved=ESTIMATE_COLUMNS
                 )
             column = self._public[scalar.text]() if scalar.text in self._public else None
-            if not isinstance(column, CategoryColumn) or scalar.text in seen:
+            if not isinstance(column, LabeledColumn) or scalar.text in seen:
                 raise scalar.span.report("by-not-public", column=scalar.text)
             seen.add(scalar.text)
             return column
@@ -225,9 +227,7 @@ class _ResponseReader:
         else:
             assert isinstance(node, ScalarNode)
             table = self._file(node)
-        labeled_column = column()
-        assert isinstance(labeled_column, CategoryColumn)
-        return match_labels(table, labeled_column, node.span)
+        return match_labels(table, require_labeled(column()), node.span)
 
     def _file(self, scalar: ScalarNode) -> ProbabilityTable:
         """The table in a file. Its problems are reported at the name of the file."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from dpcli.data.column import Column
+from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
@@ -255,7 +256,7 @@ class LimitChoice(BoundsChoice):
     @staticmethod
     def rows(up_to: int) -> NumericColumn:
         """Numbers of rows per person up to the outermost limit, for a ladder."""
-        return NumericColumn(MAX_ROWS, "integer", bounds=(0, up_to))
+        return IntegerColumn(MAX_ROWS, bounds=(0, up_to))
 
     @property
     def column_name(self) -> None:

@@ -49,7 +49,7 @@ class Ladder:
     Rungs above zero are candidates for the upper bound, and rungs below zero for the lower one. A
     side without rungs keeps its outermost bound.
 
-    >>> column = NumericColumn("amount", "integer", bounds=(-10, 50))
+    >>> column = IntegerColumn("amount", bounds=(-10, 50))
     >>> ladder = Ladder(column, LADDERS[0])
     >>> ladder.above, ladder.below
     ((1, 2, 5, 10, 20, 50), (-1, -2, -5, -10))

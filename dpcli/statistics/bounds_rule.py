@@ -97,7 +97,7 @@ class BoundsRule:
 
         >>> from dpcli.data.numeric import NumericColumn
         >>> from dpcli.statistics.bounds_ladder import LADDERS
-        >>> column = NumericColumn("amount", "integer", bounds=(0, 50))
+        >>> column = IntegerColumn("amount", bounds=(0, 50))
         >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), (90, 120))
         >>> rule.choose([], [400, 500, 40, 4, -8, 22]), rule.choose([], [12, -7, 3, 0, 0, 0])
         ((None, 2), None)

@@ -25,7 +25,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import SelectionQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
-from dpcli.statistics.numeric_columns import date_range, numeric
+from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 from dpcli.statistics.quantile_counts import candidate_values
 
@@ -141,5 +141,5 @@ class Choices(Design):
         chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
         column = numeric(self.request)
         values = candidate_values(self.request.candidates, chosen)
-        estimates = replace(Estimates.chosen(values, column.step), date_range=date_range(column))
+        estimates = replace(Estimates.chosen(values, column.step), date_range=column.date_range)
         return self.flag_sizes(estimates, answers)

@@ -15,7 +15,7 @@ from pydantic import Field
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group
@@ -201,14 +201,12 @@ class LabelChoices(Choices):
         return self.flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
 
 
-def category_column(request: Request) -> CategoryColumn:
+def category_column(request: Request) -> LabeledColumn:
     """The category column of a request, which the spec has checked.
 
     Raises TypeError if the column is not a category.
     """
-    if not isinstance(request.column, CategoryColumn):
-        raise TypeError("this statistic needs a category column")
-    return request.column
+    return require_labeled(request.column)
 
 
 class Mode(TopK):

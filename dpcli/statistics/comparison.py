@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.axis import Axis
+from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact, np
@@ -78,7 +79,7 @@ class Comparison(Statistic):
         """A sum needs numbers, which are not negative; the four items have different names."""
         column = request.column
         if request.option("of") == "sum":
-            if not isinstance(column, NumericColumn) or column.kind == "date":
+            if not isinstance(column, NumberColumn):
                 yield FieldFault("comparison-form", "of")
             elif column.lower < 0:
                 yield FieldFault("comparison-form.negative", "column", column=column.name)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
@@ -61,7 +61,7 @@ class Request:
     utility: str = ""
     sample: SampleDesign | None = None
     weight: NumericColumn | None = None
-    label: CategoryColumn | None = None
+    label: LabeledColumn | None = None
     k: int = 1
     ridge: Fraction | None = None
     method: str = ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.column import ValuedColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import DistinctQuery, LinearQuery
@@ -50,10 +49,9 @@ class CountDistinct(PersonCounts):
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """No more values than are declared can be counted."""
         column = request.column
-        if isinstance(column, CategoryColumn):
-            return ((Fraction(0), Fraction(len(column.labels))),)
-        if isinstance(column, NumericColumn):
-            return ((Fraction(0), Fraction(column.upper - column.lower + 1)),)
+        if isinstance(column, ValuedColumn):
+            low, high = column.limits
+            return ((Fraction(0), Fraction(high - low + 1)),)
         return super().limits(request)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Annotated, Any
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, require_labeled
 from dpcli.filters import InRanges
 from dpcli.messages import note
 from dpcli.numeric.arrays import integer_array
@@ -82,9 +82,8 @@ class LogisticRegression(Statistic):
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """A category needs `values`, but not all of its labels; there are no groups."""
-        column, ranges = request.column, request.option("values")
-        assert isinstance(column, CategoryColumn)
-        if ranges is None and column.kind != "boolean":
+        column, ranges = require_labeled(request.column), request.option("values")
+        if ranges is None and not isinstance(column, BooleanColumn):
             yield FieldFault("proportion-labels.predicted", "column", column=column.name)
         if ranges == ((0, len(column.labels) - 1),):
             yield FieldFault("proportion-labels.all_predicted", "values", column=column.name)
@@ -128,9 +127,7 @@ class LogisticRegression(Statistic):
 
 
 def _query(request: Request) -> LogisticQuery:
-    column = request.column
-    assert isinstance(column, CategoryColumn)
-    outcome = InRanges(column, request.option("values") or TRUE)
+    outcome = InRanges(require_labeled(request.column), request.option("values") or TRUE)
     return LogisticQuery(outcome=outcome, inputs=_inputs(request), where=request.where)
 
 

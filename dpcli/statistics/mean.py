@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.data.labels import CategoryColumn
-from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -15,7 +13,7 @@ from dpcli.spec_fields import AveragedColumnName, WeightColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.numeric_columns import date_range, numeric
+from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.quotient import SUM_WEIGHT, CenteredMean, Quotient
 from dpcli.statistics.statistic import Statistic
@@ -25,6 +23,11 @@ from dpcli.statistics.weighting import (
     weight_factors,
     weight_step,
 )
+
+
+def _is_share(request: Request) -> bool:
+    """Whether the mean of a boolean or category is the share of its labels."""
+    return request.column is not None and bool(request.column.labels)
 
 
 def _proportion() -> Statistic:
@@ -89,7 +92,7 @@ class Mean(WeightedStatistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The centered sum and the count of the same rows, or of their weights; or distances."""
-        if isinstance(request.column, CategoryColumn):
+        if _is_share(request):
             return _proportion().designs(request, relation)
         column, weights = numeric(request), weight_factors(request)
         weight_size, sampled = weight_step(request), self.has_population(request)
@@ -113,14 +116,14 @@ class Mean(WeightedStatistic):
 
     def has_population(self, request: Request) -> bool:
         """The rows of a sample have equal weights."""
-        if isinstance(request.column, CategoryColumn):
+        if _is_share(request):
             return _proportion().has_population(request)
         return request.sample is not None and request.weight is None
 
     def population(
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
-        if isinstance(request.column, CategoryColumn):
+        if _is_share(request):
             return _proportion().population(request, answers, confidence)
         return population_means(request, answers, confidence)
 
@@ -129,7 +132,7 @@ class Mean(WeightedStatistic):
     ) -> Estimates:
         """The noisy sum over the noisy count, clamped to the bounds."""
         request = design.request
-        if isinstance(request.column, CategoryColumn):
+        if _is_share(request):
             return _proportion().estimate(design, answers, confidence)
         column, least = numeric(request), least_denominator(request)
         above: tuple[int, ...] = (1, 0)
@@ -147,10 +150,10 @@ class Mean(WeightedStatistic):
             above,
             below,
             unit=unit,
-            places=0 if column.kind == "date" else decimal_places(column.step) + 2,
+            places=column.mean_decimals,
             limits=(column.lower * column.step, column.upper * column.step),
             shift=shift,
             least=least,
         )
         estimates = quotient.estimates(answers[: len(above)], confidence)
-        return replace(estimates, date_range=date_range(column))
+        return replace(estimates, date_range=column.date_range)

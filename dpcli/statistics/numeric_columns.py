@@ -1,8 +1,8 @@
-"""The numeric column of a request, and facts about such columns."""
+"""The numeric column of a request."""
 
 from __future__ import annotations
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.statistics.design import Request
 
 
@@ -11,11 +11,4 @@ def numeric(request: Request) -> NumericColumn:
 
     Raises TypeError if the column is not numeric.
     """
-    if not isinstance(request.column, NumericColumn):
-        raise TypeError("this statistic needs a numeric column")
-    return request.column
-
-
-def date_range(column: NumericColumn) -> int | None:
-    """The days between the bounds of a column of dates; None for a column of numbers."""
-    return column.upper - column.lower if column.kind == "date" else None
+    return require_numeric(request.column)

@@ -22,7 +22,7 @@ from dpcli.statistics.design import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
-from dpcli.statistics.numeric_columns import date_range, numeric
+from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.sampling import SampleDesign
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
@@ -114,9 +114,9 @@ def population_means(
     intervals = FiducialInterval(answers, outcome, confidence, denominator=1, sampled=True)
     middle = moments.factors[0].origin
     low, high = (limit * column.step - middle for limit in column.limits)
-    places = 0 if column.kind == "date" else decimal_places(column.step) + 2
+    places = column.mean_decimals
     estimates = intervals.estimates([moments.unit(0)], [places], [(low, high)])
-    return replace(estimates.shifted(middle), date_range=date_range(column))
+    return replace(estimates.shifted(middle), date_range=column.date_range)
 
 
 def _bernstein_means(
@@ -138,9 +138,9 @@ def _bernstein_means(
     intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
     half = width * column.step / 2
     middle = column.lower * column.step + half
-    places = 0 if column.kind == "date" else decimal_places(column.step) + 2
+    places = column.mean_decimals
     estimates = intervals.estimates([half], [places], [(-half, half)])
-    return replace(estimates.shifted(middle), date_range=date_range(column))
+    return replace(estimates.shifted(middle), date_range=column.date_range)
 
 
 def population_sums(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, require_labeled
 from dpcli.derivations import Satisfies
 from dpcli.filters import InRanges
 from dpcli.numeric.arrays import Floats, np
@@ -61,24 +61,22 @@ class Proportion(Ratio):
 
     def parts(self, request: Request) -> tuple[Part, Part]:
         """The rows inside, and all rows."""
-        column = request.column
-        assert isinstance(column, CategoryColumn)
+        column = require_labeled(request.column)
         ranges = dict(request.options).get("values")
         if ranges is None:
             return column, None
         constant = column.missing
         missing = None if constant is None else int(any(a <= constant <= b for a, b in ranges))
         inside = InRanges(column, ranges)
-        return CategoryColumn(
-            inside.text, "boolean", BOOLEAN_VALUES, missing, derivation=Satisfies(inside)
+        return BooleanColumn(
+            inside.text, BOOLEAN_VALUES, missing, derivation=Satisfies(inside)
         ), None
 
     def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
         """A category needs `values`; neither all of its labels, nor groups of its own."""
         yield from super().faults(request, relation)
-        column, ranges = request.column, dict(request.options)["values"]
-        assert isinstance(column, CategoryColumn)
-        if ranges is None and column.kind != "boolean":
+        column, ranges = require_labeled(request.column), dict(request.options)["values"]
+        if ranges is None and not isinstance(column, BooleanColumn):
             yield FieldFault("proportion-labels", "column", column=column.name)
         if ranges == ((0, len(column.labels) - 1),):
             yield FieldFault("proportion-labels.all", "values", column=column.name)

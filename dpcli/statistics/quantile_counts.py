@@ -24,7 +24,7 @@ from dpcli.statistics.count_tree_errors import RankErrors
 from dpcli.statistics.count_tree_estimates import classes_of_quantiles
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery, groups
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.numeric_columns import date_range, numeric
+from dpcli.statistics.numeric_columns import numeric
 
 STATED = Fraction(19, 20)
 """The confidence of the errors that plans state in words."""
@@ -139,7 +139,7 @@ class TreeOfCounts(Design):
                 status=np.full(len(value), HAS_INTERVAL, np.int8),
             )
             items.append(bounded)
-        return replace(Estimates.interleaved(items), date_range=date_range(column))
+        return replace(Estimates.interleaved(items), date_range=column.date_range)
 
 
 def candidate_values(points: Points, indices: Ints) -> Ints:

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.axis import Axis
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import Filter, InRanges
 from dpcli.light_dataclasses import dataclass
@@ -46,7 +46,7 @@ DECIMALS, MAX_DECIMALS = 6, 12
 TRUE = ((1, 1),)
 """The position of the label `true` of a boolean column, as ranges."""
 
-Part = NumericColumn | CategoryColumn | None
+Part = NumericColumn | LabeledColumn | None
 """A sum of numbers, the number of rows whose boolean is true, or the number of rows."""
 
 Per = Annotated[int, whole_number(10**8, "rows or units a rate is for"), Field(examples=[1000])]
@@ -110,7 +110,7 @@ class Ratio(WeightedStatistic):
         above, below = self.parts(request)
         if above == below:
             yield FieldFault("ratio-parts", "denominator")
-        if isinstance(below, NumericColumn) and (below.lower < 0 or below.upper <= 0):
+        if below is not None and (below.limits[0] < 0 or below.limits[1] <= 0):
             yield FieldFault("ratio-parts.negative", "denominator", column=below.name)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
@@ -166,11 +166,10 @@ class Ratio(WeightedStatistic):
             return answers, (1, 0), (0, 1)
         parts, (kinds,) = self.parts(request), answers
         tests = _tests(parts)
-        cells = [dict(zip(tests, cell, strict=True)) for cell in product((0, 1), repeat=len(tests))]
-        above, below = (
-            tuple(cell[part] if isinstance(part, CategoryColumn) else 1 for cell in cells)
-            for part in parts
-        )
+        cells: list[dict[Part, int]] = [
+            dict(zip(tests, cell, strict=True)) for cell in product((0, 1), repeat=len(tests))
+        ]
+        above, below = (tuple(cell.get(part, 1) for cell in cells) for part in parts)
         return kinds.divided(len(cells)), above, below
 
     def _summed(self, parts: tuple[Part, Part]) -> tuple[_Summed, _Summed]:
@@ -218,8 +217,8 @@ class _Summed:
         return replace(rows, factors=factors, where=(*rows.where, *self.where))
 
 
-def _tests(parts: Sequence[Part]) -> list[CategoryColumn]:
-    return list(dict.fromkeys(part for part in parts if isinstance(part, CategoryColumn)))
+def _tests(parts: Sequence[Part]) -> list[LabeledColumn]:
+    return list(dict.fromkeys(labeled_columns(parts)))
 
 
 def _limits(part: Part) -> tuple[Fraction, Fraction]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, require_labeled
 from dpcli.filters import Filter, InRanges, IsMissing
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -69,8 +69,8 @@ class Selections(Statistic):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """Each column has one label that is counted, and groups are public."""
         for column in request.checked:
-            if column.kind == "category" and len(_labels(column)) != 1:
-                count = len(_labels(column))
+            if not isinstance(column, BooleanColumn) and len(column.labels) != 1:
+                count = len(column.labels)
                 yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
         most = request.option("max_selected")
         yield from check_at_most(
@@ -147,12 +147,8 @@ def public_groups(request: Request, what: str) -> Iterable[FieldFault]:
         yield FieldFault("values-required.groups", "by", column=private, what=what)
 
 
-def _labels(column: Column) -> tuple[str, ...]:
-    return column.labels if isinstance(column, CategoryColumn) else ()
-
-
 def _is_chosen(column: Column) -> Filter:
-    assert isinstance(column, CategoryColumn)
+    labeled = require_labeled(column)
     # The last label: true of a boolean, and the only one of a category.
-    chosen = len(column.labels) - 1
-    return InRanges(column, ((chosen, chosen),))
+    chosen = len(labeled.labels) - 1
+    return InRanges(labeled, ((chosen, chosen),))

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, final
 
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import FieldFault
@@ -164,7 +165,7 @@ class Statistic(ABC):
 
     def publishes_dates(self, request: Request) -> bool:
         """Whether the published numbers are dates."""
-        return self.gives_dates and request.column is not None and request.column.kind == "date"
+        return self.gives_dates and isinstance(request.column, DateColumn)
 
     def make_consistent(
         self,

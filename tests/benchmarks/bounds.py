@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
 from tests.benchmarks.ladders import (
@@ -86,7 +86,7 @@ def ratios(
     most = [rung_above(side[-1]) * factor if len(side) else 0.0 for side in sides]
     widest = max(most)
     low = -int(widest / STEP) if len(sides[0]) else 0
-    column = NumericColumn("x", "number", STEP, (low, int(widest / STEP)))
+    column = NumberColumn("x", STEP, (low, int(widest / STEP)))
     choice = BoundsChoice(Ladder(column, kind), Fraction(1), CHOICE)
     steps = np.clip(np.rint(values / float(STEP)), *column.limits)
     places = np.searchsorted(choice.ladder.axis.starts, steps, side="right") - 1

@@ -18,7 +18,7 @@ from scipy.optimize import isotonic_regression
 
 import dpcli
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile
@@ -95,7 +95,7 @@ def values(shape: str, leaves: int, rows: int) -> Array:
 def test_levels_reach_all_leaves_with_about_ten_children_each(leaves: int) -> None:
     """The last level has every leaf, and the first about as many nodes as others have children."""
     tree = CountTree(leaves)
-    axis = Axis(NumericColumn("x", "integer", Fraction(1), (0, leaves - 1)), range(leaves))
+    axis = Axis(IntegerColumn("x", Fraction(1), (0, leaves - 1)), range(leaves))
     sizes = [len(level) for level in tree.axes(axis)]
     assert sizes[-1] == leaves
     assert sizes[0] == tree.top_nodes <= tree.fan_out

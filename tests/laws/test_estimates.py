@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.noise.candidate_choice import ExponentialChoice
@@ -58,13 +58,13 @@ def groups(request: Request) -> Iterator[list[Row]]:
 
 def present(column: object, row: Row) -> bool:
     """Whether a row has a value in a column."""
-    assert isinstance(column, NumericColumn | CategoryColumn)
+    assert isinstance(column, NumericColumn | LabeledColumn)
     return value(column, row[column.name]) is not None
 
 
 def number(column: object, row: Row) -> int:
     """The whole number of a cell that is not missing."""
-    assert isinstance(column, NumericColumn | CategoryColumn)
+    assert isinstance(column, NumericColumn | LabeledColumn)
     found = value(column, row[column.name])
     assert isinstance(found, int)
     return found
@@ -277,7 +277,7 @@ def score_of(
 ) -> Callable[[Fraction | str], Fraction]:
     """The score of each choice, for a statistic and the index of an item."""
     if statistic.name in ("mode", "top_k"):
-        assert isinstance(request.column, CategoryColumn)
+        assert isinstance(request.column, LabeledColumn)
         labels = request.column.labels
         return lambda label: Fraction(
             sum(labels[one] == label for one in numbers(request.column, rows))
@@ -335,7 +335,7 @@ def test_without_noise_the_best_candidate_is_chosen(statistic: Statistic) -> Non
 
 def candidates(request: Request) -> list[Fraction | str]:
     """The candidates: labels or numbers."""
-    if isinstance(request.column, CategoryColumn):
+    if isinstance(request.column, LabeledColumn):
         return list(request.column.labels)
     assert isinstance(request.column, NumericColumn)
     return [Fraction(candidate) for candidate in request.candidates]

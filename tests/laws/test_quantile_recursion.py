@@ -20,7 +20,7 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import SelectionMechanism
@@ -51,7 +51,7 @@ EPSILON = 2
 """The epsilon of answers whose probabilities are compared."""
 
 UNEVEN = (Fraction(9, 10), Fraction(1, 10), Fraction(1, 2), Fraction(1, 5))
-SEX = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")))
+SEX = CategoryColumn("sex", (("f", "f"), ("m", "m")))
 
 Rows = tuple[int, ...]
 """The positions of rows, in increasing order."""
@@ -68,7 +68,7 @@ def query(
     by: tuple[Axis, ...] = (),
 ) -> QuantilesQuery:
     """The query for these quantiles of a column with this number of classes."""
-    column = NumericColumn("x", "integer", Fraction(1), (0, classes - 1))
+    column = IntegerColumn("x", Fraction(1), (0, classes - 1))
     return QuantilesQuery(
         by=by,
         classes=(Axis(column, range(classes)),),
@@ -389,7 +389,7 @@ def test_answers_are_in_the_order_of_their_quantiles(
 ) -> None:
     """Without any step of `post`, a greater quantile has no smaller value, however few the rows."""
     quantiles = [Fraction(part, 20) for part in (19, 1, 10, 3, 4, 17, 5)]
-    column = NumericColumn("x", "integer", Fraction(1), (0, 39))
+    column = IntegerColumn("x", Fraction(1), (0, 39))
     axis, places = classes_at_and_between(column, points)
     asked = QuantilesQuery(
         classes=(axis,), candidate_classes=places, quantiles=tuple(quantiles), substeps=8

@@ -9,7 +9,8 @@ from itertools import product
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -35,9 +36,9 @@ from tests.oracles.plain import evaluate
 from tests.support.statistics import Columns, forms
 
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
-SEX = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")))
-SEX_FILLED = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")), missing=1)
-OPEN = CategoryColumn("open", "boolean", (("0", "false"), ("1", "true")))
+SEX = CategoryColumn("sex", (("f", "f"), ("m", "m")))
+SEX_FILLED = CategoryColumn("sex", (("f", "f"), ("m", "m")), missing=1)
+OPEN = BooleanColumn("open", (("0", "false"), ("1", "true")))
 
 
 def relation(neighbors: Neighbors) -> Relation:
@@ -47,7 +48,7 @@ def relation(neighbors: Neighbors) -> Relation:
 
 def numbers(bounds: tuple[int, int], missing: int | None = None) -> NumericColumn:
     """A small integer column."""
-    return NumericColumn("x", "integer", Fraction(1), bounds, missing)
+    return IntegerColumn("x", Fraction(1), bounds, missing)
 
 
 COLUMNS = [
@@ -56,7 +57,7 @@ COLUMNS = [
 ]
 
 
-SECOND = NumericColumn("y", "integer", Fraction(1), (0, 1), 0)
+SECOND = IntegerColumn("y", Fraction(1), (0, 1), 0)
 
 
 def requests(statistic: Statistic) -> Iterator[Request]:

@@ -17,8 +17,10 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.numeric.exact import decimal_places, decimal_text
@@ -41,10 +43,10 @@ from tests.support.statistics import Columns, forms
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 SMALL = Columns(
-    NumericColumn("x", "integer", bounds=(0, 2)),
-    NumericColumn("y", "integer", bounds=(0, 1)),
-    CategoryColumn("g", "category", (("f", "f"), ("m", "m"))),
-    CategoryColumn("b", "boolean", (("0", "false"), ("1", "true"))),
+    IntegerColumn("x", bounds=(0, 2)),
+    IntegerColumn("y", bounds=(0, 1)),
+    CategoryColumn("g", (("f", "f"), ("m", "m"))),
+    BooleanColumn("b", (("0", "false"), ("1", "true"))),
 )
 """Columns that no file has."""
 
@@ -139,10 +141,10 @@ def _column(random: Random, name: str) -> Column:
         return IdColumn(name)
     texts = random.sample(TEXTS, 2 if kind == "boolean" else random.randint(1, 7))
     if kind == "boolean":
-        return CategoryColumn(name, "boolean", ((texts[0], texts[0]), (texts[1], texts[1])))
+        return BooleanColumn(name, ((texts[0], texts[0]), (texts[1], texts[1])))
     labels = texts if random.random() < 0.6 else [random.choice("uvwx") for _ in texts]
     missing = random.randrange(len(set(labels))) if random.random() < 0.3 else None
-    return CategoryColumn(name, "category", tuple(zip(texts, labels, strict=True)), missing)
+    return CategoryColumn(name, tuple(zip(texts, labels, strict=True)), missing)
 
 
 def _number_column(random: Random, name: str) -> NumericColumn:
@@ -152,8 +154,8 @@ def _number_column(random: Random, name: str) -> NumericColumn:
     high = min(low + random.choice((1, 1, size, size, random.randint(1, size))), 2**62 - 1)
     missing = random.randint(low, high) if random.random() < 0.3 else None
     if random.random() < 0.4:
-        return NumericColumn(name, "integer", bounds=(low, high), missing=missing)
-    return NumericColumn(name, "number", random.choice(STEPS), (low, high), missing)
+        return IntegerColumn(name, bounds=(low, high), missing=missing)
+    return NumberColumn(name, random.choice(STEPS), (low, high), missing)
 
 
 def _date_column(random: Random, name: str) -> NumericColumn:
@@ -169,7 +171,7 @@ def _date_column(random: Random, name: str) -> NumericColumn:
         )
     )
     missing = random.randint(low, high) if random.random() < 0.3 else None
-    return NumericColumn(name, "date", bounds=(low, high), missing=missing)
+    return DateColumn(name, bounds=(low, high), missing=missing)
 
 
 def _day(text: str) -> int:
@@ -195,7 +197,7 @@ def _others(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
     """The queries of kinds for which the oracle has no formula, if these columns suffice."""
     random, given = Random(f"others {seed}"), {*columns}
     narrow = [c for c in columns if isinstance(c, NumericColumn) and c.upper - c.lower < 100]
-    labeled = [column for column in columns if isinstance(column, CategoryColumn)]
+    labeled = [column for column in columns if isinstance(column, LabeledColumn)]
     number, second = (random.choice(narrow) if narrow else SMALL.number for _ in range(2))
     category, flag = (random.choice(labeled) if labeled else SMALL.category for _ in range(2))
     asked = Columns(number, second, category, flag)
@@ -232,7 +234,7 @@ def _asked(
 def _predictions(seed: int, columns: Iterable[Column]) -> Iterator[LogisticQuery]:
     """The query of a logistic regression, perhaps with a filter."""
     random = Random(f"predictions {seed}")
-    labeled = [column for column in columns if isinstance(column, CategoryColumn)]
+    labeled = [column for column in columns if isinstance(column, LabeledColumn)]
     bounded = [c for c in columns if isinstance(c, NumericColumn) and c.bounds is not None]
     inputs = [Factor.centered(column) for column in bounded]
     small = [one for one in inputs if max(map(abs, one.limits)) <= MAX_HALF_WIDTH]
@@ -247,13 +249,13 @@ def _predictions(seed: int, columns: Iterable[Column]) -> Iterator[LogisticQuery
 def _shares(seed: int, columns: Iterable[Column]) -> Iterator[Query]:
     """The queries of a proportion of some labels, and of a comparison of two labels or values."""
     random = Random(f"shares {seed}")
-    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    usable = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
     for column in random.sample(usable, min(2, len(usable))):
         by = tuple(_key(random, random.choice(usable)) for _ in range(random.choice((0, 1))))
         low, high = (
-            (0, len(column.labels) - 1) if isinstance(column, CategoryColumn) else column.limits
+            (0, len(column.labels) - 1) if isinstance(column, LabeledColumn) else column.limits
         )
-        if isinstance(column, CategoryColumn):
+        if isinstance(column, LabeledColumn):
             some = (("values", ((random.randint(low, high),) * 2,)), ("per", None))
             share = Request("p", column=column, by=by, options=some)
             yield from _first_queries(PROPORTION, share)
@@ -271,7 +273,7 @@ def _first_queries(statistic: Statistic, request: Request) -> Iterator[Query]:
 def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery]:
     """Tests of values and of missing cells, perhaps with a limit for each row."""
     random = Random(f"indicators {seed}")
-    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    usable = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
     tests: list[Filter] = []
     for column in usable:
         bare = column.without_missing_constant()
@@ -297,7 +299,7 @@ def _queries(random: Random, columns: Sequence[Column]) -> list[LinearQuery]:
 def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
     """Any product of at most two factors, in at most three groupings."""
     numeric = [column for column in columns if isinstance(column, NumericColumn)]
-    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    usable = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
     factors = []
     for _ in range(random.choice((0, 0, 1, 1, 1, 2)) if numeric else 0):
         column = random.choice(numeric)
@@ -313,9 +315,9 @@ def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
     )
 
 
-def _key(random: Random, column: CategoryColumn | NumericColumn) -> Axis:
+def _key(random: Random, column: LabeledColumn | NumericColumn) -> Axis:
     """The labels of a category, or a few bins over all of the bounds."""
-    if isinstance(column, CategoryColumn):
+    if isinstance(column, LabeledColumn):
         return Axis(column)
     low, high = column.limits
     cuts = {random.randint(low, high) for _ in range(random.randint(0, 6))}
@@ -324,7 +326,7 @@ def _key(random: Random, column: CategoryColumn | NumericColumn) -> Axis:
 
 def filter_tree(random: Random, columns: Sequence[Column], depth: int = 0) -> Filter:
     """A range, another test, or a few filters in an operator."""
-    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
+    usable = [c for c in columns if isinstance(c, LabeledColumn | NumericColumn)]
     kind = random.random()
     if depth < 3 and kind < 0.3:
         parts = tuple(filter_tree(random, columns, depth + 1) for _ in range(random.randint(1, 3)))
@@ -343,9 +345,9 @@ def filter_tree(random: Random, columns: Sequence[Column], depth: int = 0) -> Fi
     return _condition(random, random.choice(usable))
 
 
-def _condition(random: Random, column: CategoryColumn | NumericColumn) -> InRanges:
+def _condition(random: Random, column: LabeledColumn | NumericColumn) -> InRanges:
     """One to three ranges, which may overlap or lie partly outside the bounds."""
-    if isinstance(column, CategoryColumn):
+    if isinstance(column, LabeledColumn):
         last = len(column.labels) - 1
         picks = random.sample(range(last + 1), random.randint(1, last + 1))
         return InRanges(column, tuple((pick, pick) for pick in picks))
@@ -365,7 +367,7 @@ def _condition(random: Random, column: CategoryColumn | NumericColumn) -> InRang
 def _cell(random: Random, column: Column | None, oddness: float) -> str:
     """The text of one cell, before it is written as a field."""
     odd = random.random() < oddness
-    if isinstance(column, CategoryColumn):
+    if isinstance(column, LabeledColumn):
         text = random.choice(ODD_TEXTS if odd else [declared for declared, _ in column.values])
     elif isinstance(column, NumericColumn) and column.kind == "date":
         text = random.choice(ODD_DATES) if odd else _date_text(random, column)

@@ -27,7 +27,7 @@ from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column, file_columns
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
@@ -673,7 +673,7 @@ def _present(column: Column, text: str) -> int | str | None:
         shown = text.replace("\u200c", "").replace("\u200d", "")
         odd = any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
         return None if odd or len(text) > 1000 else text
-    if isinstance(column, CategoryColumn):
+    if isinstance(column, LabeledColumn):
         same = str.lower if column.ignores_case else str
         matches = [label for declared, label in column.values if same(declared) == same(text)]
         if not matches and column.other is not None:
@@ -689,7 +689,7 @@ def _present(column: Column, text: str) -> int | str | None:
 
 def _is_marked(column: Column, text: str) -> bool:
     """Whether a stripped cell is a declared mark of missing cells, or a number equal to one."""
-    same = str.lower if isinstance(column, CategoryColumn) and column.ignores_case else str
+    same = str.lower if isinstance(column, LabeledColumn) and column.ignores_case else str
     if same(text) in map(same, column.na):
         return True
     if not isinstance(column, NumericColumn) or column.kind == "date":

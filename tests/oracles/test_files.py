@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from tests.oracles.files import generate
 from tests.oracles.plain import evaluate, table, value
@@ -39,7 +39,7 @@ def test_queries_fit_the_declarations() -> None:
             if isinstance(column, NumericColumn):
                 assert -(2**62) < column.lower < column.upper < 2**62, seed
                 assert column.missing is None or column.lower <= column.missing <= column.upper
-            elif isinstance(column, CategoryColumn):
+            elif isinstance(column, LabeledColumn):
                 texts = [text for text, _ in column.values]
                 assert len(set(texts)) == len(texts), seed
         assert queries, seed

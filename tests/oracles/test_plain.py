@@ -9,20 +9,22 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.plain import evaluate, table, value
 
-AGE = NumericColumn("age", "integer", bounds=(18, 100))
-INCOME = NumericColumn("income", "number", Fraction(1, 2), bounds=(-20, 400))
-CENTS = NumericColumn("pay", "number", Fraction(1, 100), bounds=(0, 10**9))
-VISIT = NumericColumn("visit", "date", bounds=(0, 18_993))
-SEX = CategoryColumn("sex", "category", (("0", "male"), ("1", "female"), ("f", "female")))
-MARRIED = CategoryColumn("married", "boolean", (("no", "no"), ("yes", "yes")))
+AGE = IntegerColumn("age", bounds=(18, 100))
+INCOME = NumberColumn("income", Fraction(1, 2), bounds=(-20, 400))
+CENTS = NumberColumn("pay", Fraction(1, 100), bounds=(0, 10**9))
+VISIT = DateColumn("visit", bounds=(0, 18_993))
+SEX = CategoryColumn("sex", (("0", "male"), ("1", "female"), ("f", "female")))
+MARRIED = BooleanColumn("married", (("no", "no"), ("yes", "yes")))
 
 ROWS = LinearQuery()
 
@@ -104,7 +106,7 @@ def test_quotes() -> None:
 
 def test_line_ends_in_quotes() -> None:
     """A line end inside quotes is an unchanged part of the cell."""
-    text = CategoryColumn("text", "category", (("a\nb", "lf"), ("a\r\nb", "crlf"), ("a\rb", "cr")))
+    text = CategoryColumn("text", (("a\nb", "lf"), ("a\r\nb", "crlf"), ("a\rb", "cr")))
     data = b'text\r\n"a\nb"\r\n"a\r\nb"\r\n"a\r\nb"\r"a\rb"\n'
     assert evaluate([LinearQuery(by=(Axis(text),))], data) == [[1, 2, 1]]
 
@@ -218,15 +220,15 @@ def test_exactness() -> None:
     assert (value(CENTS, "1.005"), value(CENTS, "1.015")) == (100, 102)
     assert value(CENTS, "1.00499999999999999999999999999999") == 100
     assert value(CENTS, "9999999.99") == 999_999_999
-    tiny = NumericColumn("tiny", "number", Fraction(1, 10**12), bounds=(0, 5))
+    tiny = NumberColumn("tiny", Fraction(1, 10**12), bounds=(0, 5))
     assert value(tiny, "0.0000000000005") == 0
     assert value(tiny, "0.00000000000051") == 1
     assert value(tiny, "0.00000000000049") == 0
     assert value(tiny, "5e-12") == 5
-    debt = NumericColumn("debt", "integer", bounds=(-(10**9), 0))
+    debt = IntegerColumn("debt", bounds=(-(10**9), 0))
     assert value(debt, "-1e8") == -(10**8)
     assert value(debt, "-1e10") == -(10**9)
-    large = NumericColumn("large", "number", Fraction(10**6), bounds=(-(2**62), 2**62))
+    large = NumberColumn("large", Fraction(10**6), bounds=(-(2**62), 2**62))
     assert value(large, "1e20") == 10**14
     assert value(large, "499999.999") == 0
     assert (value(large, "500000"), value(large, "500001")) == (0, 1)
@@ -291,9 +293,9 @@ def test_ids() -> None:
 
 def test_missing_constant() -> None:
     """A missing cell becomes the declared constant, in every kind of column."""
-    age = NumericColumn("age", "integer", bounds=(18, 100), missing=50)
-    sex = CategoryColumn("sex", "category", SEX.values, missing=0)
-    visit = NumericColumn("visit", "date", bounds=(0, 100), missing=7)
+    age = IntegerColumn("age", bounds=(18, 100), missing=50)
+    sex = CategoryColumn("sex", SEX.values, missing=0)
+    visit = DateColumn("visit", bounds=(0, 100), missing=7)
     data = b"sex,age,visit\n1,20,1970-01-02\n?,NaN,?\n1\n"
     queries = [total(age), LinearQuery(by=(Axis(sex),)), total(visit), present(age)]
     assert evaluate(queries, data) == [[20 + 50 + 50], [1, 2], [1 + 7 + 7], [3]]
@@ -373,7 +375,7 @@ def test_present_columns() -> None:
 
 def test_sums_are_never_rounded() -> None:
     """Sums have any size."""
-    large = NumericColumn("large", "integer", bounds=(-(2**62), 2**62))
+    large = IntegerColumn("large", bounds=(-(2**62), 2**62))
     data = b"large\n" + b"inf\n" * 5
     cube = LinearQuery(factors=(Factor(large), Factor(large), Factor(large)))
     assert evaluate([total(large), cube], data) == [[5 * 2**62], [5 * 2**186]]
@@ -381,5 +383,5 @@ def test_sums_are_never_rounded() -> None:
 
 def test_columns_of_one_name() -> None:
     """Two declarations of one column of a file are independent."""
-    coarse = NumericColumn("age", "number", Fraction(10), bounds=(0, 10))
+    coarse = NumberColumn("age", Fraction(10), bounds=(0, 10))
     assert evaluate([total(AGE), total(coarse)], b"age\n25\n34\n") == [[59], [5]]

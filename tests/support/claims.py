@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
@@ -76,9 +76,9 @@ def response(
         names, names, tuple(tuple(map(Fraction, row)) for row in matrix)
     )
     request = RandomizerRequest(
-        NumericColumn("x", "number", Fraction(1), (0, width), 0)
+        NumberColumn("x", Fraction(1), (0, width), 0)
         if kind.numeric
-        else CategoryColumn("x", "category", tuple((name, name) for name in names), 0),
+        else CategoryColumn("x", tuple((name, name) for name in names), 0),
         Fraction(epsilon) if epsilon else None,
         Fraction(delta),
         Fraction(probability) if probability else None,

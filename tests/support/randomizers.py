@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.labels import CategoryColumn, LabeledColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
@@ -28,9 +28,9 @@ EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7",
 Rows = list[list[Fraction]]
 
 
-def labels(count: int) -> CategoryColumn:
+def labels(count: int) -> LabeledColumn:
     """A column with `count` labels."""
-    return CategoryColumn("x", "category", tuple((f"l{i}", f"l{i}") for i in range(count)), 0)
+    return CategoryColumn("x", tuple((f"l{i}", f"l{i}") for i in range(count)), 0)
 
 
 TABLE = ProbabilityTable(
@@ -50,7 +50,7 @@ def request_for(
 ) -> RandomizerRequest | None:
     """A request for a mechanism with `categories` labels; None if it cannot take as many."""
     if mechanism.numeric:
-        column = NumericColumn("x", "number", Fraction(1, 2), (-3, 2 * categories), 0)
+        column = NumberColumn("x", Fraction(1, 2), (-3, 2 * categories), 0)
         delta = Fraction("1e-6") if mechanism.needs_delta else Fraction(0)
         return RandomizerRequest(column, epsilon, delta)
     if mechanism.loss_parameters == ("matrix",):

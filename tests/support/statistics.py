@@ -10,7 +10,7 @@ from typing import Any
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import InRanges
 from dpcli.queries.scores import Points
@@ -28,8 +28,8 @@ class Columns:
 
     number: NumericColumn
     second: NumericColumn
-    category: CategoryColumn
-    flag: CategoryColumn
+    category: LabeledColumn
+    flag: LabeledColumn
     ids: Column | None = None
 
 
@@ -186,7 +186,7 @@ def _judged(request: Request, columns: Columns) -> Iterator[Request]:
 def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
     """Several columns together."""
     if statistic.item == "column":
-        other = CategoryColumn("y", "boolean", (("0", "false"), ("1", "true")))
+        other = BooleanColumn("y", (("0", "false"), ("1", "true")))
         for most in (1, 2) if "max_selected" in statistic.fields.model_fields else (2,):
             options = (("max_selected", most),)
             yield replace(request, checked=(columns.flag, other), options=options)

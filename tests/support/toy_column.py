@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dpcli.data.column import Column
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.spec_values import whole_number
 from dpcli.specification.column_types import ColumnModel
 from dpcli.specification.validation import Section
@@ -32,4 +32,4 @@ class Percentage(ColumnModel):
     def column(self, name: str, part: Section[ColumnModel]) -> Column:
         """A number whose bounds follow from its type."""
         step = Fraction(1, 10**self.decimals)
-        return NumericColumn(name, "number", step, (0, 100 * 10**self.decimals))
+        return NumberColumn(name, step, (0, 100 * 10**self.decimals))

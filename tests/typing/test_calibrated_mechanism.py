@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli import mechanisms, noise
+from dpcli.data import kinds
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
@@ -26,7 +27,6 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
-from dpcli.simulation import synthetic
 from dpcli.simulation.synthetic import SyntheticDataset
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
@@ -120,6 +120,6 @@ def never() -> None:
     mechanisms.MECHANISMS = ()  # type: ignore[misc]
     local.CALIBRATED_RANDOMIZERS = ()  # type: ignore[misc]
     entropy.source = bytes  # type: ignore[misc]
-    synthetic.GENERATED_COLUMNS = frozenset()  # type: ignore[misc]
-    synthetic.GENERATED_COLUMNS.add(int)  # type: ignore[attr-defined]
+    kinds.COLUMNS = frozenset()  # type: ignore[misc]
+    kinds.COLUMNS.add(int)  # type: ignore[attr-defined]
     print(SEALED._Confidential__sealed)  # type: ignore[attr-defined]

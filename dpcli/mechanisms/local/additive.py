@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS, gaussian, laplace
 from dpcli.mechanisms.local.local_mechanism import (
@@ -124,8 +124,7 @@ class _AdditiveMechanism(LocalMechanism):
 
     def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
         """Noise that meets the request; raises RandomizerError if there is none."""
-        column, epsilon = request.column, request.epsilon
-        assert isinstance(column, NumericColumn)
+        column, epsilon = require_numeric(request.column), request.epsilon
         assert epsilon is not None
         if column.lower == column.upper:
             raise RandomizerError("cannot-randomize.bounds", column=column.name)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.column import ValuedColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, Ints
 from dpcli.numeric.exact import require_exact
@@ -49,7 +48,7 @@ class RandomizerError(Exception):
 class RandomizerRequest:
     """What a spec requests for one column; one `LossParameter` key sets the loss."""
 
-    column: CategoryColumn | NumericColumn
+    column: ValuedColumn
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
     probability: Fraction | None = None
@@ -58,10 +57,9 @@ class RandomizerRequest:
     @property
     def labels(self) -> int:
         """The number of labels of the column; raises RandomizerError if below two."""
-        column = self.column
-        count = len(column.labels) if isinstance(column, CategoryColumn) else 0
+        count = len(self.column.labels)
         if count < 2:
-            raise RandomizerError("cannot-randomize.one-label", column=column.name)
+            raise RandomizerError("cannot-randomize.one-label", column=self.column.name)
         return count
 
 

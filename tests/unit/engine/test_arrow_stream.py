@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import Input, open_dataset
@@ -129,6 +129,6 @@ def test_decimals_of_another_size_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": pa.array([Decimal("1.50")], pa.decimal256(38, 2))}), path)
     assert read(str(path)) == ["1.50"]
-    column = NumericColumn("a", "number", bounds=(0, 9))
+    column = NumberColumn("a", bounds=(0, 9))
     with open_dataset((str(path),)) as dataset:
         assert not dataset.sources[0].odd and dataset.sources[0].place(column) == 0

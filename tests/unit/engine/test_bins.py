@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.grouping import _place
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
@@ -107,7 +107,7 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
 def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -> None:
     """The bin of a value is looked up, so the query plan is as small as for two bins."""
     starts = tuple(start for twice in range(10_000) for start in (5 * twice, 5 * twice + 1))
-    column = NumericColumn("x", "integer", bounds=(0, 49_999))
+    column = IntegerColumn("x", bounds=(0, 49_999))
     path = tmp_path / "data.csv"
     path.write_text("x\n" + "".join(f"{7 * row}\n" for row in range(7_000)), encoding="utf-8")
     (actual,) = engine([LinearQuery(by=(Axis(column, starts),))], RowUnit(), path)

@@ -15,8 +15,10 @@ import pytest
 from dpcli.cell_formats import LONGEST_AFFIX, LONGEST_FORMAT, DateForm, DateFormat, NumberFormat
 from dpcli.csv_dialect import Dialect
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import hours_of
 from dpcli.engine.cells_check import check_cells
@@ -35,13 +37,13 @@ TIMES = ("", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %H%M%S", " %H:%M:%S.%f%z")
 
 def number(form: NumberFormat | None = None, na: tuple[str, ...] = ()) -> NumericColumn:
     """A column of numbers with two decimals."""
-    return NumericColumn("x", "number", Fraction(1, 100), (-(10**7), 10**7), na=na, format=form)
+    return NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7), na=na, format=form)
 
 
 def date(*forms: str, na: tuple[str, ...] = (), zone: str | None = None) -> NumericColumn:
     """A column of dates."""
     format_ = DateFormat(tuple(map(DateForm, forms)), zone)
-    return NumericColumn("x", "date", bounds=(-(10**6), 10**6), na=na, format=format_)
+    return DateColumn("x", bounds=(-(10**6), 10**6), na=na, format=format_)
 
 
 def read(column: Column, cells: list[str | None]) -> list[object]:
@@ -207,11 +209,8 @@ FORMS: list[tuple[Column, str]] = [
     (date(), "2024-03-07T23:30Z"),
     (hours_of(date()), "2024-03-07T23:30"),
     (hours_of(date("%B %Y %I:%M %p")), "august 2024 11:10 PM"),
-    (
-        CategoryColumn("x", "category", (("Klasse", "k"), ("ΟΔΟΣ", "o")), ignores_case=True),
-        "KLASSE",
-    ),
-    (CategoryColumn("x", "category", (("a", "a"),), other="b", na=("NA",)), "NA"),
+    (CategoryColumn("x", (("Klasse", "k"), ("ΟΔΟΣ", "o")), ignores_case=True), "KLASSE"),
+    (CategoryColumn("x", (("a", "a"),), other="b", na=("NA",)), "NA"),
     (IdColumn("x", na=("0",)), "0"),
 ]
 
@@ -352,7 +351,7 @@ def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool
 def test_a_text_without_a_label_gets_the_declared_other_label() -> None:
     """Blank and marked cells stay missing, and case may be ignored, also that of marks."""
     values = (("Male", "m"), ("Female", "f"))
-    column = CategoryColumn("x", "category", values, na=("NA",), ignores_case=True, other="rest")
+    column = CategoryColumn("x", values, na=("NA",), ignores_case=True, other="rest")
     cells: list[str | None] = [" male", "FEMALE", "x", "NA", "na", " ", None]
     expected = [0, 1, 2, None, None, None, None]
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]

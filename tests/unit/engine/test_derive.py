@@ -14,7 +14,9 @@ import pytest
 from dpcli.cell_formats import DateFormat
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column, Derivation
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.derivations import (
     DERIVATIONS,
@@ -49,7 +51,7 @@ def number(name: str, rng: random.Random) -> NumericColumn:
     """A column with random bounds and a random step."""
     most = rng.choice(MOST)
     low, high = sorted(rng.sample(range(-most, most + 1), 2))
-    return NumericColumn(name, "number", rng.choice(STEPS), (low, high))
+    return NumberColumn(name, rng.choice(STEPS), (low, high))
 
 
 def derive(name: str, derivation: Arithmetic, rng: random.Random) -> NumericColumn:
@@ -57,7 +59,7 @@ def derive(name: str, derivation: Arithmetic, rng: random.Random) -> NumericColu
     low, high = (min(max(end, -(1 << 62)), 1 << 62) for end in derivation.limits)
     if high - low > 2 and rng.random() < 0.5:
         low, high = low + (high - low) // 3, high - (high - low) // 3
-    return NumericColumn(name, "number", derivation.step, (low, high), derivation=derivation)
+    return NumberColumn(name, derivation.step, (low, high), derivation=derivation)
 
 
 def random_derivation(columns: list[NumericColumn], rng: random.Random) -> Arithmetic:
@@ -124,7 +126,7 @@ def test_numbers_are_those_of_exact_fractions(seed: int) -> None:
         for row in rows.iter_rows(named=True)
     ]
     assert values_of(column, rows) == expected
-    whole = NumericColumn("y", "number", derivation.step, (-(1 << 124), 1 << 124), None, None)
+    whole = NumberColumn("y", derivation.step, (-(1 << 124), 1 << 124), None, None)
     object.__setattr__(whole, "derivation", derivation)
     low, high = derivation.limits
     for row in rows.iter_rows(named=True):
@@ -149,11 +151,11 @@ def test_parts_of_dates_are_those_of_the_standard_library(part: PartName) -> Non
     """From year 1 to year 9999, with leap years, week 53, and dates before 1970."""
     for place in range(0, len(DAYS), 15):
         days = DAYS[place : place + 15]
-        date = NumericColumn("day", "date", bounds=(days[0], min(days[-1], days[0] + 800)))
+        date = DateColumn("day", bounds=(days[0], min(days[-1], days[0] + 800)))
         days = [day for day in days if day <= date.upper]
         derivation = DatePart(date, part)
         pairs = tuple((label, label) for label in derivation.labels)
-        column = CategoryColumn("y", "category", pairs, derivation=derivation)
+        column = CategoryColumn("y", pairs, derivation=derivation)
         rows = pl.DataFrame({"day": [*days, None]}, schema={"day": pl.Int32})
         expected = [derived(column, {date: day}) for day in (*days, None)]
         assert values_of(column, rows) == expected
@@ -162,13 +164,12 @@ def test_parts_of_dates_are_those_of_the_standard_library(part: PartName) -> Non
 @pytest.mark.parametrize("kind", ["csv", "parquet", "users"])
 def test_hours_are_those_of_the_cells_of_a_date(tmp_path: Path, kind: str) -> None:
     """A cell without a time has no hour, whatever day replaces missing ones or bounds allow."""
-    on = NumericColumn("day", "date", bounds=(0, 9), missing=3, source=2, na=("-",))
+    on = DateColumn("day", bounds=(0, 9), missing=3, source=2, na=("-",))
     hour = DatePart(on, "hour")
     pairs = tuple((label, label) for label in hour.labels)
-    hours = CategoryColumn("h", "category", pairs, derivation=hour)
+    hours = CategoryColumn("h", pairs, derivation=hour)
     days = CategoryColumn(
         "w",
-        "category",
         tuple((label, label) for label in DatePart(on, "weekday").labels),
         derivation=DatePart(on, "weekday"),
     )
@@ -195,10 +196,10 @@ def test_times_of_parquet_are_by_the_clock_of_their_type(tmp_path: Path, zone: s
     pl.DataFrame({"time": times, "rome": rome, "day": times.dt.date()}).write_parquet(path)
     counts = []
     for name in ("time", "rome", "day"):
-        date = NumericColumn(name, "date", bounds=(0, 30_000), format=DateFormat(zone=zone))
+        date = DateColumn(name, bounds=(0, 30_000), format=DateFormat(zone=zone))
         derivation = DatePart(date, "hour")
         pairs = tuple((label, label) for label in derivation.labels)
-        hours = CategoryColumn("h", "category", pairs, derivation=derivation)
+        hours = CategoryColumn("h", pairs, derivation=derivation)
         queries = [LinearQuery(factors=(Factor(date),)), LinearQuery(by=(Axis(hours),))]
         counts.append(engine(queries, RowUnit(), path))
     assert counts[0] == [[19787], [*[0] * 23, 1]]
@@ -208,46 +209,40 @@ def test_times_of_parquet_are_by_the_clock_of_their_type(tmp_path: Path, zone: s
 
 def test_ages_change_on_birthdays() -> None:
     """A person of 29 February is a year older from 1 March on; negative ages are floors."""
-    birth = NumericColumn("birth", "date", bounds=(FIRST_DAY, LAST_DAY))
-    at = NumericColumn("at", "date", bounds=(FIRST_DAY, LAST_DAY))
-    column = NumericColumn(
-        "y", "integer", bounds=(-9999, 9999), derivation=Age((birth, at), Fraction(1))
-    )
+    birth = DateColumn("birth", bounds=(FIRST_DAY, LAST_DAY))
+    at = DateColumn("at", bounds=(FIRST_DAY, LAST_DAY))
+    column = IntegerColumn("y", bounds=(-9999, 9999), derivation=Age((birth, at), Fraction(1)))
     pairs = [(first, last) for first in DAYS[::4] for last in DAYS[::3]]
     rows = pl.DataFrame(pairs, schema={"birth": pl.Int32, "at": pl.Int32}, orient="row")
     assert values_of(column, rows) == [
         derived(column, {birth: first, at: last}) for first, last in pairs
     ]
-    fixed = NumericColumn(
-        "y", "integer", bounds=(-9999, 9999), derivation=Age((birth, Fraction(20_000)), Fraction(1))
+    fixed = IntegerColumn(
+        "y", bounds=(-9999, 9999), derivation=Age((birth, Fraction(20_000)), Fraction(1))
     )
     assert values_of(fixed, rows) == [derived(fixed, {birth: first}) for first, _ in pairs]
 
 
-def chained(rng: random.Random) -> tuple[list[NumericColumn | CategoryColumn], str]:
+def chained(rng: random.Random) -> tuple[list[NumericColumn | LabeledColumn], str]:
     """Columns derived from columns of a file and from each other, and a file."""
-    x = NumericColumn("x", "integer", bounds=(-9, 9))
-    y = NumericColumn("y", "number", Fraction(1, 4), (0, 40), missing=rng.choice((None, 3)))
-    day = NumericColumn("day", "date", bounds=(-400, 400))
-    sex = CategoryColumn("sex", "category", (("m", "male"), ("f", "female")))
-    old = CategoryColumn("old", "category", (("M", "male"), ("?", "unknown")))
+    x = IntegerColumn("x", bounds=(-9, 9))
+    y = NumberColumn("y", Fraction(1, 4), (0, 40), missing=rng.choice((None, 3)))
+    day = DateColumn("day", bounds=(-400, 400))
+    sex = CategoryColumn("sex", (("m", "male"), ("f", "female")))
+    old = CategoryColumn("old", (("M", "male"), ("?", "unknown")))
     total = derive("total", Sum((x, y), Fraction(1, 2)), rng)
     ratio = derive("ratio", Ratio((total, x), Fraction(1, 100)), rng)
     bands = CategoryColumn(
         "bands",
-        "category",
         tuple((label, label) for label in "abc"),
         derivation=Bands(total, (total.lower, total.lower + 2, total.upper - 2)),
     )
     label = FirstLabel((sex, old))
-    either = CategoryColumn(
-        "either", "category", tuple((x, x) for x in label.labels), 0, derivation=label
-    )
+    either = CategoryColumn("either", tuple((x, x) for x in label.labels), 0, derivation=label)
     week = DatePart(day, "year-week")
-    weeks = CategoryColumn("w", "category", tuple((x, x) for x in week.labels), derivation=week)
-    high = CategoryColumn(
+    weeks = CategoryColumn("w", tuple((x, x) for x in week.labels), derivation=week)
+    high = BooleanColumn(
         "high",
-        "boolean",
         (("false", "false"), ("true", "true")),
         derivation=Satisfies(Compared(ratio, ">", y)),
     )

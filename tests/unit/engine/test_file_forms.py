@@ -15,7 +15,7 @@ import pytest
 from dpcli.csv_dialect import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine import file_content, json_lines
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
@@ -29,8 +29,8 @@ from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.blocks import read_in_blocks
 
-AGE = NumericColumn("age", "integer", bounds=(0, 100))
-SEX = CategoryColumn("sex", "category", (("F", "F"), ("M", "M")))
+AGE = IntegerColumn("age", bounds=(0, 100))
+SEX = CategoryColumn("sex", (("F", "F"), ("M", "M")))
 ROW = RowUnit()
 QUERIES = (LinearQuery(), LinearQuery(factors=(Factor(AGE),)))
 
@@ -350,6 +350,6 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
 def test_columns_are_required_by_the_joined_names(tmp_path: Path) -> None:
     """A declared column is found under its joined name."""
     (tmp_path / "a.csv").write_text("q,\na,b\n1,2\n", encoding="utf-8")
-    column = NumericColumn("x", "integer", bounds=(0, 9), source="q: b")
+    column = IntegerColumn("x", bounds=(0, 9), source="q: b")
     with open_dataset((str(tmp_path / "a.csv"),), Dialect(header_lines=2)) as dataset:
         require_columns(dataset, [column])

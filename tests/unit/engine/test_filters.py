@@ -10,8 +10,8 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.derivations import PositionAmong, Satisfies
 from dpcli.engine.row_filter import COMPARE
 from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
@@ -24,8 +24,8 @@ from tests.oracles.plain import evaluate, truth
 from tests.oracles.shapes import Row
 from tests.support.specs import completed
 
-X = NumericColumn("x", "integer", bounds=(0, 9))
-Y = NumericColumn("y", "integer", bounds=(0, 9))
+X = IntegerColumn("x", bounds=(0, 9))
+Y = IntegerColumn("y", bounds=(0, 9))
 DATA = "x,y\n" + "".join(f"{x},{y}\n" for x, y in product(("0", "4", "9", ""), repeat=2))
 PARTS = [
     InRanges(X, ((4, 9),)),
@@ -52,7 +52,7 @@ def test_every_small_filter_counts_the_rows_of_the_plain_evaluator(tmp_path: Pat
     path.write_text(DATA, "utf-8")
     labels = (("false", "false"), ("true", "true"))
     derived = [
-        CategoryColumn(f"b{place}", "boolean", labels, derivation=Satisfies(test))
+        BooleanColumn(f"b{place}", labels, derivation=Satisfies(test))
         for place, test in enumerate(FILTERS)
     ]
     queries = [LinearQuery(where=(test,)) for test in FILTERS]
@@ -69,8 +69,8 @@ def test_every_small_filter_counts_the_rows_of_the_plain_evaluator(tmp_path: Pat
 @pytest.mark.parametrize("step", [1, 7])
 def test_columns_with_other_steps_are_compared_exactly(tmp_path: Path, step: int) -> None:
     """Also where their products with a factor do not fit 64 bits."""
-    big = NumericColumn("x", "integer", bounds=(0, 2**61))
-    coarse = NumericColumn("y", "integer", step=Fraction(step), bounds=(0, 2**59))
+    big = IntegerColumn("x", bounds=(0, 2**61))
+    coarse = IntegerColumn("y", step=Fraction(step), bounds=(0, 2**59))
     path = tmp_path / "d.csv"
     path.write_text(f"x,y\n{step * 2**57},{step * 2**57}\n{2**58 + 1},{2**58}\n", "utf-8")
     query = LinearQuery(where=(Compared(big, ">", coarse),))
@@ -132,7 +132,6 @@ def test_stated_texts_of_a_private_column(tmp_path: Path, unit: Unit) -> None:
     city = PrivatePartitionColumn("city")
     view = CategoryColumn(
         "city",
-        "category",
         (("Rome", "Rome"), ("Paris", "Paris"), ("", "")),
         derivation=PositionAmong(city, ("Rome", "Paris")),
     )
@@ -154,8 +153,8 @@ def test_comparisons_are_exact_at_the_limits_of_64_bits(
 ) -> None:
     """Neighboring values of columns with different steps are told apart."""
     most = 2**62 - 1
-    left = NumericColumn("x", "number", steps[0], (-most, most))
-    right = NumericColumn("y", "number", steps[1], (-most, most))
+    left = NumberColumn("x", steps[0], (-most, most))
+    right = NumberColumn("y", steps[1], (-most, most))
     path = tmp_path / "d.csv"
     rows = [(a, b) for a in (-most, most - 1, 7, 4 * 10**18, 0) for b in (-most, most, 3, 4, 0)]
     cells = (f"{left.text(a)},{right.text(b)}" for a, b in rows)
@@ -169,7 +168,7 @@ def test_comparisons_are_exact_at_the_limits_of_64_bits(
 
 def test_columns_that_have_no_common_unit_in_128_bits_are_refused() -> None:
     """Their comparison could overflow."""
-    fine = NumericColumn("x", "number", Fraction(1, 10**18), (0, 10**18))
-    coarse = NumericColumn("y", "number", Fraction(10**18), (0, 90))
+    fine = NumberColumn("x", Fraction(1, 10**18), (0, 10**18))
+    coarse = NumberColumn("y", Fraction(10**18), (0, 90))
     with pytest.raises(ValueError, match="too different"):
         Compared(fine, "<", coarse)

@@ -14,7 +14,7 @@ from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.file_content import WINDOWS
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
@@ -24,7 +24,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import cells_of, engine
 
-KIND = CategoryColumn("a", "category", (("x", "x"), ("y", "y")))
+KIND = CategoryColumn("a", (("x", "x"), ("y", "y")))
 COUNTS = LinearQuery(by=(Axis(KIND),))
 HEADLESS = Dialect(names=("a", "n"))
 
@@ -95,7 +95,7 @@ def test_times_are_refused_as_ids(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     days = pl.Series("who", [0, 1], dtype=pl.Int64).cast(pl.Datetime("us"))
     pl.DataFrame({"who": days, "age": [1, 2]}).write_parquet(path)
-    age = NumericColumn("age", "integer", Fraction(1), (0, 9))
+    age = IntegerColumn("age", Fraction(1), (0, 9))
     with open_dataset((str(path),)) as dataset:
         with pytest.raises(DataError) as refused:
             require_columns(dataset, [IdColumn("who"), age])

@@ -21,7 +21,8 @@ from dpcli.csv_dialect import (
     find_encoding,
 )
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.engine import bounding, file_content
 from dpcli.engine.decode import Decoder
@@ -313,7 +314,7 @@ def test_damaged_files_are_read_by_the_written_rules(
 )
 def test_every_pair_of_marks_is_read(delimiter: str, quote: str | None, tmp_path: Path) -> None:
     """Each delimiter works with every other quote, in the fast and the slow reader."""
-    column = NumericColumn("age", "integer", bounds=(0, 100))
+    column = IntegerColumn("age", bounds=(0, 100))
     queries = [rows_query(column)]
     cells = [["1", "x"], ["20", "y"], ["30", f"{quote or ''}"]]
     dialect = Dialect(delimiter, quote)
@@ -338,7 +339,7 @@ def test_rows_keep_their_order_in_every_form(
     for seed in range(1000):
         data, declared, _ = files.generate(seed)
         columns: list[Column] = [
-            one for one in declared if isinstance(one, CategoryColumn | NumericColumn)
+            one for one in declared if isinstance(one, LabeledColumn | NumericColumn)
         ]
         paths = written(form, data, declared, tmp_path)
         if paths is None or not columns:

@@ -26,7 +26,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import cells_of, engine
 
-COUNTS = LinearQuery(by=(Axis(CategoryColumn("b", "category", (("x", "x"), ("y", "y")))),))
+COUNTS = LinearQuery(by=(Axis(CategoryColumn("b", (("x", "x"), ("y", "y")))),))
 LINES = replace(STANDARD_DIALECT, multiline=False)
 
 MEGABYTES = 32

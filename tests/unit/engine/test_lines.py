@@ -103,7 +103,7 @@ def test_one_column(tmp_path: Path) -> None:
     path.write_bytes(b'\n\na\n1\n\n"2\n""\n3"')
 
     assert read(path, [A]) == [("1",), ("",), ("",), ("",), ('3"',)]
-    kind = CategoryColumn("a", "category", (("1", "1"), ("3", "3")), missing=1)
+    kind = CategoryColumn("a", (("1", "1"), ("3", "3")), missing=1)
     query = LinearQuery(by=(Axis(kind),))
     assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
 
@@ -195,7 +195,7 @@ def test_people_lose_no_rows_by_the_damage_of_others(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes(b'a,b\np1,x\n"p2,x\np3,x\np3,x\n')
     unit = PersonUnit("a", 2, 2, 2)
-    kind = CategoryColumn("b", "category", (("x", "x"),))
+    kind = CategoryColumn("b", (("x", "x"),))
     query = LinearQuery(present=(IdColumn("a"),), by=(Axis(kind),))
 
     assert cells_of(engine([query], unit, path, dialect=LINES)[0]) == [3]

@@ -21,7 +21,7 @@ from dpcli.errors import DataError
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 
-COLUMN = CategoryColumn("x", "category", (("a", "a"),))
+COLUMN = CategoryColumn("x", (("a", "a"),))
 
 
 def read(table: object) -> list[str | None] | str:

@@ -14,7 +14,7 @@ import pytest
 from dpcli.csv_dialect import Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine import inspection, pieces, plain_bytes
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
@@ -121,7 +121,7 @@ def test_the_first_record_decides_nothing(first: bytes, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     data = b"a,b,c\n" + first + b"\n1,2,3\n4,5,6,7\n8\n"
     path.write_bytes(data)
-    columns = [NumericColumn(name, "integer", Fraction(1), (0, 9)) for name in "abc"]
+    columns = [IntegerColumn(name, Fraction(1), (0, 9)) for name in "abc"]
     queries = [LinearQuery(factors=(Factor(column),)) for column in columns]
     assert engine(queries, RowUnit(), path) == evaluate(queries, data)
 
@@ -133,7 +133,7 @@ def test_centers_beyond_a_word_are_exact_however_few_rows_there_are(
     """A release must not fail because no row is readable: that would reveal the content."""
     path = tmp_path / "data.csv"
     path.write_text(f"a,b\n{rows}", encoding="utf-8")
-    wide = [NumericColumn(name, "integer", Fraction(1), (0, 10**12)) for name in "ab"]
+    wide = [IntegerColumn(name, Fraction(1), (0, 10**12)) for name in "ab"]
     factors = tuple(Factor(column, 5 * 10**11) for column in wide)
     queries = [LinearQuery(factors=factors), LinearQuery(factors=factors, offset=1 << 70)]
     assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())

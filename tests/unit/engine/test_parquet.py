@@ -17,8 +17,10 @@ import pytest
 from dpcli.csv_dialect import Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import column_text, parquet_source, scan_parquet_file
@@ -100,12 +102,12 @@ def written(folder: Path, name: str = "t.parquet", **columns: Any) -> Path:
     return path
 
 
-AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
-INCOME = NumericColumn("income", "number", Fraction(1, 2), (0, 1000))
-HALVES = NumericColumn("halves", "number", Fraction(1, 2), (-1000, 1000))
-BIRTHDAY = NumericColumn("born", "date", Fraction(1), (-1000, 20_000))
-SEX = CategoryColumn("sex", "category", (("0", "male"), ("1", "female")))
-MARRIED = CategoryColumn("married", "boolean", (("false", "no"), ("true", "yes")))
+AGE = IntegerColumn("age", Fraction(1), (0, 100))
+INCOME = NumberColumn("income", Fraction(1, 2), (0, 1000))
+HALVES = NumberColumn("halves", Fraction(1, 2), (-1000, 1000))
+BIRTHDAY = DateColumn("born", Fraction(1), (-1000, 20_000))
+SEX = CategoryColumn("sex", (("0", "male"), ("1", "female")))
+MARRIED = BooleanColumn("married", (("false", "no"), ("true", "yes")))
 
 
 def total(column: NumericColumn) -> LinearQuery:
@@ -115,7 +117,7 @@ def total(column: NumericColumn) -> LinearQuery:
 
 def count(column: Column) -> LinearQuery:
     """The rows of each label."""
-    assert isinstance(column, CategoryColumn)
+    assert isinstance(column, LabeledColumn)
     return LinearQuery(by=(Axis(column),))
 
 
@@ -277,7 +279,7 @@ def test_sizes_bound_the_rows_of_compressed_files(tmp_path: Path) -> None:
     with path.open("rb") as file:
         assert parquet_source("t", file).size >= 100_000
     assert path.stat().st_size < 100_000
-    wide = NumericColumn("age", "integer", Fraction(1), (0, 2**62 - 1))
+    wide = IntegerColumn("age", Fraction(1), (0, 2**62 - 1))
     query = LinearQuery(factors=(Factor(wide),))
     huge = written(tmp_path, age=[2**62 - 1] * 100_000)
     assert engine([query], RowUnit(), huge) == [[100_000 * (2**62 - 1)]]

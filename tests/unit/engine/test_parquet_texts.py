@@ -49,7 +49,7 @@ def unchecked(values: list[bytes | None]) -> Any:
 
 def read(path: Path, *names: str) -> list[tuple[str | None, ...]]:
     """The cells of columns of a file, as texts."""
-    columns: list[Column] = [CategoryColumn(name, "category", (("a", "a"),)) for name in names]
+    columns: list[Column] = [CategoryColumn(name, (("a", "a"),)) for name in names]
     with open_dataset((str(path),)) as dataset:
         return [row for frame in read_texts(dataset, columns) for row in frame.rows()]
 

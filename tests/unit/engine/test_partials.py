@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
 from dpcli.engine.progress import Progress
@@ -112,7 +112,7 @@ def test_no_user_has_more_rows_in_all_parts_than_allowed(singletons: bool, tmp_p
 
 def test_kept_rows_are_spread_evenly_over_partials(tmp_path: Path) -> None:
     """Each of ten rows of a user is kept equally often, in every partial."""
-    day, people, kept = NumericColumn("day", "integer", bounds=(0, 9)), 4000, 3
+    day, people, kept = IntegerColumn("day", bounds=(0, 9)), 4000, 3
     pieces = [
         b"who,day\n" + b"".join(b"p%d,%d\n" % (who, row) for row in rows for who in range(people))
         for rows in ((0,), (1, 2, 3), (4, 5, 6, 7, 8, 9))
@@ -127,7 +127,7 @@ def test_kept_rows_are_spread_evenly_over_partials(tmp_path: Path) -> None:
 
 def test_ties_are_broken_by_the_order_of_a_users_rows(tmp_path: Path) -> None:
     """If all random bits are equal, each user keeps the first rows of the first partial."""
-    day = NumericColumn("day", "integer", bounds=(0, 9))
+    day = IntegerColumn("day", bounds=(0, 9))
     query, unit = LinearQuery(factors=(Factor(day),)), PersonUnit("who", 1, 1, 1)
     pieces = [b"who,day\nx,0\na,5\n", b"who,day\na,1\n", b"who,day\nb,2\na,9\nb,8\n"]
     with pytest.MonkeyPatch.context() as patched:
@@ -140,7 +140,7 @@ def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Pat
     """Each partial fits 64 bits, and their sum does not."""
     frame = pl.DataFrame({"cell": [0], "s0": [(1 << 62) - 1]})
     wide = frame.with_columns(pl.col("s0").cast(pl.Int128))
-    column = NumericColumn("a", "integer", bounds=(0, (1 << 62) - 1))
+    column = IntegerColumn("a", bounds=(0, (1 << 62) - 1))
     aggregation = Aggregation([LinearQuery(factors=(Factor(column),))], RowUnit())
     answers = opened(aggregation.seal(aggregation.merge([[frame], [frame], [frame], [wide]])))
     assert answers == [[((1 << 62) - 1) * 4]]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine import bounding, pieces
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.grouping import share_aggregations
@@ -166,7 +166,7 @@ def test_a_dictionary_keeps_numbers_that_no_column_holds() -> None:
 
 def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
     """No position in the file is favored: with three of ten rows, each is kept in 30%."""
-    day = NumericColumn("day", "integer", bounds=(0, 9))
+    day = IntegerColumn("day", bounds=(0, 9))
     people, kept = 4000, 3
     lines = [f"p{person},{row}" for row in range(10) for person in range(people)]
     path = tmp_path / "data.csv"
@@ -182,7 +182,7 @@ def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
 
 def test_people_with_consecutive_ids_keep_independent_rows(tmp_path: Path) -> None:
     """For consecutive ids with rising dates, the kept rows are as even as chance predicts."""
-    day = NumericColumn("day", "integer", bounds=(0, 2020))
+    day = IntegerColumn("day", bounds=(0, 2020))
     lines = [f"{person},{person + row}" for person in range(2000) for row in range(20)]
     path = tmp_path / "data.csv"
     path.write_text("\n".join(["who,day", *lines, ""]), encoding="utf-8")
@@ -231,7 +231,7 @@ def test_pieces_that_were_read_are_not_kept(
 
     monkeypatch.setattr(UserLevelAggregation, "add", counted)
     monkeypatch.setattr(pieces, "PIECE", 1_000)
-    day = NumericColumn("day", "integer", bounds=(0, 9))
+    day = IntegerColumn("day", bounds=(0, 9))
     gc.disable()
     try:
         engine([LinearQuery(by=(Axis(day, (*range(10),)),))], PersonUnit("who", 1, 1, 1), path)

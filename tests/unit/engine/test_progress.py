@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.pieces import read_pieces, read_texts
 from dpcli.engine.progress import Position, Progress, interruptible
@@ -21,7 +21,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 
-AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
+AGE = IntegerColumn("age", Fraction(1), (0, 100))
 SIZE = 5000
 
 Shown = list[tuple[str, int | None]]

@@ -12,16 +12,17 @@ import pytest
 
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.engine.cell_remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 
-MONEY = NumericColumn("x", "number", Fraction(1, 100), (-(10**7), 10**7))
-AGE = NumericColumn("x", "integer", Fraction(1), (0, 110))
-DAY = NumericColumn("x", "date", Fraction(1), (0, 30_000))
-SEX = CategoryColumn("x", "category", (("male", "male"), ("female", "female")))
-CODES = CategoryColumn("x", "category", (("1", "one"), ("2", "two")))
-TRUTH = CategoryColumn("x", "boolean", (("false", "false"), ("true", "true")))
+MONEY = NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7))
+AGE = IntegerColumn("x", Fraction(1), (0, 110))
+DAY = DateColumn("x", Fraction(1), (0, 30_000))
+SEX = CategoryColumn("x", (("male", "male"), ("female", "female")))
+CODES = CategoryColumn("x", (("1", "one"), ("2", "two")))
+TRUTH = BooleanColumn("x", (("false", "false"), ("true", "true")))
 
 
 def remedy(
@@ -131,8 +132,8 @@ def test_days_and_months_may_change_places() -> None:
 
 def test_a_remedy_keeps_what_is_declared() -> None:
     """Declared affixes and marks stay in the lists, before the new ones."""
-    declared = NumericColumn(
-        "x", "number", MONEY.step, MONEY.bounds, na=("-",), format=NumberFormat(affixes=("$",))
+    declared = NumberColumn(
+        "x", MONEY.step, MONEY.bounds, na=("-",), format=NumberFormat(affixes=("$",))
     )
     found = remedy(declared, ["€5", "NA"], ["$5"])
     assert found == Remedy(('affixes: ["$", "€"]', 'na: ["-", NA]'), "all")

@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.quantile_recursion import QuantilesQuery
@@ -26,16 +26,16 @@ from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate
 from tests.unit.engine.test_people import without_empty
 
-FLAG = CategoryColumn("flag", "boolean", (("no", "no"), ("yes", "yes")))
+FLAG = BooleanColumn("flag", (("no", "no"), ("yes", "yes")))
 
 
 def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
     """A choice among candidates of any kind, in the groups of another query."""
-    usable = [one for one in columns if isinstance(one, CategoryColumn | NumericColumn)]
+    usable = [one for one in columns if isinstance(one, LabeledColumn | NumericColumn)]
     column = random.choice(usable)
     by = tuple(key for key in query.by if key.column is not column)
     common = ScoreQuery(by=by, where=query.where, classes=(), score_function=Frequency(range(1)))
-    if isinstance(column, CategoryColumn):
+    if isinstance(column, LabeledColumn):
         score_function = Frequency(range(len(column.labels)))
         return replace(common, classes=(Axis(column),), score_function=score_function)
     points = candidates(random, column)
@@ -54,7 +54,7 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
         quantile = Fraction(random.choice(("1/2", "1/4", "0.99", "0.000001", "2/3")))
         return replace(common, classes=(key,), score_function=Rank(places, quantile))
     key, places = classes_from_each(column, points)
-    flags = [one for one in usable if isinstance(one, CategoryColumn) and len(one.labels) == 2]
+    flags = [one for one in usable if isinstance(one, LabeledColumn) and len(one.labels) == 2]
     flags = [one for one in flags if one not in [key.column for key in by]]
     if kind == "accuracy" and flags:
         classes = (key, Axis(random.choice(flags)))
@@ -108,7 +108,7 @@ def test_scores_and_products_of_people_are_exact(
         random = Random(seed)
         data, unit, linear = users.generate(seed)
         columns = list(dict.fromkeys(column for query in linear for column in query.columns))
-        if not any(isinstance(one, CategoryColumn | NumericColumn) for one in columns):
+        if not any(isinstance(one, LabeledColumn | NumericColumn) for one in columns):
             continue
         queries: list[Query] = [
             squared(random, query) if isinstance(query, LinearQuery) else query for query in linear

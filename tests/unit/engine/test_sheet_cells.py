@@ -18,7 +18,7 @@ from dpcli.engine.source import open_dataset
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("fastexcel")
 
-COLUMNS = [CategoryColumn(name, "category", (("a", "a"),)) for name in ("age", "sex")]
+COLUMNS = [CategoryColumn(name, (("a", "a"),)) for name in ("age", "sex")]
 
 ERRORS = [
     "#N/A", "#DIV/0!", "#GETTING_DATA", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#CONNECT!",

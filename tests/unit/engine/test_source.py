@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine import file_content
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.dataset import Dataset, Source
@@ -29,7 +29,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import cells_of, engine, opened
 
-AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
+AGE = IntegerColumn("age", Fraction(1), (0, 100))
 TOTAL = LinearQuery(factors=(Factor(AGE),))
 TEXT = b"id,age\n1,20\n2,30\n3,40\n"
 PACKED = gzip.compress(TEXT, mtime=0)
@@ -289,7 +289,7 @@ def test_headers_must_name_each_column_once(names: list[str]) -> None:
 def test_twins_in_other_characters_are_refused() -> None:
     """A header with composed and decomposed forms of one word is ambiguous."""
     composed = unicodedata.normalize("NFC", "âge")
-    column = NumericColumn(composed, "integer", Fraction(1), (0, 1))
+    column = IntegerColumn(composed, Fraction(1), (0, 1))
     with pytest.raises(DataError) as refusal:
         require_columns(headed([composed, unicodedata.normalize("NFD", "âge")]), [column])
     assert refusal.value.problems[0].code == "ambiguous-column"

@@ -29,9 +29,10 @@ from dpcli.cell_formats import DateFormat, NumberFormat
 from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.derivations import DatePart
 from dpcli.derived_numbers import Sum
 from dpcli.engine import spark as runner
@@ -52,7 +53,7 @@ __all__ = ["spark"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-A = NumericColumn("a", "integer", bounds=(0, 9))
+A = IntegerColumn("a", bounds=(0, 9))
 B = PrivatePartitionColumn("b")
 ASKED: list[Query] = [LinearQuery(), LinearQuery(factors=(Factor(A),), by=(Axis(B),))]
 
@@ -178,8 +179,8 @@ def test_every_form_of_file_is_read_as_by_the_local_engine(tmp_path: Path) -> No
 @pytest.mark.usefixtures("spark")
 def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
     """Numbers and dates of Parquet, decimal commas, and ids in two kinds of files."""
-    day = NumericColumn("day", "date", bounds=(0, 30_000))
-    price = NumericColumn("price", "number", Fraction(1, 10), (0, 1000))
+    day = DateColumn("day", bounds=(0, 30_000))
+    price = NumberColumn("price", Fraction(1, 10), (0, 1000))
     queries: list[Query] = [LinearQuery(factors=(Factor(column),)) for column in (A, day, price)]
     queries.append(LinearQuery(by=(Axis(B),)))
     days = [datetime.date(2021, 3, 7), None, datetime.date(1950, 1, 1)]
@@ -198,19 +199,15 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
 def test_declared_forms_and_derived_columns_pass_the_shuffle(tmp_path: Path) -> None:
     """Marks, formats, zones, hours and sums are those of the plain rules, by row and user."""
     prices = NumberFormat(",", ".", ("€",), brackets=True, values=(("85+", "85"),))
-    price = NumericColumn("price", "number", Fraction(1, 100), (-(10**6), 10**6), format=prices)
+    price = NumberColumn("price", Fraction(1, 100), (-(10**6), 10**6), format=prices)
     other = replace(price, name="other", source=3, na=("-99",))
-    total = NumericColumn(
-        "total", "number", price.step, (-(10**6), 10**6), derivation=Sum((price, other), price.step)
+    total = NumberColumn(
+        "total", price.step, (-(10**6), 10**6), derivation=Sum((price, other), price.step)
     )
-    day = NumericColumn(
-        "day", "date", bounds=(0, 30_000), na=("-",), format=DateFormat(zone="Europe/Rome")
-    )
+    day = DateColumn("day", bounds=(0, 30_000), na=("-",), format=DateFormat(zone="Europe/Rome"))
     hour = DatePart(day, "hour")
-    hours = CategoryColumn("h", "category", tuple((x, x) for x in hour.labels), derivation=hour)
-    sex = CategoryColumn(
-        "sex", "category", (("M", "m"), ("F", "f")), ignores_case=True, other="?", na=("NA",)
-    )
+    hours = CategoryColumn("h", tuple((x, x) for x in hour.labels), derivation=hour)
+    sex = CategoryColumn("sex", (("M", "m"), ("F", "f")), ignores_case=True, other="?", na=("NA",))
     columns: list[Column] = [total, day, hours, sex]
     queries: list[Query] = [
         LinearQuery(factors=(Factor(total),)),

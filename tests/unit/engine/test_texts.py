@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.column import Column
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.pieces import read_texts
@@ -39,7 +39,7 @@ def test_odd_files_are_read_row_by_row(
         data, declared, _ = generate(seed)
         path.write_bytes(data)
         columns: list[Column] = [
-            one for one in declared if isinstance(one, CategoryColumn | NumericColumn)
+            one for one in declared if isinstance(one, LabeledColumn | NumericColumn)
         ]
         header, records = table(data)
         places = [header.index(column.name) for column in columns]
@@ -53,8 +53,8 @@ def test_odd_files_are_read_row_by_row(
         assert cells(path, columns) == (expected if columns else []), seed
 
 
-X = CategoryColumn("x", "category", (("a", "a"), ("b", "b")), 0)
-Y = CategoryColumn("y", "category", (("a", "a"), ("b", "b")))
+X = CategoryColumn("x", (("a", "a"), ("b", "b")), 0)
+Y = CategoryColumn("y", (("a", "a"), ("b", "b")))
 
 
 @pytest.mark.parametrize("block", [1, 3, 7, 1 << 24])

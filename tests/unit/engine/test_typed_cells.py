@@ -14,8 +14,9 @@ import pytest
 from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.csv_dialect import Dialect
 from dpcli.data.axis import Axis
+from dpcli.data.dates import DateColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
@@ -27,11 +28,11 @@ from tests.unit.engine.test_file_forms import texts, workbook
 
 DAY = datetime.date
 GERMAN = NumberFormat(decimal=",", thousands=".")
-PRICE = NumericColumn("price", "number", Fraction(1, 1000), (0, 10**7), format=GERMAN)
-RATE = NumericColumn("rate", "number", Fraction(1, 1000), (0, 10**7))
-SCORE = NumericColumn("score", "integer", Fraction(1), (-1000, 1000), na=("-99",))
-BORN = NumericColumn("born", "date", Fraction(1), (-1000, 30_000))
-YEAR = CategoryColumn("year", "category", (("2023", "2023"), ("2024", "2024")))
+PRICE = NumberColumn("price", Fraction(1, 1000), (0, 10**7), format=GERMAN)
+RATE = NumberColumn("rate", Fraction(1, 1000), (0, 10**7))
+SCORE = IntegerColumn("score", Fraction(1), (-1000, 1000), na=("-99",))
+BORN = DateColumn("born", Fraction(1), (-1000, 30_000))
+YEAR = CategoryColumn("year", (("2023", "2023"), ("2024", "2024")))
 DIALECT = Dialect(delimiter=";", decimal=",")
 
 HEADER = ("price", "rate", "score", "born", "year")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import NumberColumn
 from dpcli.local import randomize
 from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses
@@ -108,7 +108,7 @@ def test_noisy_numbers_are_never_blank(
 
 def test_both_ways_of_writing_decimals_agree() -> None:
     """Fast and slow formatting agree, also on signs and zeros."""
-    column = NumericColumn("x", "number", Fraction("0.05"), (-100, 100))
+    column = NumberColumn("x", Fraction("0.05"), (-100, 100))
     steps = np.arange(-300, 301)
     fast = randomize._decimals(column, steps)
 

@@ -15,7 +15,7 @@ import pytest
 from dpcli import mechanisms
 from dpcli.data.axis import Axis
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
@@ -42,7 +42,7 @@ from tests.support.permits import free_permit
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 COUNT, ONE = LinearQuery(), Loss(Fraction(1))
-AGE = NumericColumn("age", "integer", bounds=(0, 100))
+AGE = IntegerColumn("age", bounds=(0, 100))
 SUM = LinearQuery(factors=(Factor(AGE),))
 NOTHING = np.zeros(1, np.int64)
 EMPTY = Groups((("a",),), NOTHING, NOTHING, NOTHING, 1, COUNT.answer)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.local.estimate import on_simplex
 from dpcli.mechanisms.calibrated_mechanism import respond
@@ -31,7 +32,7 @@ from tests.support.randomizers import TABLE, labels
 from tests.support.streams import Stream
 
 ONE = Fraction(1)
-AGE = NumericColumn("age", "integer", ONE, (18, 100), 18)
+AGE = IntegerColumn("age", ONE, (18, 100), 18)
 
 SYMMETRIC = ProbabilityTable(
     ("l0", "l1", "l2"),
@@ -142,7 +143,7 @@ def counts_of(
 
 def true_values(asked: RandomizerRequest, cells: NDArray[np.int64]) -> NDArray[np.float64]:
     """The values that estimates should have."""
-    if isinstance(asked.column, CategoryColumn):
+    if isinstance(asked.column, LabeledColumn):
         return np.bincount(cells, minlength=len(asked.column.labels)) / len(cells)
     return np.array([cells.mean()])
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.labels import BooleanColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.filters import InRanges
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -30,7 +30,7 @@ from dpcli.queries.sums import Factor
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.streams import Stream
 
-Y = CategoryColumn("y", "boolean", (("0", "false"), ("1", "true")))
+Y = BooleanColumn("y", (("0", "false"), ("1", "true")))
 TRUE = InRanges(Y, ((1, 1),))
 EVERY: list[Row] = list(product((-1, 0, 1), (0, 1)))
 
@@ -38,8 +38,7 @@ EVERY: list[Row] = list(product((-1, 0, 1), (0, 1)))
 def query(*half_widths: int) -> LogisticQuery:
     """A regression on inputs of these half-widths."""
     columns = (
-        NumericColumn(f"x{place}", "integer", bounds=(-half, half))
-        for place, half in enumerate(half_widths)
+        IntegerColumn(f"x{place}", bounds=(-half, half)) for place, half in enumerate(half_widths)
     )
     return LogisticQuery(outcome=TRUE, inputs=tuple(map(Factor, columns)))
 

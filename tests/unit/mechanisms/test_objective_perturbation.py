@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
@@ -33,8 +33,8 @@ from tests.oracles.plain import evaluate
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.streams import Stream
 
-X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
-Y = NumericColumn("y", "integer", bounds=(-1, 1), missing=0)
+X = IntegerColumn("x", bounds=(-1, 1), missing=0)
+Y = IntegerColumn("y", bounds=(-1, 1), missing=0)
 LINE = LeastSquaresQuery(outcome=Factor(Y), inputs=(Factor(X),))
 LEVEL = LeastSquaresQuery(outcome=Factor(Y), inputs=())
 EVERY: list[Row] = list(product((-1, 0, 1), (-1, 0, 1)))

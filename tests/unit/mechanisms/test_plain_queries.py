@@ -12,7 +12,7 @@ import pytest
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
@@ -27,8 +27,8 @@ from dpcli.queries.scores import Frequency, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
 
 RELATION, ONE = Relation(RowUnit(), Neighbors.ADD_REMOVE), Loss(Fraction(1))
-AGE = NumericColumn("age", "integer", bounds=(0, 100))
-SEX = Axis(CategoryColumn("sex", "category", (("f", "f"), ("m", "m"))))
+AGE = IntegerColumn("age", bounds=(0, 100))
+SEX = Axis(CategoryColumn("sex", (("f", "f"), ("m", "m"))))
 
 
 class Less(LinearQuery):
@@ -67,7 +67,7 @@ class Spying(Frequency):
     """Scores that see counts without noise."""
 
 
-class Narrow(NumericColumn):
+class Narrow(IntegerColumn):
     """A column that is read by its bounds and states others."""
 
     __slots__ = ()
@@ -81,7 +81,7 @@ class Narrow(NumericColumn):
 QUERIES: list[Query] = [
     Less(),
     LinearQuery(factors=(Nothing(AGE),)),
-    LinearQuery(factors=(Factor(Narrow("age", "integer", bounds=(0, 100))),)),
+    LinearQuery(factors=(Factor(Narrow("age", bounds=(0, 100))),)),
     LinearQuery(offset=More(1)),
     LinearQuery(by=[SEX]),  # type: ignore[arg-type]
     ScoreQuery(classes=(SEX,), score_function=Spying((0, 1))),
@@ -100,12 +100,12 @@ def test_queries_have_no_other_kinds(query: Query) -> None:
 def test_labels_are_plain_texts() -> None:
     """A label that equals others would change how many there are."""
     with pytest.raises(TypeError, match="plain texts"):
-        CategoryColumn("sex", "category", (("f", type("Label", (str,), {})("f")),))
+        CategoryColumn("sex", (("f", type("Label", (str,), {})("f")),))
 
 
 REVERSED: list[Callable[[], object]] = [
     lambda: LinearQuery(user_clamp=(5, -5)),
-    lambda: NumericColumn("age", "integer", bounds=(5, -5)),
+    lambda: IntegerColumn("age", bounds=(5, -5)),
     lambda: PersonUnit("who", 1, 0, 1),
     lambda: PersonUnit("who", -1, -1, 9),
     lambda: ScoreQuery(classes=(SEX,), score_function=Frequency((0, 1)), k=0),
@@ -146,12 +146,12 @@ class Shifting(tuple[tuple[str, str], ...]):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: NumericColumn("x", "integer", bounds=(0, 1), missing=1000),
-        lambda: CategoryColumn("c", "category", (("a", "a"),), missing=1),
-        lambda: CategoryColumn("c", "category", (("a", "a"),), missing=-1),
-        lambda: CategoryColumn("c", "category", (("a", "a"),), missing=cast("int", Fraction(0))),
-        lambda: CategoryColumn("c", "category", Shifting((("a", "a"),))),
-        lambda: CategoryColumn("c", "category", (("a", "a"),), na=cast("tuple[str, ...]", ["x"])),
+        lambda: IntegerColumn("x", bounds=(0, 1), missing=1000),
+        lambda: CategoryColumn("c", (("a", "a"),), missing=1),
+        lambda: CategoryColumn("c", (("a", "a"),), missing=-1),
+        lambda: CategoryColumn("c", (("a", "a"),), missing=cast("int", Fraction(0))),
+        lambda: CategoryColumn("c", Shifting((("a", "a"),))),
+        lambda: CategoryColumn("c", (("a", "a"),), na=cast("tuple[str, ...]", ["x"])),
     ],
 )
 def test_a_column_whose_cells_could_exceed_its_declaration_is_refused(

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.filters import implied_ranges
 from dpcli.ledger.charge import charge_for
@@ -117,7 +117,7 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
     plan = planned(entries, neighbors=neighbors)
     columns = plan.spec.columns
     age, sex = columns[0], columns[1]
-    assert isinstance(age, NumericColumn) and isinstance(sex, CategoryColumn)
+    assert isinstance(age, NumericColumn) and isinstance(sex, LabeledColumn)
     header = "age,sex,who\n"
     rows = [
         f"{header}{first},{second},1\n".encode()

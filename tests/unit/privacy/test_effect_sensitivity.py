@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.effect_sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -34,7 +34,7 @@ def effect(sizes: Sequence[int], groups: int) -> EffectQuery:
 
 def axis_of(name: str, size: int) -> Axis:
     """An axis with this number of labels."""
-    return Axis(CategoryColumn(name, "category", tuple((str(n), f"v{n}") for n in range(size))))
+    return Axis(CategoryColumn(name, tuple((str(n), f"v{n}") for n in range(size))))
 
 
 def vectors(query: EffectQuery, groups: int, rows: int, unit: Unit) -> set[tuple[int, ...]]:
@@ -113,7 +113,7 @@ def test_what_has_no_bound_is_refused() -> None:
     for sizes in ((), (1,), (2, 1), (2,) * (MOST_AXES + 1)):
         with pytest.raises(ValueError, match="few axes"):
             effect_sensitivity(sizes, Neighbors.ADD_REMOVE, RowUnit(), 1)
-    number = NumericColumn("x", "integer", Fraction(1), (0, 5))
+    number = IntegerColumn("x", Fraction(1), (0, 5))
     for items in ((), (Axis(number, (0,)),)):
         with pytest.raises(ValueError, match="two labels"):
             EffectQuery(items=items)

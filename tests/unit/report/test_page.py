@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.dates import DateColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported
 from dpcli.report.published_numbers import PublishedCell
@@ -198,8 +199,8 @@ def test_every_format_has_the_same_headings(reports: Reports) -> None:
     assert [heading for heading in shown if not heading.startswith(raw)] == other
 
 
-DAYS = NumericColumn("day", "date", bounds=(18262, 18627))
-AGES = NumericColumn("<b>age</b>", "integer", bounds=(0, 99))
+DAYS = DateColumn("day", bounds=(18262, 18627))
+AGES = IntegerColumn("<b>age</b>", bounds=(0, 99))
 
 
 def drawn(cells: list[PublishedCell], key: Axis) -> str:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.filters import InRanges
 from dpcli.noise import entropy
 from dpcli.planning.plan import CentralPlan
@@ -187,7 +187,7 @@ def test_wide_grids_stay_within_words() -> None:
     """Bounds may lie as far apart as specs allow."""
     limit = 2**62 - 1
     bounds = (-limit, limit)
-    column = NumericColumn("n", "integer", bounds=bounds)
+    column = IntegerColumn("n", bounds=bounds)
     conditions = [InRanges(column, ((limit, limit),))]
     cells = column_cells(column, conditions, Stream(1), np.arange(500), 500)
     numbers = [int(cell) for cell in cells if cell]

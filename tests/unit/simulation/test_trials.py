@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise import entropy
@@ -350,7 +350,7 @@ def test_only_answers_about_synthetic_rows_are_opened(dummy: Make) -> None:
 def test_synthetic_rows_depend_on_spec_and_seed_alone() -> None:
     """The constructor accepts nothing that could hold rows: no file, no column with own texts."""
 
-    class Column(NumericColumn):
+    class Column(IntegerColumn):
         def text(self, steps: int) -> str:
             raise AssertionError
 
@@ -360,7 +360,7 @@ def test_synthetic_rows_depend_on_spec_and_seed_alone() -> None:
     assert {name for name in vars(SyntheticDataset) if not name.startswith("_")} == {
         "aggregate", "close", "copy_to", "exact", "permit",
     }  # fmt: skip
-    columns = (*plan.spec.columns, Column("other", "integer", bounds=(0, 1)))
+    columns = (*plan.spec.columns, Column("other", bounds=(0, 1)))
     with pytest.raises(TypeError, match="only declared columns"):
         SyntheticDataset(replace(plan.spec, columns=columns), 10, 1)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.errors import SpecError
 from dpcli.report.model import FileReport
 from dpcli.report.request_facts import spec_report
@@ -38,7 +38,7 @@ def test_codes_and_labels_are_those_of_the_file(
 ) -> None:
     """A district can be mapped to its name or to its region."""
     (column,) = spec_of(tmp_path, LIST, values).columns
-    assert isinstance(column, CategoryColumn)
+    assert isinstance(column, LabeledColumn)
     assert column.labels == labels
     assert [text for text, _ in column.values] == ["01", "02", "03"]
 
@@ -52,10 +52,10 @@ def test_the_delimiter_is_that_of_the_header(tmp_path: Path, delimiter: str) -> 
         .replace(f"Old{delimiter}", "Old,")
     )
     (column,) = spec_of(tmp_path, text, "key: code, label: name").columns
-    assert isinstance(column, CategoryColumn)
+    assert isinstance(column, LabeledColumn)
     assert column.labels == ("Old, Town", "Harbour", "Hillside")
     (single,) = spec_of(tmp_path, "code\na;b|c\n", "key: code").columns
-    assert isinstance(single, CategoryColumn)
+    assert isinstance(single, LabeledColumn)
     assert single.labels == ("a;b|c",)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.notes import derived_notes
@@ -37,13 +37,13 @@ COLUMNS = """columns:
 """
 
 
-def derived_columns(section: str) -> dict[str, CategoryColumn | NumericColumn]:
+def derived_columns(section: str) -> dict[str, LabeledColumn | NumericColumn]:
     """The derived columns of a section."""
     spec = parse_central_spec(completed(COLUMNS + section), "spec.yaml")
     return {
         column.name: column
         for column in spec.columns
-        if isinstance(column, CategoryColumn | NumericColumn) and column.derivation
+        if isinstance(column, LabeledColumn | NumericColumn) and column.derivation
     }
 
 

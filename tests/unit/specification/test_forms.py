@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.errors import SpecError
 from dpcli.filters import InRanges
 from dpcli.mechanisms import MECHANISMS
@@ -85,42 +86,40 @@ def test_privacy_numbers_are_exact() -> None:
     ("declaration", "expected"),
     [
         ("{type: id}", IdColumn("x")),
-        ("{type: integer}", NumericColumn("x", "integer")),
-        ("{type: integer, bounds: [18, 100]}", NumericColumn("x", "integer", bounds=(18, 100))),
+        ("{type: integer}", IntegerColumn("x")),
+        ("{type: integer, bounds: [18, 100]}", IntegerColumn("x", bounds=(18, 100))),
         (
             "{type: integer, bounds: [-10, 10], step: 5, missing: -5}",
-            NumericColumn("x", "integer", Fraction(5), (-2, 2), -1),
+            IntegerColumn("x", Fraction(5), (-2, 2), -1),
         ),
         (
             "{type: number, bounds: [0, 2e5], step: 100, missing: drop}",
-            NumericColumn("x", "number", Fraction(100), (0, 2000)),
+            NumberColumn("x", Fraction(100), (0, 2000)),
         ),
         (
             "{type: number, bounds: [-0.3, 0.3], step: 0.1, missing: 0}",
-            NumericColumn("x", "number", Fraction(1, 10), (-3, 3), 0),
+            NumberColumn("x", Fraction(1, 10), (-3, 3), 0),
         ),
         (
             "{type: date, bounds: [1969-12-31, 1970-01-02], missing: 1970-01-01}",
-            NumericColumn("x", "date", Fraction(1), (-1, 1), 0),
+            DateColumn("x", Fraction(1), (-1, 1), 0),
         ),
         (
             "{type: category, values: [no, yes, 010, ~, null, '1']}",
-            CategoryColumn(
-                "x", "category", tuple((t, t) for t in ("no", "yes", "010", "~", "null", "1"))
-            ),
+            CategoryColumn("x", tuple((t, t) for t in ("no", "yes", "010", "~", "null", "1"))),
         ),
         (
             "{type: category, values: {0: male, 1: female, 2: male}, missing: female}",
-            CategoryColumn("x", "category", (("0", "male"), ("1", "female"), ("2", "male")), 1),
+            CategoryColumn("x", (("0", "male"), ("1", "female"), ("2", "male")), 1),
         ),
-        ("{type: boolean}", CategoryColumn("x", "boolean", (("false", "false"), ("true", "true")))),
+        ("{type: boolean}", BooleanColumn("x", (("false", "false"), ("true", "true")))),
         (
             "{type: boolean, values: ['0', '1'], missing: true}",
-            CategoryColumn("x", "boolean", (("0", "false"), ("1", "true")), 1),
+            BooleanColumn("x", (("0", "false"), ("1", "true")), 1),
         ),
         (
             "{type: category, values: [-5, '-0.5', a=b]}",
-            CategoryColumn("x", "category", (("-5", "-5"), ("-0.5", "-0.5"), ("a=b", "a=b"))),
+            CategoryColumn("x", (("-5", "-5"), ("-0.5", "-0.5"), ("a=b", "a=b"))),
         ),
     ],
 )

@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.discrete_laplace import DiscreteLaplace
@@ -29,7 +30,7 @@ KINDS = pytest.mark.parametrize("kind", LADDERS, ids=lambda kind: kind.name)
 
 def column(bounds: tuple[int, int], step: Fraction = Fraction(1)) -> NumericColumn:
     """A column with these outermost bounds, in steps."""
-    return NumericColumn("x", "number", step, bounds)
+    return NumberColumn("x", step, bounds)
 
 
 def choice(

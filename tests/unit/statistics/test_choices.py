@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import integer_array
@@ -24,7 +24,7 @@ from dpcli.statistics.quantile import Quantile
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
-COLUMN = NumericColumn("x", "integer", bounds=(0, 4))
+COLUMN = IntegerColumn("x", bounds=(0, 4))
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 

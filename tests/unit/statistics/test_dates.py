@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.dates import DateColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
@@ -69,7 +69,7 @@ def days_apart(lower: int, upper: int, days: int) -> Estimates:
 
 def mean_of(total: int, count: int, bounds: tuple[str, str]) -> Estimates:
     """The mean of dates from a noiseless sum of distances from the middle, and a count."""
-    column = NumericColumn("d", "date", Fraction(1), (day(bounds[0]), day(bounds[1])))
+    column = DateColumn("d", Fraction(1), (day(bounds[0]), day(bounds[1])))
     answers = [NoisyAnswer(integer_array([number]), NO_NOISE) for number in (total, count)]
     design, *_ = Mean().designs(Request("m", column), ADDED)
     return Mean().estimate(design, answers, SURE)
@@ -104,7 +104,7 @@ def test_the_mean_stays_within_the_bounds() -> None:
 def test_the_median_is_a_date_before_and_after_1970() -> None:
     """A chosen candidate is published as its date."""
     points = (day("1969-12-31"), day("1970-01-01"), day("2024-02-29"))
-    column = NumericColumn("d", "date", Fraction(1), (points[0], points[-1]))
+    column = DateColumn("d", Fraction(1), (points[0], points[-1]))
     request = Request("m", column, candidates=points)
     *_, design = Median().designs(request, ADDED)
     given = [NoisyAnswer(integer_array(numbers), NO_NOISE) for numbers in ([0, 1, 2], [9, 9, 9])]
@@ -151,7 +151,7 @@ def test_wide_intervals_of_dates_are_withheld(share: Fraction, wide: bool) -> No
 def test_no_neighbor_exceeds_the_sensitivity(statistic: Statistic, neighbors: Neighbors) -> None:
     """Over all neighbors of small files of dates, by the oracle; sums reach what is stated."""
     bounds = day("1969-12-30"), day("1970-01-02")
-    column = NumericColumn("d", "date", Fraction(1), bounds)
+    column = DateColumn("d", Fraction(1), bounds)
     request = Request("m", column, candidates=range(bounds[0], bounds[1] + 1))
     relation = Relation(RowUnit(), neighbors)
     queries = [weighted.query for weighted in statistic.designs(request, relation)[0].queries]

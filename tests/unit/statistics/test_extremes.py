@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.statistics.design import NoisyAnswer, Request
@@ -19,7 +19,7 @@ from tests.support.objectives import ADDED
 @pytest.mark.parametrize("power", [*range(6, 19), 30])
 def test_means_of_any_bounds_are_exact(power: int) -> None:
     """With bounds of any size, a mean is the exact quotient, and its interval is ordered."""
-    column = NumericColumn("x", "number", Fraction(1, 100), bounds=(0, 10**power))
+    column = NumberColumn("x", Fraction(1, 100), bounds=(0, 10**power))
     request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
     given = [NoisyAnswer(integer_array(sums), noise), NoisyAnswer(integer_array(rows), noise)]
@@ -40,7 +40,7 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
 @pytest.mark.parametrize("power", [6, 12, 18, 19, 30])
 def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     """Steps of `post` and variances work for numbers that do not fit a machine word."""
-    column = NumericColumn("x", "integer", bounds=(0, 10**power))
+    column = IntegerColumn("x", bounds=(0, 10**power))
     noise = DiscreteLaplace(Fraction(3))
     given = [
         NoisyAnswer(integer_array([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))

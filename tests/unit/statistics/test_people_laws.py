@@ -11,7 +11,8 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -30,7 +31,7 @@ from tests.oracles.opened import cells_of
 from tests.oracles.plain import OWN_FORMULAS, evaluate
 from tests.support.statistics import Columns, forms
 
-WARD = CategoryColumn("ward", "category", (("a", "a"), ("b", "b"), ("c", "c")))
+WARD = CategoryColumn("ward", (("a", "a"), ("b", "b"), ("c", "c")))
 OTHER = IdColumn("other")
 LIMITS = [(1, 1, 1), (1, 3, 3), (2, 2, 3), (3, 1, 3), (3, 3, 3), (2, 3, 2)]
 """Rows per group, groups, and rows in all."""
@@ -39,13 +40,13 @@ SELDOM = [(3, 1, 3), (3, 3, 3)]
 """Limits that are tested among the slow trials; another one tests the same kind of limit."""
 
 
-FLAG = CategoryColumn("flag", "boolean", (("0", "false"), ("1", "true")))
-SECOND = NumericColumn("y", "integer", Fraction(1), (0, 1), 0)
+FLAG = BooleanColumn("flag", (("0", "false"), ("1", "true")))
+SECOND = IntegerColumn("y", Fraction(1), (0, 1), 0)
 
 
 def number(low: int, high: int) -> NumericColumn:
     """A small integer column."""
-    return NumericColumn("x", "integer", Fraction(1), (low, high))
+    return IntegerColumn("x", Fraction(1), (low, high))
 
 
 def requests(statistic: Statistic) -> Iterator[Request]:

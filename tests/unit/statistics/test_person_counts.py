@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpcli.data.axis import Axis
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.planning.plan import PlannedStatistic
@@ -28,7 +28,7 @@ from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
 from tests.support.surveys import planned_statistic
 
-AGE = NumericColumn("age", "integer", bounds=(0, 3))
+AGE = IntegerColumn("age", bounds=(0, 3))
 
 SPEC = """
 dpcli: 1

@@ -34,7 +34,7 @@ from tests.support.streams import Stream
 
 TOP, MODE = PRIVATE_LABELS["top_k"], PRIVATE_LABELS["mode"]
 CITY = PrivatePartitionColumn("city")
-SEX = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")))
+SEX = CategoryColumn("sex", (("f", "f"), ("m", "m")))
 SURE = Fraction(19, 20)
 RUNS = 3000
 

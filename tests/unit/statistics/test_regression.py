@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numbers import IntegerColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
@@ -24,9 +24,9 @@ from dpcli.statistics.linear_regression import LinearRegression, ridge_query
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
-X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
-Z = NumericColumn("z", "integer", bounds=(2, 4), missing=3)
-Y = NumericColumn("y", "integer", bounds=(0, 4), missing=0)
+X = IntegerColumn("x", bounds=(-1, 1), missing=0)
+Z = IntegerColumn("z", bounds=(2, 4), missing=3)
+Y = IntegerColumn("y", bounds=(0, 4), missing=0)
 NEAR_ZERO = Fraction(19, 20)
 NEARLY = DiscreteLaplace(Fraction(1, 1000))
 
@@ -129,7 +129,7 @@ def test_a_constant_column_gets_a_ridge_and_no_interval() -> None:
 
 def test_the_rows_for_an_interval_are_about_right() -> None:
     """With a third of the stated rows few releases have an interval, and with thrice most."""
-    wide = NumericColumn("x", "integer", bounds=(-100, 100))
+    wide = IntegerColumn("x", bounds=(-100, 100))
     request = Request("plane", wide, columns=(wide, wide, wide), method="moments")
     scales = [4, *([400] * 3), *([40_000] * 6)]
     noises = [DiscreteLaplace(Fraction(scale)) for scale in scales]

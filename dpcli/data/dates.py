@@ -1,0 +1,100 @@
+"""Columns of dates: numbers of days since 1970-01-01."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from dpcli.cell_formats import DateFormat
+from dpcli.data.column import Column, Rule
+from dpcli.data.date_cells import (
+    first_word,
+    formatted_dates,
+    formatted_time,
+    iso_days,
+    within_calendar,
+)
+from dpcli.data.key_texts import list_text
+from dpcli.data.lazy_polars import pl
+from dpcli.data.numeric import NumericColumn, NumericKind
+from dpcli.number_syntax import parse_day
+from dpcli.numeric.days import day_of, days_of
+
+NOON = 12
+"""The hour of dates that are examples."""
+
+
+class DateColumn(NumericColumn):
+    """Days. With the part `hour` of its format, it has the hours of its cells instead."""
+
+    __slots__ = ()
+
+    kind: ClassVar[NumericKind] = "date"
+    format: DateFormat | None
+    comparison_words: ClassVar[Mapping[str, str]] = {
+        "<": "before",
+        "<=": "not after",
+        "=": "equal to",
+        ">=": "not before",
+        ">": "after",
+    }
+    wrong_type: ClassVar[str] = "wrong-column-type.days"
+    grid_words: ClassVar[str] = "a whole number of days"
+
+    @property
+    def mean_decimals(self) -> int:
+        return 0
+
+    @property
+    def date_range(self) -> int | None:
+        return self.upper - self.lower
+
+    def is_like(self, other: Column) -> bool:
+        return isinstance(other, DateColumn)
+
+    def text(self, value: int) -> str:
+        """A day such as 2024-12-31."""
+        return day_of(value).isoformat()
+
+    def parse(self, text: str) -> Fraction:
+        return Fraction(parse_day(text))
+
+    def steps_of(self, text: str) -> int:
+        return days_of(text)
+
+    def constant_text(self, value: Fraction) -> str:
+        return day_of(int(value)).isoformat()
+
+    def text_rules(self, decided: Mapping[str, int | None]) -> Sequence[Rule]:
+        if (form := self.format) is not None:
+            return [lambda text: self.possible(formatted_dates(text, form))] * 2
+        return [
+            lambda text: self.possible(iso_days(text)),
+            lambda bare: self.possible(iso_days(first_word(bare))),
+        ]
+
+    def typed_text(self, plain: pl.Expr) -> pl.Expr | None:
+        forms = self.format.forms if self.format else ()
+        return formatted_time(plain, forms[0]) if forms else plain
+
+    def whole_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+        has_hours = self.format is not None and self.format.part != "day"
+        if self.na or dtype != pl.Date or has_hours:
+            return None
+        return within_calendar(cell, dtype, 1).to_physical().cast(pl.Int64)
+
+    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
+        day = self.text(self.upper) if self.bounds else "2024-12-31"
+        if self.format and self.format.forms:
+            examples = [form.written(day, NOON) for form in self.format.forms]
+            return "check.format", {"examples": examples}
+        return "check.date", {"example": day}
+
+    def changed_keys(self, old: Self, decimal: str) -> Iterator[str]:
+        if self.format is not None and self.format != old.format:
+            yield f"format: {list_text(form.text for form in self.format.forms)}"
+        yield from NumericColumn.changed_keys(self, old, decimal)
+
+    def closed_range(self, first: str, end: str) -> str:
+        return f"{first}..{end}"

@@ -1,0 +1,51 @@
+"""Expressions for the texts of cells, each cell by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcli.data.lazy_polars import pl
+
+BLANKS = " \t"
+
+INVISIBLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\x{200C}\x{200D}]]"
+"""Control and format characters and line ends, which a published key must not hold.
+
+Without them, two keys look different, and none changes the direction of other text. Two that join
+letters are needed by some scripts.
+"""
+
+LONGEST_KEY = 1000
+"""Characters of the longest text that may be published as a key."""
+
+
+def strip_blanks(text: pl.Expr) -> pl.Expr:
+    """The text without spaces and tabs around it; null if nothing is left."""
+    bare = text.str.strip_chars(BLANKS)
+    return pl.when(bare != "").then(bare)
+
+
+def private_key(text: pl.Expr) -> pl.Expr:
+    """A text that may be published as a key: not too long, without `INVISIBLE` characters."""
+    bare = strip_blanks(text)
+    is_short = bare.str.len_chars() <= LONGEST_KEY
+    return pl.when(is_short & ~bare.str.contains(INVISIBLE)).then(bare)
+
+
+def lower_texts(texts: Sequence[str]) -> list[str]:
+    """The texts in lower case, as expressions make them."""
+    return pl.Series(texts, dtype=pl.String).str.to_lowercase().to_list()
+
+
+def position_of_text(
+    text: pl.Expr, texts: Sequence[str], positions: Sequence[int], other: int | None
+) -> pl.Expr:
+    """The position of the label of each declared text, or that of all `other` texts."""
+    codes = text.cast(pl.Enum(texts), strict=False).to_physical()
+    places = list(range(len(positions)))
+    if positions != places:
+        codes = codes.replace_strict(places, positions, default=None, return_dtype=pl.Int32)
+    if other is None:
+        return codes
+    label = pl.lit(other, dtype=pl.Int32)
+    return pl.coalesce(codes.cast(pl.Int32), pl.when(text.is_not_null()).then(label))
