@@ -57,6 +57,7 @@ class Column(ABC):
     derivation: Derivation | None
     na: tuple[str, ...]
 
+    # Each kind is a data class, so that `replace` takes any column.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     wrong_type: ClassVar[str] = "wrong-column-type"

@@ -15,9 +15,9 @@ is otherwise. (In a Parquet file this holds for numbers that are texts; numeric 
 
 Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other scripts.
 
-All of this is done by native expressions. The first one reads cells as they are in most files; the
-others remove blanks and read every form of a cell. Cells that they leave undecided (a tie with
-dozens of decimals) are decided by `parse_number_cell`, text by text.
+All of this is done by native expressions, the rules of the columns (`dpcli.data`). The first one
+reads cells as they are in most files; the others remove blanks and read every form of a cell. Cells
+that they leave undecided (a tie with dozens of decimals) are decided text by text.
 """
 
 from __future__ import annotations
