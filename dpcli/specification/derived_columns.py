@@ -137,11 +137,11 @@ class CoalesceModel(DerivedNumberModel):
             kinds = set(map(type, labeled))
             made = BooleanColumn if kinds == {BooleanColumn} else CategoryColumn
             return category_column(name, section, first, first.labels, made)
-        is_date = isinstance(numbers[0], DateColumn)
-        if is_date and section.has("step"):
+        dates = DateColumn if isinstance(numbers[0], DateColumn) else None
+        if dates and section.has("step"):
             raise section.report_key("derived-form.days", "step")
         derivation = FirstNumber(numbers, self.step or common_step(numbers))
-        return number_column(name, section, derivation, is_date=is_date)
+        return number_column(name, section, derivation, dates)
 
 
 class AgeModel(DerivedModel):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from dpcli.data.column import Column, Derivation
@@ -76,17 +75,20 @@ def valued(
 
 
 def number_column(
-    name: str, section: Read, derivation: Arithmetic, *, is_date: bool = False
+    name: str, section: Read, derivation: Arithmetic, made: type[NumericColumn] | None = None
 ) -> NumericColumn:
-    """The column, with declared bounds, or with those that follow from the terms."""
+    """The column, with declared bounds, or with those that follow from the terms.
+
+    If it is not `made` of a given class, the step decides.
+    """
     step, kind = derivation.step, type(section.values).kind
-    made = DateColumn if is_date else IntegerColumn if step.denominator == 1 else NumberColumn
-    read = partial(read_number, read=parse_day if is_date else parse_number)
+    made = made or (IntegerColumn if step.denominator == 1 else NumberColumn)
+    column = made(name, step, derivation=derivation)
     if section.values.bounds is None:
         limits = derivation.limits
     else:
         scalars = scalars_of(section.node.get("bounds"))
-        low, high = (read(scalar, "the bound") for scalar in scalars)
+        low, high = (read_number(scalar, "the bound", column.parse) for scalar in scalars)
         if low >= high:
             code = "bounds-order.equal" if low == high else "bounds-order"
             raise section.report(code, "bounds", low=scalars[0].text, high=scalars[1].text)
@@ -95,7 +97,7 @@ def number_column(
         raise section.report_key("derived-bounds.equal", kind)
     if max(map(abs, limits)) >= MAX_STEPS or derivation.magnitude >= MAX_MAGNITUDE:
         raise section.report_key("derived-bounds", kind, step=readable_text(step))
-    column = made(name, step, limits, derivation=derivation)
+    column = replace(column, bounds=limits)
     missing = section.node.scalar("missing")
     if missing is None or missing.text == DROP:
         return column

@@ -163,8 +163,8 @@ class _ResponseReader:
                 other.name for other in LOCAL_MECHANISMS if other.numeric != mechanism.numeric
             ]
             facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
-            is_date = isinstance(column, DateColumn)
-            code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
+            has_days = isinstance(column, DateColumn)
+            code = "wrong-column-type.date" if has_days else "wrong-column-type.randomized"
             raise section.report(
                 code, "column", others=others, **facts | {"subject": mechanism.name}
             )

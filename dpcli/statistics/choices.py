@@ -15,7 +15,7 @@ from pydantic import Field
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import LabeledColumn, require_labeled
+from dpcli.data.labels import require_labeled
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group
@@ -172,12 +172,12 @@ class TopK(Statistic):
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """At most as many labels are chosen as there are."""
-        labels = len(category_column(request).labels)
+        labels = len(require_labeled(request.column).labels)
         yield from check_at_most(request.k, "k", labels, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The number of rows with each label."""
-        column = category_column(request)
+        column = require_labeled(request.column)
         query = ScoreQuery(
             by=request.by,
             where=request.where,
@@ -195,18 +195,10 @@ class LabelChoices(Choices):
     """Choices of labels, most frequent first."""
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        labels = np.array(category_column(self.request).labels, object)
+        labels = np.array(require_labeled(self.request.column).labels, object)
         chosen = answers[0].values
         ranks = np.arange(len(chosen)) % self.request.k + 1
         return self.flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
-
-
-def category_column(request: Request) -> LabeledColumn:
-    """The category column of a request, which the spec has checked.
-
-    Raises TypeError if the column is not a category.
-    """
-    return require_labeled(request.column)
 
 
 class Mode(TopK):
