@@ -1,4 +1,4 @@
-"""Reads the texts of dates as days since 1970, by expressions, each cell by itself."""
+"""Reads the texts of dates as days since 1970, each cell by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of texts that are as private as the rows: ids, and keys that are not declared."""
+"""Columns of texts that are as private as the rows: ids and private keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polars, loaded at the first use, because a plan needs the columns but none of their cells."""
+"""Polars, loaded at the first use: a plan needs columns, but no cells."""
 
 from __future__ import annotations
 
