@@ -12,7 +12,6 @@ from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
 from dpcli.data.axis import Axis
-from dpcli.data.dates import DateColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.days import day_of
@@ -166,7 +165,7 @@ def chart_over_bins(
     `heading` is what people read in place of the name of the column.
     """
     column = require_numeric(key.column)
-    as_line = isinstance(column, DateColumn) or len(key) > MAX_BARS
+    as_line = column.date_range is not None or len(key) > MAX_BARS
     heading, (low, high) = heading or column.name, map(column.text, column.limits)
     interval = "the band" if as_line else "the line on each bar"
     has_intervals = any(not cell.exact for cell in cells)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dpcli.data.dates import DateColumn
 from dpcli.data.labels import require_labeled
 from dpcli.data.numeric import NumericColumn
 from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
@@ -111,4 +110,4 @@ def bounds_of(request: Request) -> Ends | tuple[str, str] | None:
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None
     low, high = map(column.text, column.bounds)
-    return (low, high) if isinstance(column, DateColumn) else (JsonNumber(low), JsonNumber(high))
+    return (JsonNumber(low), JsonNumber(high)) if column.date_range is None else (low, high)
