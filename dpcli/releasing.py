@@ -193,7 +193,7 @@ def add_noise(
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
             values = integer_array(list(counts[entry.request.name].values()))
-            answers = (NoisyAnswer(values, planned.queries[0].noise, groups),)
+            answers = (NoisyAnswer(values, planned.queries[0].calibrated.noise, groups),)
         else:
             answers = tuple(
                 _answer(planned_query, answer, groups, permit) for planned_query, answer in pairs
@@ -258,4 +258,4 @@ def _answer(
     if groups is not None:
         exact = cast("_Groups", exact).in_groups(groups)
     values = planned_query.calibrated.answer(cast("Confidential[Cells]", exact), permit).value
-    return NoisyAnswer(values, planned_query.noise, groups)
+    return NoisyAnswer(values, planned_query.calibrated.noise, groups)

@@ -136,17 +136,17 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -
         "adds": low if low == high else f"{low} to {high}",
         "L1": exact_or_up(part.l1),
         "L2": rounded_text(part.l2, 6),
-        "mechanism": "exact" if part.is_exact else part.mechanism.name,
+        "mechanism": "exact" if part.is_exact else part.calibrated.mechanism.name,
         "scale": rounded_text(part.scale, 6),
         f"error {_percent(plan)}": _error_text(part, spec.confidence),
-        "epsilon": exact_or_rounded(part.loss.epsilon),
+        "epsilon": exact_or_rounded(part.calibrated.loss.epsilon),
         **({"cost": share_bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
         **(
-            {"rho": rounded_text(part.guarantee.rho, 6)}
+            {"rho": rounded_text(part.calibrated.guarantee.rho, 6)}
             if spec.privacy.composition.takes_rho
             else {}
         ),
-        "delta": exact_or_rounded(part.loss.delta),
+        "delta": exact_or_rounded(part.calibrated.loss.delta),
     }
 
 

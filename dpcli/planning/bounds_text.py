@@ -76,6 +76,6 @@ def _facts(choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan) -
         "outermost": choice.text(choice.at_rung(-1)),
         "epsilon": exact_or_up(choice.epsilon),
         "scale": rounded_text(query.scale),
-        "threshold": choice.rule(query.noise).threshold,
+        "threshold": choice.rule(query.calibrated.noise).threshold,
         "cover": rounded_text(choice.cover * 100, 4),
     }

@@ -105,13 +105,13 @@ def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
     if planned_query.is_exact:
         return f"{role}: published exactly, because it is the same for all neighbors."
     change = exact_or_up(planned_query.l1)
-    if planned_query.noise.norm == "l2":
+    if planned_query.calibrated.noise.norm == "l2":
         change = f"{rounded_text(planned_query.l2, 6)}{'' if query.cells == 1 else ' in L2'}"
     words = AnswerWords(
         role=role,
         unit=spec.unit_noun,
-        mechanism=planned_query.mechanism.name.replace("_", "-"),
-        noise=planned_query.noise.title,
+        mechanism=planned_query.calibrated.mechanism.name.replace("_", "-"),
+        noise=planned_query.calibrated.noise.title,
         scale=rounded_text(planned_query.scale, 6),
         change=change,
         farthest=exact_or_up(planned_query.linf),

@@ -160,7 +160,7 @@ def selection_notes(plan: CentralPlan) -> list[str]:
     notes, unit = [], plan.spec.unit_noun
     for planned in plan.statistics:
         # The first query is the count that selects.
-        selection = planned.queries[0].partition_selection
+        selection = planned.queries[0].calibrated.partition_selection
         if selection is not None:
             facts = {"threshold": selection.threshold, "delta": exact_or_up(selection.delta)}
             key = "shown" if planned.entry.has_private_groups else "labels"
@@ -193,7 +193,7 @@ def bounding_comparisons(plan: CentralPlan) -> list[str]:
         if not planned.alternative_bounding:
             continue
         used, unused = (
-            design.known_error([query.noise for query in queries], confidence)
+            design.known_error([query.calibrated.noise for query in queries], confidence)
             or queries[0].error(confidence)
             for design, queries in ((planned.design, planned.queries), planned.alternative_bounding)
         )

@@ -10,14 +10,12 @@ from typing import ClassVar, TypeVar, final
 from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
-from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
-from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, NoisyAnswer, WeightedQuery, groups
@@ -28,67 +26,36 @@ from dpcli.statistics.estimates import Estimates
 class PlannedQuery:
     """A query and the mechanism that is calibrated to answer it.
 
-    `sensitivity` and `noise` count steps of the query's grid. The other figures are in the unit of
-    the answer.
+    The sensitivity and the noise of `calibrated` count steps of the query's grid. Figures here are
+    in the unit of the answer.
+
+    Privacy: the recomputed loss of all queries of a statistic together is at most the target of the
+    statistic. For pure mechanisms, the loss of each query is also at most its weight of the target.
+    Gaussian answers are protected jointly: only the sum of their losses has a meaning.
     """
 
     weighted: WeightedQuery
     calibrated: CalibratedMechanism
 
     @property
-    def sensitivity(self) -> Sensitivity:
-        """The most by which one unit changes the answer, in steps."""
-        return self.calibrated.sensitivity
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism that answers it."""
-        return self.calibrated.mechanism
-
-    @property
-    def noise(self) -> Noise:
-        """The noise of the answer, in steps."""
-        return self.calibrated.noise
-
-    @property
-    def loss(self) -> Loss:
-        """The loss that is charged for it; zero if no neighbor can change the answer.
-
-        Privacy: the recomputed loss of all queries of a statistic together is at most the target of
-        the statistic. For pure mechanisms, the loss of each query is also at most its weight of the
-        target. Gaussian answers are protected jointly: only the sum of their losses has a meaning.
-        """
-        return self.calibrated.loss
-
-    @property
-    def partition_selection(self) -> PartitionSelection | None:
-        """The rule that selects groups by the noisy answer, if their keys are private."""
-        return self.calibrated.partition_selection
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The privacy guarantee of the answer, in every measure."""
-        return self.calibrated.guarantee
-
-    @property
     def scale(self) -> Fraction:
         """The scale of the noise."""
-        return self.noise.scale * self.weighted.step
+        return self.calibrated.noise.scale * self.weighted.step
 
     @property
     def l1(self) -> Fraction:
         """The L1 sensitivity: the most by which one unit changes all cells together."""
-        return self.sensitivity.l1 * self.weighted.step
+        return self.calibrated.sensitivity.l1 * self.weighted.step
 
     @property
     def l2(self) -> Fraction:
         """The L2 sensitivity, rounded up."""
-        return decimal_sqrt_up(self.sensitivity.l2_squared * self.weighted.step**2)
+        return decimal_sqrt_up(self.calibrated.sensitivity.l2_squared * self.weighted.step**2)
 
     @property
     def linf(self) -> Fraction:
         """The Linf sensitivity: the most by which one unit changes a cell."""
-        return self.sensitivity.linf * self.weighted.step
+        return self.calibrated.sensitivity.linf * self.weighted.step
 
     @property
     def row_contribution(self) -> tuple[Fraction, Fraction]:
@@ -99,12 +66,12 @@ class PlannedQuery:
     @property
     def is_exact(self) -> bool:
         """Whether the answer is the same for all neighbors, and given exactly."""
-        return self.sensitivity.l1 == 0
+        return self.calibrated.sensitivity.l1 == 0
 
     @property
     def mechanism_kind(self) -> str:
         """The name of its noise or of the mechanism that chooses; `exact` if there is no noise."""
-        return "exact" if self.is_exact else self.noise.name
+        return "exact" if self.is_exact else self.calibrated.noise.name
 
     def error(self, confidence: Fraction, summed: int = 1) -> Fraction:
         """The half-width of the interval around an answer, or around a sum of several.
@@ -112,8 +79,11 @@ class PlannedQuery:
         For choices, the most by which the utility of each chosen candidate falls short of the best;
         for quantiles, where values lie densely and evenly; for objectives, the width of the slope.
         """
-        query, noise = self.weighted.query, self.noise
-        return self.mechanism.expected_error(noise, query, confidence, summed) * self.weighted.step
+        query, noise = self.weighted.query, self.calibrated.noise
+        return (
+            self.calibrated.mechanism.expected_error(noise, query, confidence, summed)
+            * self.weighted.step
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +115,7 @@ class PlannedStatistic:
     @property
     def mechanism(self) -> Mechanism:
         """The mechanism of the queries behind its numbers."""
-        return self.queries[0].mechanism
+        return self.queries[0].calibrated.mechanism
 
     @property
     def is_joint(self) -> bool:
@@ -155,7 +125,7 @@ class PlannedStatistic:
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The guarantees of each answer, or of all of them if they are protected jointly."""
-        guarantees = [query.guarantee for query in self.queries]
+        guarantees = [query.calibrated.guarantee for query in self.queries]
         singles = [query.calibrated.single_guarantee for query in self.queries if self.branch]
         answers = tuple(map(Answer, guarantees, singles or guarantees))
         return (composed_answer(answers),) if self.is_joint else answers
@@ -164,7 +134,7 @@ class PlannedStatistic:
     def events(self) -> Iterator[MechanismEvent]:
         """The events of its answers, as the ledger records them."""
         for part in self.queries:
-            query, rule = part.weighted.query, part.partition_selection
+            query, rule = part.weighted.query, part.calibrated.partition_selection
             details: dict[str, object] = {"unit": str(part.weighted.step), **query.ledger_details()}
             if rule is not None:
                 details["threshold"] = str(rule.threshold)
@@ -181,7 +151,7 @@ class PlannedStatistic:
     @property
     def rho(self) -> Fraction:
         """The sum of the rhos of its answers."""
-        return sum((query.guarantee.rho for query in self.queries), start=Fraction(0))
+        return sum((query.calibrated.guarantee.rho for query in self.queries), start=Fraction(0))
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a published number; None if it depends on the answers."""
@@ -190,7 +160,7 @@ class PlannedStatistic:
     @property
     def noises(self) -> list[Noise]:
         """The noise of each of its queries."""
-        return [query.noise for query in self.queries]
+        return [query.calibrated.noise for query in self.queries]
 
     def possible_estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The numbers that noisy answers give, with intervals cut to what is possible."""

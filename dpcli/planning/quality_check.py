@@ -116,7 +116,7 @@ def required_minimums(plan: CentralPlan) -> Iterator[RequiredMinimum]:
         return
     quality, outside = plan.spec.quality, _error_probability(plan)
     request, queries = plan.quality.entry.request, plan.quality.queries
-    noises = [query.noise for query in queries]
+    noises = [query.calibrated.noise for query in queries]
     if counted_limits(request):
         noises.pop()
     people = noises.pop() if counts_people(request) else None
@@ -276,7 +276,7 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
     if counted_limits(plan.quality.entry.request):
         wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
         yield note("quality.limits", rows=rows, share=percent_text(LIMITED_SHARE), wrong=wrong)
-        noise = plan.quality.queries[-1].noise
+        noise = plan.quality.queries[-1].calibrated.noise
         for limit in counted_limits(plan.quality.entry.request):
             noticed = rounded_text(Fraction(2 * noticed_rows(noise, limit)), 2)
             yield note("quality.noticed", rows=rows, limit=limit, noticed=noticed)

@@ -59,7 +59,9 @@ class StatisticPlanner:
         try:
             design, queries = self._planned_queries(entry, mechanism, target)
             if target.rho is not None:
-                target = replace(sum_losses(query.loss for query in queries), rho=target.rho)
+                target = replace(
+                    sum_losses(query.calibrated.loss for query in queries), rho=target.rho
+                )
             if designs := entry.alternative_bounding:
                 bounded = replace(entry, designs=designs, alternative_bounding=())
                 alternative = self._planned_queries(bounded, mechanism, target)

@@ -37,7 +37,7 @@ def _choice_report(
         ladder=choice.ladder.kind.name,
         outermost=numbers(choice.column.limits),
         cover=JsonNumber.of(choice.cover),
-        threshold=choice.rule(planned.queries[0].noise).threshold,
+        threshold=choice.rule(planned.queries[0].calibrated.noise).threshold,
         rule=list(rule_sentences(choice, planned, plan)),
     )
     if chosen is None:

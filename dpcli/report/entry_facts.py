@@ -103,7 +103,7 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
 
 def _private_keys(planned: PlannedStatistic) -> PrivateKeysReport | None:
     """What selects private groups; None if no group is private."""
-    selected_by, rule = planned.entry.selected_by, planned.queries[0].partition_selection
+    selected_by, rule = planned.entry.selected_by, planned.queries[0].calibrated.partition_selection
     if selected_by is None:
         return None
     return PrivateKeysReport(
@@ -178,9 +178,9 @@ def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) ->
         row_contribution=(low, high),
         mechanism=_mechanism(planned_query),
         sensitivity=_sensitivity(planned_query),
-        epsilon=JsonNumber.of(planned_query.loss.epsilon),
-        delta=JsonNumber.of(planned_query.loss.delta),
-        rho=JsonNumber.of(planned_query.guarantee.rho),
+        epsilon=JsonNumber.of(planned_query.calibrated.loss.epsilon),
+        delta=JsonNumber.of(planned_query.calibrated.loss.delta),
+        rho=JsonNumber.of(planned_query.calibrated.guarantee.rho),
         error95=JsonNumber.of(planned_query.error(confidence)),
     )
 
@@ -302,7 +302,7 @@ def _mechanism(planned_query: PlannedQuery) -> MechanismReport:
 def _sensitivity(planned_query: PlannedQuery) -> SensitivityReport:
     """The sensitivities of a query, in the unit of the answer."""
     return SensitivityReport(
-        l0=planned_query.sensitivity.l0,
+        l0=planned_query.calibrated.sensitivity.l0,
         l1=JsonNumber.of(planned_query.l1),
         l2=JsonNumber.of(planned_query.l2),
         linf=JsonNumber.of(planned_query.linf),

@@ -131,14 +131,14 @@ class QueryTrial:
         if self.part.is_exact:
             return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.AS_PREDICTED
         if self._query.chooses:
-            most = self._query.shortfall_bound(self.part.noise, self._confidence)
+            most = self._query.shortfall_bound(self.part.calibrated.noise, self._confidence)
             if most is None:
                 return None
             failed = sum(error > most for error in self._largest_errors)
             large, _ = binomial_test(failed, len(self._largest_errors), 1 - self._confidence)
             return NoiseVerdict.LARGER if large else NoiseVerdict.AS_PREDICTED
         for confidence in (Fraction(1, 2), self._confidence):
-            width = self.part.noise.half_width(confidence)
+            width = self.part.calibrated.noise.half_width(confidence)
             outside = 1 - confidence
             # The half-width is the least with P[|noise| > width] <= outside < P[|noise| >= width].
             if binomial_test(int((sizes > width).sum()), len(sizes), outside)[0]:

@@ -100,5 +100,5 @@ class SyntheticRun:
 
 def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:
     """What these numbers give without noise: the numbers, or the minimizer with the same ridge."""
-    query, noise = planned_query.weighted.query, planned_query.noise
-    return planned_query.mechanism.respond_without_noise(noise, query, values)
+    query, noise = planned_query.weighted.query, planned_query.calibrated.noise
+    return planned_query.calibrated.mechanism.respond_without_noise(noise, query, values)

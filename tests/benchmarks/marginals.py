@@ -68,7 +68,9 @@ def line(title: str, plan: CentralPlan, runs: int) -> str:
     """The measured tables of the first statistic, and the errors."""
     planned = plan.statistics[0]
     request, parts = planned.entry.request, planned.queries
-    deviations = [sqrt(part.noise.discrete_variance) * float(part.weighted.step) for part in parts]
+    deviations = [
+        sqrt(part.calibrated.noise.discrete_variance) * float(part.weighted.step) for part in parts
+    ]
     expected = planned.design.expected_error(deviations)
     sizes, tables = (
         tuple(map(len, request.margins)),
@@ -77,7 +79,8 @@ def line(title: str, plan: CentralPlan, runs: int) -> str:
     # The variance of a cell if all of the loss were for one table, and each gets an equal part.
     power = 1 if planned.mechanism.needs_delta else 2
     whole = min(
-        float(one.noise.variance / one.sensitivity.l2_squared) * float(one.weighted.weight) ** power
+        float(one.calibrated.noise.variance / one.calibrated.sensitivity.l2_squared)
+        * float(one.weighted.weight) ** power
         for one in parts
     )
     equal = [(table, whole * len(tables) ** power) for table in tables]

@@ -94,7 +94,7 @@ def pure_loss(plan: CentralPlan, change: list[Array]) -> Fraction:
         size = sum(abs(int(cell)) for cell in moved)
         if isinstance(query.weighted.query, SelectionQuery):
             size = max(map(int, moved)) - min(map(int, moved))
-        total += size / query.noise.scale
+        total += size / query.calibrated.noise.scale
     return total
 
 
@@ -137,7 +137,7 @@ def test_gaussian_entries_cost_the_rho_of_the_worst_neighbor(second: str, neighb
         gaussian = [f"{entry}, mechanism: gaussian"] * 3
         losses = ["rho: 0.5", f"rho: {second}", "rho: 0.1"]
         plan = planned(gaussian, neighbors, "zcdp", losses)
-        scales = [query.noise.scale for query in plan.queries]
+        scales = [query.calibrated.noise.scale for query in plan.queries]
         worst = max(
             sum(
                 (int(cell) ** 2 / (2 * scale**2)
@@ -163,8 +163,8 @@ def test_loss_distributions_are_those_of_the_worst_neighbor(mechanism: str, neig
         for query, moved in zip(plan.queries, change, strict=True):
             for cell in moved:
                 if cell:
-                    scale = query.noise.scale
-                    pairs[query.noise.dominating_pair(scale, abs(int(cell)), 1)] += 1
+                    scale = query.calibrated.noise.scale
+                    pairs[query.calibrated.noise.dominating_pair(scale, abs(int(cell)), 1)] += 1
         if pairs:
             epsilon = composed_epsilon(pairs, delta * (1 - 1e-9))
             assert epsilon is not None
@@ -214,7 +214,7 @@ def test_noise_of_other_kinds_is_matched_kind_by_kind() -> None:
     entries = [f"{PURE[0]}, mechanism: {one}" for one in ("laplace", "gaussian", "laplace")]
     losses = ["epsilon: 1", "epsilon: 1, delta: 1e-6", "epsilon: 0.5"]
     plan = planned(entries, "change-one", "pld", losses)
-    assert isinstance(plan.queries[1].noise, DiscreteGaussian)
+    assert isinstance(plan.queries[1].calibrated.noise, DiscreteGaussian)
     kinds = {type(pair) for one in plan.guarantee_counts for pair in one.dominating_pairs}
     assert len(kinds) == 2
     assert plan.cost.epsilon <= 2

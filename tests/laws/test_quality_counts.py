@@ -98,7 +98,7 @@ def test_the_check_counts_people_only_where_a_limit_leaves_out_rows() -> None:
         1 - BY_ROWS_WEIGHT,
         BY_ROWS_WEIGHT,
     ]
-    assert sum(query.loss.epsilon for query in plan.quality.queries) == 1
+    assert sum(query.calibrated.loss.epsilon for query in plan.quality.queries) == 1
     text = plan.spec.text.replace("statistic: count,", "statistic: count_distinct,")
     everyone = make_plan(parse_central_spec(text, "spec.yaml")).quality
     assert everyone is not None
@@ -115,8 +115,12 @@ def test_a_minimum_of_people_shares_the_loss_of_the_check(limits: str) -> None:
     weights = {query.weighted.role: query.weighted.weight for query in quality.queries}
 
     assert weights["people"] == PEOPLE_WEIGHT
-    assert sum(weights.values()) == sum(query.loss.epsilon for query in quality.queries) == 1
-    assert all(query.loss.epsilon > 0 for query in quality.queries)
+    assert (
+        sum(weights.values())
+        == sum(query.calibrated.loss.epsilon for query in quality.queries)
+        == 1
+    )
+    assert all(query.calibrated.loss.epsilon > 0 for query in quality.queries)
 
 
 def test_counts_of_people_have_their_part_of_the_epsilon_of_a_rho() -> None:
@@ -126,9 +130,9 @@ def test_counts_of_people_have_their_part_of_the_epsilon_of_a_rho() -> None:
     _, people, by_rows = plan.quality.queries
 
     # A count of people with all of this rho has the epsilon sqrt(2 rho), which is one.
-    assert float(people.loss.epsilon) == pytest.approx(float(PEOPLE_WEIGHT), rel=0.01)
-    assert float(by_rows.loss.epsilon) == pytest.approx(float(BY_ROWS_WEIGHT), rel=0.01)
-    assert sum(query.guarantee.rho for query in plan.quality.queries) <= 0.5
+    assert float(people.calibrated.loss.epsilon) == pytest.approx(float(PEOPLE_WEIGHT), rel=0.01)
+    assert float(by_rows.calibrated.loss.epsilon) == pytest.approx(float(BY_ROWS_WEIGHT), rel=0.01)
+    assert sum(query.calibrated.guarantee.rho for query in plan.quality.queries) <= 0.5
 
 
 DRAWS = 10_000

@@ -163,7 +163,7 @@ def test_histograms_are_opendp_s(neighbors: str, rows: int | None) -> None:
     (part,) = parts("statistic: histogram, column: sex", neighbors=neighbors, rows=rows)
     distance = (rows or 1) * (1 if neighbors == "add-remove" else 2)
     by_key = dp.t.make_count_by(*domain(dp.atom_domain(T=str)))
-    changed = part.sensitivity
+    changed = part.calibrated.sensitivity
 
     assert part.l1 == counted(distance, "L1Distance<i32>")
     found = (changed.l0, changed.l1, changed.linf)
@@ -203,7 +203,7 @@ def test_the_sums_of_a_ratio_are_opendp_s(bounds: tuple[int, int], rows: int | N
 
     assert above.l1 == summed(-50, 1000, distance=rows or 1)
     assert below.l1 == summed(*bounds, distance=rows or 1)
-    assert above.loss.epsilon + below.loss.epsilon == 1
+    assert above.calibrated.loss.epsilon + below.calibrated.loss.epsilon == 1
 
 
 def test_limits_on_groups_lower_the_norms_of_opendp() -> None:
@@ -212,8 +212,12 @@ def test_limits_on_groups_lower_the_norms_of_opendp() -> None:
     by_key = dp.t.make_count_by(*domain(dp.atom_domain(T=str)))
 
     assert by_key.map(6) == (6, 6, 6)
-    assert (part.sensitivity.l0, part.sensitivity.l1, part.sensitivity.linf) == (3, 6, 2)
-    assert part.sensitivity.l2_squared == 3 * 2**2 < counted(6, "L2Distance<f64>") ** 2
+    assert (
+        part.calibrated.sensitivity.l0,
+        part.calibrated.sensitivity.l1,
+        part.calibrated.sensitivity.linf,
+    ) == (3, 6, 2)
+    assert part.calibrated.sensitivity.l2_squared == 3 * 2**2 < counted(6, "L2Distance<f64>") ** 2
 
 
 @pytest.mark.parametrize("rows", [None, 1, 3])
@@ -338,4 +342,4 @@ def test_opendp_charges_no_less_for_our_noise(epsilon: str, rows: int | None) ->
 
     theirs = Fraction((total >> dp.m.then_laplace(scale=float(part.scale))).map(rows or 1))
 
-    assert abs(theirs / part.loss.epsilon - 1) < Fraction(1, 10**12)
+    assert abs(theirs / part.calibrated.loss.epsilon - 1) < Fraction(1, 10**12)

@@ -39,8 +39,8 @@ def noisy_answers(
         query = planned_query.weighted.query
         numbers = [np.broadcast_to(terms.sum(axis=1), runs) for terms in _terms(query, files)]
         exact = np.stack(numbers, axis=1).ravel()
-        noise = np.array(planned_query.noise.sample(len(exact)))
-        answers.append(NoisyAnswer(integer_array(exact + noise), planned_query.noise))
+        noise = np.array(planned_query.calibrated.noise.sample(len(exact)))
+        answers.append(NoisyAnswer(integer_array(exact + noise), planned_query.calibrated.noise))
     return answers
 
 

@@ -182,7 +182,9 @@ def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     data.write_text("who,pay,city,sex\n" + "me,50,secret,m\n" * 4, encoding="utf-8")
     runs = 20_000
     plan = plan_of(tmp_path, "0.02")
-    rows, *_, people = (planned.queries[0].partition_selection for planned in plan.statistics)
+    rows, *_, people = (
+        planned.queries[0].calibrated.partition_selection for planned in plan.statistics
+    )
     shown = selection_counts(plan, data, runs)
 
     assert rows is not None

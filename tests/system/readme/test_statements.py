@@ -44,8 +44,8 @@ def test_thresholds_of_private_keys() -> None:
     for statistic in ("count_distinct", "count"):
         text = PRIVATE_KEYS.replace("STATISTIC", statistic)
         (part,) = make_plan(parse_central_spec(text, "page")).statistics[0].queries
-        assert part.partition_selection is not None
-        thresholds.append(part.partition_selection.threshold)
+        assert part.calibrated.partition_selection is not None
+        thresholds.append(part.calibrated.partition_selection.threshold)
 
     assert f"Here it is {thresholds[0]}; for a `count`," in page("people")
     assert f"it would be {thresholds[1]}." in page("people")

@@ -205,10 +205,11 @@ def test_private_keys_take_their_delta_first() -> None:
     )
     plan = make_plan(parse_central_spec(text, "spec.yaml"))
     (part,) = plan.queries
-    assert part.partition_selection is not None and part.partition_selection.delta == Fraction(
-        "4e-7"
+    assert (
+        part.calibrated.partition_selection is not None
+        and part.calibrated.partition_selection.delta == Fraction("4e-7")
     )
-    assert part.guarantee.failure_delta == Fraction("4e-7")
+    assert part.calibrated.guarantee.failure_delta == Fraction("4e-7")
     assert plan.fits
     many = make_plan(
         parse_central_spec(

@@ -138,9 +138,9 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
         lost = sum(
             (
                 Fraction(sum(abs(a - b) for a, b in zip(first, second, strict=True)))
-                / part.noise.scale
+                / part.calibrated.noise.scale
                 for part, first, second in zip(plan.queries, before, after, strict=True)
-                if part.noise.scale
+                if part.calibrated.noise.scale
             ),
             start=Fraction(0),
         )

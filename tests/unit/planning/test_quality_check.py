@@ -218,5 +218,5 @@ def test_counts_without_noise_are_compared_exactly() -> None:
 
     assert part.is_exact
     for rows, missed in ((999, 1), (1000, 0)):
-        answer = NoisyAnswer(integer_array([rows]), part.noise)
+        answer = NoisyAnswer(integer_array([rows]), part.calibrated.noise)
         assert len(quality_result(plan, [answer]).reasons) == missed

@@ -135,8 +135,12 @@ def test_noise_is_that_of_the_plan(dummy: Make) -> None:
             pairs = zip(answered.answers[0].values, exact[place].values[0], strict=True)
             draws[place] += [noisy - true for noisy, true in pairs]
     for part, observed in zip(plan.queries, draws, strict=True):
-        scale = part.noise.scale
-        cdf = laplace_cdf(scale) if part.noise.kind == "laplace" else gaussian_cdf(float(scale))
+        scale = part.calibrated.noise.scale
+        cdf = (
+            laplace_cdf(scale)
+            if part.calibrated.noise.kind == "laplace"
+            else gaussian_cdf(float(scale))
+        )
         assert p_value(observed, cdf, float(scale)) > CUT
 
 

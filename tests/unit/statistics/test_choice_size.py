@@ -80,7 +80,7 @@ def stated(plan: CentralPlan, name: str) -> tuple[Fraction, int]:
     (planned,) = plan.statistics
     *choices, size = planned.queries
     error = max(query.error(plan.spec.confidence) for query in choices)
-    return error / LARGEST.get(name, 1), one_sided_width(size.noise, 0.05)
+    return error / LARGEST.get(name, 1), one_sided_width(size.calibrated.noise, 0.05)
 
 
 def released_flags(plan: CentralPlan, rows: int, folder: Path) -> tuple[list[str], list[str]]:
@@ -142,11 +142,11 @@ def test_the_flag_follows_from_the_noisy_size(name: str) -> None:
             NoisyAnswer(
                 integer_array([0] * planned.entry.statistic.item_count(planned.entry.request)
                               if len(choices) == 1 else [0]),
-                query.noise,
+                query.calibrated.noise,
             )
             for query in choices
         ]  # fmt: skip
-        given.append(NoisyAnswer(integer_array([rows]), size.noise))
+        given.append(NoisyAnswer(integer_array([rows]), size.calibrated.noise))
         estimates = planned.entry.statistic.estimate(planned.design, given, plan.spec.confidence)
         expected = Flag.NONE
         if error > IMPRECISE_SHARE * rows:
@@ -163,20 +163,25 @@ def test_choices_and_size_share_the_loss_of_the_entry(name: str, composition: st
     amount = "rho: 0.1" if composition == "zcdp" else "epsilon: 1"
     plan = plan_of(f"by: [g], {amount}, {CHOICES[name]}", composition=composition)
     (planned,) = plan.statistics
-    assert planned.queries[-1].mechanism.name == "laplace"
+    assert planned.queries[-1].calibrated.mechanism.name == "laplace"
     if composition == "zcdp":
-        rhos = [query.guarantee.rho for query in planned.queries]
+        rhos = [query.calibrated.guarantee.rho for query in planned.queries]
         assert sum(rhos) <= Fraction(1, 10) == planned.target.rho
         assert rhos[-1] <= SIZE_SHARE / 10
     else:
         # The noise itself proves it: L1 over the scale of every answer.
-        losses = [query.sensitivity.l1 / query.noise.scale for query in planned.queries]
+        losses = [
+            query.calibrated.sensitivity.l1 / query.calibrated.noise.scale
+            for query in planned.queries
+        ]
         assert sum(losses) == planned.target.epsilon == 1
         assert losses[-1] == SIZE_SHARE
-        assert [query.loss.epsilon for query in planned.queries] == losses
+        assert [query.calibrated.loss.epsilon for query in planned.queries] == losses
     events = plan.charged_events
-    assert [event.mechanism for event in events] == [query.noise.kind for query in planned.queries]
-    assert [event.loss for event in events] == [query.loss for query in planned.queries]
+    assert [event.mechanism for event in events] == [
+        query.calibrated.noise.kind for query in planned.queries
+    ]
+    assert [event.loss for event in events] == [query.calibrated.loss for query in planned.queries]
 
 
 @pytest.mark.parametrize("name", ["median", "max", "two", "recursion", "revenue"])
@@ -186,10 +191,10 @@ def test_a_public_size_costs_nothing(name: str) -> None:
     (planned,) = plan_of(entry, "change-one", ", missing: 3").statistics
     *choices, size = planned.queries
 
-    assert size.is_exact and size.loss.epsilon == 0
-    assert sum(query.loss.epsilon for query in choices) == 1
+    assert size.is_exact and size.calibrated.loss.epsilon == 0
+    assert sum(query.calibrated.loss.epsilon for query in choices) == 1
     (skipping,) = plan_of(entry, "change-one").statistics
-    assert skipping.queries[-1].loss.epsilon == SIZE_SHARE
+    assert skipping.queries[-1].calibrated.loss.epsilon == SIZE_SHARE
 
 
 @each_choice
@@ -220,7 +225,7 @@ def test_flags_do_not_follow_the_confidence_of_intervals(confidence: Fraction) -
                     np.full(
                         query.weighted.query.cells or 0, size if query.weighted.supports else 0
                     ),
-                    query.noise,
+                    query.calibrated.noise,
                 )
                 for query in planned.statistics[0].queries
             ]

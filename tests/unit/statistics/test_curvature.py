@@ -100,7 +100,7 @@ def estimated(found: PlannedStatistic, exact: Sequence[Sequence[int]]) -> Estima
     """One release from these exact answers."""
     answers = []
     for part, values in zip(found.queries, exact, strict=True):
-        query, noise = part.weighted.query, part.noise
+        query, noise = part.weighted.query, part.calibrated.noise
         if isinstance(query, ObjectiveQuery):
             table = integer_array(values)
             if isinstance(query, LogisticQuery):
@@ -133,7 +133,7 @@ def test_intervals_contain_the_coefficients_without_noise(
     first = found.queries[0]
     query = first.weighted.query
     assert isinstance(query, ObjectiveQuery)
-    ridge = float(query.perturbation(first.noise.scale * query.step).ridge)
+    ridge = float(query.perturbation(first.calibrated.noise.scale * query.step).ridge)
     truth, exact = (
         in_own_units(name, scaled_minimizer(name, data, ridge)),
         exact_answers(found, data),
@@ -173,13 +173,23 @@ def test_products_have_their_share_of_the_loss(name: str) -> None:
     ):  # fmt: skip
         found = planned(name, "2", neighbors, missing)
         objective, *sums = found.queries
-        spent = [query.sensitivity.l1 / query.noise.scale for query in sums if not query.is_exact]
+        spent = [
+            query.calibrated.sensitivity.l1 / query.calibrated.noise.scale
+            for query in sums
+            if not query.is_exact
+        ]
 
-        assert objective.sensitivity.l1 / objective.noise.scale == 2 * (1 - CURVATURE_SHARE)
+        assert objective.calibrated.sensitivity.l1 / objective.calibrated.noise.scale == 2 * (
+            1 - CURVATURE_SHARE
+        )
         assert sum(spent) == 2 * CURVATURE_SHARE
         # The outcome of a logistic regression may be missing.
         assert len(sums) - len(spent) == (free if name == "squares" else 0)
-        assert sum(query.loss.epsilon for query in found.queries) == found.target.epsilon == 2
+        assert (
+            sum(query.calibrated.loss.epsilon for query in found.queries)
+            == found.target.epsilon
+            == 2
+        )
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])

@@ -92,8 +92,10 @@ def noise_alone(plan: PlannedStatistic, runs: int) -> list[NoisyAnswer]:
     """The noisy answers about an empty file: runs take the place of groups."""
     return [
         NoisyAnswer(
-            integer_array(np.array(part.noise.sample(runs * (part.weighted.query.cells or 0)))),
-            part.noise,
+            integer_array(
+                np.array(part.calibrated.noise.sample(runs * (part.weighted.query.cells or 0)))
+            ),
+            part.calibrated.noise,
         )
         for part in plan.queries
     ]
@@ -109,7 +111,8 @@ def consistent(plan: PlannedStatistic, answers: Sequence[NoisyAnswer]) -> Estima
 def expected_error(plan: PlannedStatistic) -> float:
     """The root mean square of the errors that the closed form states."""
     errors = [
-        sqrt(part.noise.discrete_variance) * float(part.weighted.step) for part in plan.queries
+        sqrt(part.calibrated.noise.discrete_variance) * float(part.weighted.step)
+        for part in plan.queries
     ]
     return plan.design.expected_error(errors)
 
@@ -344,7 +347,8 @@ def test_tables_without_noise_are_exact() -> None:
         plan = planned(sizes, ways, loss)
         joint: Ints = np.random.default_rng(5).integers(0, 50, sizes)
         answers = [
-            NoisyAnswer(table(joint, part.weighted.query), part.noise) for part in plan.queries
+            NoisyAnswer(table(joint, part.weighted.query), part.calibrated.noise)
+            for part in plan.queries
         ]
         wanted = [
             joint.sum(axis=tuple(set(range(len(sizes))) - set(kept))).ravel()
@@ -447,7 +451,7 @@ def test_all_answers_together_reveal_at_most_epsilon(
     against = answers if neighbors == "change-one" else answers[:1]
     losses = {
         sum(
-            Fraction(int(abs(mine - other).sum())) / part.noise.scale
+            Fraction(int(abs(mine - other).sum())) / part.calibrated.noise.scale
             for mine, other, part in zip(one, two, plan.queries, strict=True)
         )
         for one, two in product(answers, against)

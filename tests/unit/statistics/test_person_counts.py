@@ -68,7 +68,7 @@ def planned(
 
 def deviation(statistic: PlannedStatistic) -> float:
     """The standard deviation of the noise in a published count."""
-    variances = [query.noise.discrete_variance for query in statistic.queries]
+    variances = [query.calibrated.noise.discrete_variance for query in statistic.queries]
     query = statistic.queries[0].weighted.query
     if isinstance(query, CenteredCountQuery):
         counts, people = variances
@@ -219,7 +219,7 @@ def test_sums_of_both_answers_are_the_counts(groups: int, each: int, stream: Str
         exact = query.times * truth - query.less * people, np.array([people])
         answers = [
             NoisyAnswer(
-                values + np.array(part.noise.sample(len(values))), part.noise
+                values + np.array(part.calibrated.noise.sample(len(values))), part.calibrated.noise
             )
             for part, values in zip((counts, everyone), exact, strict=True)
         ]  # fmt: skip
@@ -254,8 +254,8 @@ def test_releases_reveal_no_more_than_stated(scale: int, stream: Stream) -> None
     assert isinstance(query, CenteredCountQuery)
     found = []
     for added in (0, 1):
-        noise = np.array(counts.noise.sample(10 * runs)).reshape(runs, 10) / scale
-        shared = np.array(people.noise.sample(runs)) / scale
+        noise = np.array(counts.calibrated.noise.sample(10 * runs)).reshape(runs, 10) / scale
+        shared = np.array(people.calibrated.noise.sample(runs)) / scale
         sums = query.times * added + noise + query.less * shared[:, None]
         found.append(sums.mean(axis=1))
     bound = least_epsilon(found[0], found[1], 1e-6)

@@ -113,7 +113,9 @@ def coverage_of_count(name: str, runs: int) -> float:
     statistic = planned(f"statistic: count, column: f, {budget}")
     random, (query,), entry = np.random.default_rng(6), statistic.queries, statistic.entry
     exact = random.hypergeometric(number, POPULATION - number, SIZE, runs)
-    answer = NoisyAnswer(integer_array(exact + np.array(query.noise.sample(runs))), query.noise)
+    answer = NoisyAnswer(
+        integer_array(exact + np.array(query.calibrated.noise.sample(runs))), query.calibrated.noise
+    )
     estimates = entry.statistic.population(entry.request, [answer], CONFIDENCE)
     return covered(estimates, number)
 
@@ -126,8 +128,8 @@ def coverage_of_share(name: str, runs: int, **changes: str) -> float:
     (query,), entry = statistic.queries, statistic.entry
     inside = np.random.default_rng(8).hypergeometric(number, POPULATION - number, SIZE, runs)
     cells = np.stack([SIZE - inside, inside], axis=1).ravel()
-    noise = np.array(query.noise.sample(2 * runs))
-    answers = [NoisyAnswer(integer_array(cells + noise), query.noise)]
+    noise = np.array(query.calibrated.noise.sample(2 * runs))
+    answers = [NoisyAnswer(integer_array(cells + noise), query.calibrated.noise)]
     estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
     return covered(estimates, Fraction(number, POPULATION))
 
@@ -197,7 +199,7 @@ def test_a_sample_of_the_whole_population_has_no_error() -> None:
     """If everyone is in the sample, the interval is that of the noise, up to rounding outwards."""
     statistic = planned("statistic: count, column: f, epsilon: 1", population=str(SIZE))
     (query,), entry = statistic.queries, statistic.entry
-    answers = [NoisyAnswer(integer_array([100]), query.noise)]
+    answers = [NoisyAnswer(integer_array([100]), query.calibrated.noise)]
     file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
@@ -220,7 +222,9 @@ def test_a_group_without_rows_has_the_widest_interval_or_a_finite_one(fields: st
     entry, size = statistic.entry, statistic.entry.statistic.item_count(statistic.entry.request)
     for extreme in (0, -1, 10**30, -(10**30)):
         answers = [
-            NoisyAnswer(integer_array([extreme] * (query.weighted.query.cells or 0)), query.noise)
+            NoisyAnswer(
+                integer_array([extreme] * (query.weighted.query.cells or 0)), query.calibrated.noise
+            )
             for query in statistic.queries
         ]
         estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
@@ -238,7 +242,7 @@ def test_counts_of_private_groups_say_nothing_about_the_population() -> None:
     """Shown groups have large counts by selection: the interval is all that is possible."""
     fields = "statistic: count, by: [city], keys: private, epsilon: 1, delta: 1e-6"
     statistic = planned(fields)
-    answers = [NoisyAnswer(integer_array([300]), statistic.queries[0].noise)]
+    answers = [NoisyAnswer(integer_array([300]), statistic.queries[0].calibrated.noise)]
     entry = statistic.entry
     estimates = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
@@ -271,7 +275,7 @@ def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
     statistic = planned("statistic: mean, column: day, epsilon: 1")
     entry, (query,) = statistic.entry, statistic.queries
     quarter = SIZE * 365**2 // 4
-    answers = [NoisyAnswer(integer_array([quarter, 2 * quarter, quarter]), query.noise)]
+    answers = [NoisyAnswer(integer_array([quarter, 2 * quarter, quarter]), query.calibrated.noise)]
     file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
@@ -288,7 +292,7 @@ def test_the_loss_and_the_noise_of_a_count_are_the_same_without_a_sample() -> No
     (without_sample,) = statistic.entry.statistic.designs(request, relation)
 
     assert statistic.design.queries == without_sample.queries
-    assert statistic.queries[0].loss.epsilon == 1
+    assert statistic.queries[0].calibrated.loss.epsilon == 1
 
 
 def test_the_share_of_a_population_is_the_score_interval() -> None:

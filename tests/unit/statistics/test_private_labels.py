@@ -169,13 +169,13 @@ def test_a_label_of_one_row_is_shown_with_probability_delta(
         unit,
     )
     (query,) = plan.statistics[0].queries
-    rule = query.partition_selection
+    rule = query.calibrated.partition_selection
     assert rule is not None
     added = 1 if unit == "row" else 4
     beyond = rule.threshold - added
 
-    assert most * query.noise.tail_bound(beyond) <= rule.delta
-    assert most * query.noise.tail_bound(beyond - 1) > rule.delta
+    assert most * query.calibrated.noise.tail_bound(beyond) <= rule.delta
+    assert most * query.calibrated.noise.tail_bound(beyond - 1) > rule.delta
     assert rule.delta == (Fraction(1, 10**5) if mechanism == "laplace" else Fraction(1, 2 * 10**5))
 
 

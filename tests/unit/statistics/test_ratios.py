@@ -104,8 +104,8 @@ def released(fields: str, exact: Sequence[int], runs: int) -> Estimates:
     for query in statistic.queries:
         cells = query.weighted.query.cells or 1
         values, left = left[:cells], left[cells:]
-        noise = integer_array(query.noise.sample(runs * cells))
-        answers.append(NoisyAnswer(integer_array(values * runs) + noise, query.noise))
+        noise = integer_array(query.calibrated.noise.sample(runs * cells))
+        answers.append(NoisyAnswer(integer_array(values * runs) + noise, query.calibrated.noise))
     assert not left
     return statistic.entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
 
@@ -161,7 +161,8 @@ def population_coverage(size: int, runs: int, fields: str) -> float:
     exact = np.stack([size - inside, inside], axis=1).ravel()
     (query,) = statistic.queries
     answer = NoisyAnswer(
-        integer_array(exact) + integer_array(query.noise.sample(2 * runs)), query.noise
+        integer_array(exact) + integer_array(query.calibrated.noise.sample(2 * runs)),
+        query.calibrated.noise,
     )
     entry = statistic.entry
     assert entry.statistic.has_population(entry.request)
@@ -223,7 +224,7 @@ def test_the_mean_of_a_boolean_is_its_proportion(column: str, neighbors: str) ->
 
     cells = [query.weighted.query.cells or 1 for query in mean.queries]
     answers = [
-        NoisyAnswer(integer_array([7, 20][:size]), query.noise)
+        NoisyAnswer(integer_array([7, 20][:size]), query.calibrated.noise)
         for size, query in zip(cells, mean.queries, strict=True)
     ]
     one, other = (
@@ -271,7 +272,7 @@ def test_per_multiplies_the_ratio() -> None:
                 kind.entry.statistic.estimate(
                     kind.design,
                     [
-                        NoisyAnswer(integer_array([value]), query.noise)
+                        NoisyAnswer(integer_array([value]), query.calibrated.noise)
                         for value, query in zip(exact, kind.queries, strict=True)
                     ],
                     CONFIDENCE,

@@ -47,7 +47,7 @@ def planned(
 
 def deviation(statistic: PlannedStatistic) -> float:
     """The standard deviation of the noise in one published count."""
-    variances = [query.noise.discrete_variance for query in statistic.queries]
+    variances = [query.calibrated.noise.discrete_variance for query in statistic.queries]
     return sqrt(sum(variances)) / len(variances)
 
 
@@ -88,7 +88,9 @@ def test_half_of_both_answers_is_the_count(stream: Stream) -> None:
     runs = 4000
     exact = np.tile(2 * truth - size, runs), np.full(runs, size)
     answers = [
-        NoisyAnswer(values + np.array(query.noise.sample(len(values))), query.noise)
+        NoisyAnswer(
+            values + np.array(query.calibrated.noise.sample(len(values))), query.calibrated.noise
+        )
         for query, values in zip((signed, rows), exact, strict=True)
     ]
     estimates = statistic.entry.statistic.estimate(statistic.design, answers, Fraction(19, 20))

@@ -68,8 +68,8 @@ def coverage_of_share(name: str, runs: int) -> float:
     weights, inside = random.integers(50, 301, 1000), random.random(1000) < share
     (query,) = planned.queries
     cells = np.tile([int(weights[~inside].sum()), int(weights[inside].sum())], runs)
-    noise = np.array(query.noise.sample(2 * runs))
-    answers = [NoisyAnswer(integer_array(cells + noise), query.noise)]
+    noise = np.array(query.calibrated.noise.sample(2 * runs))
+    answers = [NoisyAnswer(integer_array(cells + noise), query.calibrated.noise)]
     estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
     return covered(estimates, Fraction(int(cells[1]), int(weights.sum())))
 
@@ -132,7 +132,7 @@ def test_a_group_needs_at_least_the_least_weight() -> None:
     """Without rows, a mean lies within the bounds, and its interval is all that is possible."""
     planned = planned_statistic(spec(FORMS["mean-noisy"]))
     (query,) = planned.queries
-    answers = [NoisyAnswer(integer_array([-1000, -1000, 0, 0, 2900, 2000]), query.noise)]
+    answers = [NoisyAnswer(integer_array([-1000, -1000, 0, 0, 2900, 2000]), query.calibrated.noise)]
     estimates = planned.entry.statistic.estimate(planned.design, answers, CONFIDENCE)
 
     assert all(0 <= estimate.value <= 100 for estimate in estimates if estimate.value is not None)
