@@ -1,0 +1,87 @@
+"""How tightly the code is coupled: figures that can only get better.
+
+`python -m tests.benchmarks.coupling` prints them all. Who makes one smaller states it here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.benchmarks.coupling import (
+    column_kinds,
+    lines_with,
+    long_functions,
+    sources,
+    subclasses,
+    switches_outside,
+    trace_of_a_mean,
+)
+
+TEXTS = sources()
+TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
+
+LONG = {
+    "dpcli/cli/plan.py:plan",
+    "dpcli/cli/release.py:release",
+    "dpcli/engine/cells_check.py:check_cells",
+}
+
+
+@pytest.mark.parametrize(
+    "flag", ["is_local", "is_limit[^e]", 'kind [!=]= "date"', 'kind [!=]= "boolean"'], ids=str
+)
+def test_no_flag_splits_types(flag: str) -> None:
+    """What two models, two choices or two kinds of columns have apart, stands in their types."""
+    assert lines_with(TEXTS, flag) == 0
+
+
+def test_a_flag_is_found() -> None:
+    """Lines are found by what they contain."""
+    assert lines_with({"one.py": 'x = column.kind == "date"\n'}, 'kind [!=]= "date"') == 1
+
+
+def test_kinds_of_queries_have_methods() -> None:
+    """Code outside the file of a kind of query seldom chooses by the kind."""
+    assert switches_outside(TREES, subclasses(TREES, "Query")).total() <= 3
+
+
+def test_kinds_of_columns_have_methods() -> None:
+    """Code outside the file of a kind of column seldom chooses by the kind."""
+    kinds = column_kinds(TREES)
+
+    assert {"DateColumn", "BooleanColumn", "IdColumn"} <= kinds.keys()
+    assert switches_outside(TREES, kinds).total() <= 59
+
+
+def test_a_switch_is_found() -> None:
+    """A choice by class is found in each form, outside of the file of the class alone."""
+    text = """
+PAIR = (One, Two)
+isinstance(x, One)
+isinstance(x, PAIR)
+type(x) is Two
+{One: 1}
+match x:
+    case Two(): pass
+"""
+    found = switches_outside({"a.py": ast.parse(text)}, {"One": "b.py", "Two": "b.py"})
+
+    assert found.total() == 5
+    assert not switches_outside({"b.py": ast.parse(text)}, {"One": "b.py", "Two": "b.py"})
+
+
+def test_functions_are_short() -> None:
+    """No other function has more than 60 lines."""
+    assert {name.rpartition(" ")[0] for name in long_functions(TREES)} <= LONG
+
+
+def test_a_mean_passes_few_functions() -> None:
+    """The second release of one mean in a process, with a little room for what noise decides."""
+    trace = trace_of_a_mean()
+
+    assert trace.designs_built == 1
+    assert trace.functions <= 760
+    assert trace.modules <= 125
+    assert trace.changes <= 1_330
