@@ -25,6 +25,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.key_texts import yaml_text
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import NumberColumn
+from dpcli.data.text_cells import lower_texts
 from dpcli.engine.date_guesses import guessed_format, swapped_format
 from dpcli.engine.decode import Decoder
 from dpcli.light_dataclasses import dataclass
@@ -239,8 +240,10 @@ def _category(column: CategoryColumn, sample: Sample) -> CategoryColumn:
     ignoring = _ignoring_case(column)
     if sample.rows_read(ignoring) > sample.rows_read(column):
         column = ignoring
-        lower = {text.lower() for text, _ in column.values}
-        texts = {text for text in texts if text.lower() not in lower}
+        declared = set(lower_texts([text for text, _ in column.values]))
+        # The column reads all spellings of a text alike, so one of them is enough.
+        spellings = dict(zip(lower_texts(sorted(texts)), sorted(texts), strict=True))
+        texts = {text for lower, text in spellings.items() if lower not in declared}
     labels = [_unique(column.values, reduce) for reduce in (_letters, _number_code)]
     labels.append(_abbreviations(column.values))
     added = {

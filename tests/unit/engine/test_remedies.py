@@ -156,3 +156,12 @@ def test_odd_cells_end_no_check(column: Column) -> None:
         cells = ["".join(chosen.choices(pieces, k=chosen.randint(1, 6))) for _ in range(40)]
         found = remedy(column, [text.strip() or "x" for text in cells] * 12)
         assert found is None or found.reads != "none"
+
+
+def test_spellings_of_an_unread_text_are_one_text() -> None:
+    """Texts that differ by case alone stand once in a proposal that ignores case."""
+    letters = CategoryColumn("x", (("a", "x"), ("b", "x"), ("zzz", "z")))
+    found = remedy(letters, ["A", "\u00e4", "\u00c4"])
+
+    assert found is not None
+    assert "case: ignore" in found.keys
