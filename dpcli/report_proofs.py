@@ -40,7 +40,7 @@ from dpcli.report.entry_model import (
     StatisticReport,
 )
 from dpcli.report.facts import plan_report
-from dpcli.report.json_text import Fact, json_text, parsed_json
+from dpcli.report.json_text import REPORT_VERSION, Fact, json_text, parsed_json
 from dpcli.report.model import (
     CollectionReport,
     LocalPlanReport,
@@ -298,7 +298,8 @@ def _events(
         planned = plan_report(plan, BalanceForecast(Path()))
         if _charged_text(planned) == _charged_text(report.stated):
             return plan.charged_events, True
-        if getattr(report.stated, "dpcli_version", None) == __version__:
+        wrote = [getattr(report.stated, key, None) for key in ("dpcli_version", "report_version")]
+        if wrote == [__version__, REPORT_VERSION]:
             raise report.changed_error("its numbers are not those that its spec gives")
         sums.append(plan.requested_loss)
     loss = Loss(max(loss.epsilon for loss in sums), max(loss.delta for loss in sums))
