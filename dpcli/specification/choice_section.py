@@ -17,7 +17,7 @@ from dpcli.queries.query import Query
 from dpcli.spec_values import Choice, Epsilon, ExactNumber, Number, SectionModel, invalid_value
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
-from dpcli.specification.model import Entry
+from dpcli.specification.model import CentralSpec, Entry
 from dpcli.specification.tree import ScalarNode, Span, node_at
 from dpcli.specification.validation import Section
 from dpcli.statistics.bounds_choice import BoundsChoice
@@ -43,6 +43,7 @@ class ChoiceModel(SectionModel):
     """What is chosen from noisy counts, up to an outermost value."""
 
     example: ClassVar[str]
+    numbers: ClassVar[str]
     choose: LadderName
     epsilon: Epsilon
     cover: Cover = Fraction(1)
@@ -51,10 +52,11 @@ class ChoiceModel(SectionModel):
     @classmethod
     def _require_form(cls, value: dict[str, object]) -> dict[str, object]:
         if "from_release" in value:
-            line = f"{cls.example} # chosen by {value['from_release']}"
-            raise invalid_value("bounds-kept", at=("from_release",), line=line)
+            release = value["from_release"]
+            source = f" # chosen by {release}" if isinstance(release, str) else ""
+            raise invalid_value("bounds-kept", at=("from_release",), line=cls.example + source)
         if not {field.alias or key for key, field in cls.model_fields.items()} & value.keys():
-            raise invalid_value("wrong-shape.choice", line=cls.example)
+            raise invalid_value("wrong-shape.choice", line=cls.example, numbers=cls.numbers)
         return value
 
     def read(
@@ -77,7 +79,7 @@ class ChoiceModel(SectionModel):
 class ChosenBoundsModel(ChoiceModel):
     """Bounds that are chosen from noisy counts within the outermost ones."""
 
-    example = "bounds: [0, 5000]"
+    example, numbers = "bounds: [0, 5000]", "two numbers"
     lowest: Number = Field(Fraction(0), alias="from")
     up_to: Number
 
@@ -109,7 +111,7 @@ class ChosenBoundsModel(ChoiceModel):
 class ChosenLimitModel(ChoiceModel):
     """A limit that is chosen from noisy counts of people by their rows."""
 
-    example = "max_rows: 20"
+    example, numbers = "max_rows: 20", "a number"
     up_to: OutermostLimit
 
 
@@ -126,8 +128,9 @@ def open_choice(queries: Sequence[Query], context: SpecContext) -> str:
     return next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
 
 
-def require_choices_used(context: SpecContext, entries: Sequence[Entry]) -> None:
-    """Reports choices that no statistic uses: they would be charged without use."""
+def require_choices_used(context: SpecContext, spec: CentralSpec) -> None:
+    """Reports choices that nothing uses: they would be charged without use."""
     for choice, span in context.choices.values():
+        entries = spec.charged_entries if choice.serves_check else spec.entries
         if not any(choice.decides(query) for entry in entries for query in entry.queries):
             span.report(choice.code, column=choice.column_name)

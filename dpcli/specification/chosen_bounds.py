@@ -10,6 +10,7 @@ from functools import reduce
 from typing import Any
 
 from dpcli.data.column import Column
+from dpcli.specification.context import SpecContext
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.bounds_choice import LIMIT_NAME, MAX_ROWS, ChosenBounds, bounds_name
 from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
@@ -55,6 +56,19 @@ def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
     names = [choice.name for choice in spec.choices]
     tried = dict.fromkeys(zip(*(choice.extremes for choice in spec.choices), strict=True))
     return [with_chosen_bounds(spec, dict(zip(names, ends, strict=True))) for ends in tried]
+
+
+def require_answers_after_choices(context: SpecContext, spec: CentralSpec) -> None:
+    """Reports statistics that some choice would leave without an answer.
+
+    Such a problem after the choice would reveal it, and come after it is paid for. Those with the
+    narrowest bounds and with the widest ones are all.
+    """
+    for bounded in narrowest_and_widest(spec) if spec.choices else ():
+        for entry in bounded.entries:
+            for fault in entry.statistic.faults(entry.request, bounded.privacy.relation):
+                span = context.names[entry.request.name]
+                span.report_and_suppress(fault.code, **fault.facts)
 
 
 def to_json(chosen: ByHistogram) -> bytes:

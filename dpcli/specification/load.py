@@ -31,6 +31,7 @@ from dpcli.spec_values import (
 )
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
 from dpcli.specification.choice_section import require_choices_used
+from dpcli.specification.chosen_bounds import require_answers_after_choices
 from dpcli.specification.columns_section import declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_section import read_dialect
@@ -178,7 +179,8 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
     with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, context)
         if not findings and isinstance(spec, CentralSpec):
-            require_choices_used(context, spec.entries)
+            require_choices_used(context, spec)
+            require_answers_after_choices(context, spec)
         if not findings:
             digest = hashlib.sha256(raw)
             for file in context.files:

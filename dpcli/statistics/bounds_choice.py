@@ -107,8 +107,9 @@ class BoundsChoice:
     """How the bounds of a column are chosen, and what was chosen if that is known.
 
     The column of the `ladder` has the outermost bounds. `worth` is by how much a sum falls short if
-    one is taken from a value, or from the number of rows. `counted` and `beyond` are the keys of
-    phrases: what is counted, if not cells, and what happens to that which lies beyond.
+    one is taken from a value, or from the number of rows. With `serves_check`, a quality check
+    alone is a use of it. `counted` and `beyond` are the keys of phrases: what is counted, if not
+    cells, and what happens to that which lies beyond.
     """
 
     ladder: Ladder
@@ -118,6 +119,7 @@ class BoundsChoice:
     histogram: ClassVar[BoundsHistogram] = BOUNDS_HISTOGRAM
     worth: ClassVar[float] = 1.0
     code: ClassVar[str] = "bounds-unused"
+    serves_check: ClassVar[bool] = False
     counted: ClassVar[str] = ""
     beyond: ClassVar[str] = "clamped"
 
@@ -250,6 +252,7 @@ class LimitChoice(BoundsChoice):
     histogram: ClassVar[BoundsHistogram] = ROWS_HISTOGRAM
     worth: ClassVar[float] = ROW_WORTH
     code: ClassVar[str] = "bounds-unused.limit"
+    serves_check: ClassVar[bool] = True
     counted: ClassVar[str] = "people"
     beyond: ClassVar[str] = "left_out"
 

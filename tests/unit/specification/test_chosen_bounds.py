@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
 from dpcli.specification.chosen_bounds import with_chosen_bounds
 from dpcli.specification.load import parse_central_spec
@@ -111,3 +112,24 @@ def test_what_cannot_be_chosen_is_refused(lower: int, upper: int | str) -> None:
     chosen = {"bounds of spent": ChosenBounds(Fraction(lower), Fraction(upper))}
     with pytest.raises(ValueError, match="chosen bounds"):
         with_chosen_bounds(filled(text, OPEN), chosen)
+
+
+def test_a_choice_that_could_leave_no_answer_is_refused_before_it() -> None:
+    """With bounds of 0 and 1, the prices at steps of 20 would be zero alone."""
+    statistic = "choose, column: spent, candidates: {step: 20}, utility: revenue"
+    text = SPEC.replace("UNIT", "row").replace("STATISTIC", statistic)
+    with pytest.raises(SpecError) as failure:
+        filled(text, OPEN)
+
+    assert [problem.code for problem in failure.value.problems] == ["price-negative"]
+    assert filled(text, WRITTEN).entries
+
+
+def test_a_quality_check_alone_is_a_use_of_a_limit() -> None:
+    """It compares the rows that the limit keeps, though the statistic uses every row."""
+    unit = "{column: who, max_rows: {choose: 1-2-5, up_to: 1000, epsilon: 0.1}}"
+    text = SPEC.replace("UNIT", unit).replace("STATISTIC", "count_distinct, column: who")
+    opened = filled("\n".join(text.splitlines()[:-1]), WRITTEN)
+
+    assert opened.quality is not None
+    assert [choice.name for choice in opened.choices] == [LIMIT_NAME]
