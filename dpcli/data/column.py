@@ -69,6 +69,11 @@ class Column(ABC):
         """The word for this kind of column in a spec."""
 
     @property
+    def file_key(self) -> str | int:
+        """The name, or the position, under which a file has the cells of the column."""
+        return self.source or self.name
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The declared labels, in order; none if the column is no category."""
         return ()
@@ -231,5 +236,5 @@ def _file_columns(column: Column) -> Iterator[Column]:
 
 def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
     """The names that these columns have in files, without repetition; positions are no names."""
-    keys = (column.source or column.name for column in file_columns(columns))
+    keys = (column.file_key for column in file_columns(columns))
     return tuple(dict.fromkeys(key for key in keys if isinstance(key, str)))

@@ -8,7 +8,7 @@ from itertools import islice
 
 import polars as pl
 
-from dpcli.data.column import Column, file_columns
+from dpcli.data.column import Column
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import FLAGS, Decoder
@@ -116,8 +116,7 @@ class Aggregation:
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
         rows = RowLevelAggregation(self._queries, self._aggregations, dataset.size, decoder)
-        columns = file_columns(self.columns)
-        for piece in read_pieces(dataset, columns, progress, in_place=True):
+        for piece in read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True):
             for partial in scan_piece(piece, decoder, rows.scan):
                 rows.add(partial)
         return rows.partial()
@@ -129,7 +128,7 @@ class Aggregation:
         finish: Callable[[UserLevelAggregation], Partial],
     ) -> Partial:
         def scan(users: UserLevelAggregation) -> Partial:
-            for piece in read_pieces(dataset, file_columns(self.columns), progress):
+            for piece in read_pieces(dataset, tuple(users.decoder.inputs), progress):
                 for rows in scan_piece(piece, users.decoder, users.scan):
                     users.add(rows)
             return finish(users)

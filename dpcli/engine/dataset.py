@@ -41,7 +41,7 @@ class Source:
 
     def place(self, column: Column) -> int:
         """The index of a column, which the file has; several columns may have one."""
-        key = column.source or column.name
+        key = column.file_key
         return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)
 
 

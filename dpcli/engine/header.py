@@ -91,12 +91,12 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     if len(columns) > 1 and not any(counts.values()):
         if source.dialect is not None and hint == "missing-column":
             hint = "missing-column.all"
-        first = quote(str(_key(columns[0])))
+        first = quote(str(columns[0].file_key))
         missed = f"none of the {len(columns):,} declared columns, {first} for one"
         yield make_problem(hint, file=file, mark=mark, missed=missed)
         return
     for column, count in counts.items():
-        key = _key(column)
+        key = column.file_key
         if count == 1 and (isinstance(key, int) or key in source.header):
             yield from _type_problems(source, column)
         elif count:
@@ -110,14 +110,10 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
 
 def _positions_of_objects(dataset: Dataset, columns: Sequence[Column]) -> Iterator[Problem]:
     """A problem for each JSON Lines file if a column has a position: objects have none."""
-    positions = [key for key in map(_key, columns) if isinstance(key, int)]
+    positions = [key for column in columns if isinstance(key := column.file_key, int)]
     for source in dataset.sources:
         if source.kind == "json" and positions:
             yield make_problem("missing-column.json", file=source.name, position=positions[0])
-
-
-def _key(column: Column) -> str | int:
-    return column.source or column.name
 
 
 def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
@@ -125,7 +121,7 @@ def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
     by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
     counts = {}
     for column in columns:
-        key = _key(column)
+        key = column.file_key
         if isinstance(key, int):
             counts[column] = int(key <= len(source.header))
         else:

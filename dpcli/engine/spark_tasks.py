@@ -89,7 +89,7 @@ class Tasks:
     def _texts(self) -> tuple[IdColumn, ...]:
         """The columns of the files for all queries, as texts that are not decoded."""
         columns = file_columns(self.aggregation.columns)
-        sources = dict.fromkeys(column.source or column.name for column in columns)
+        sources = dict.fromkeys(column.file_key for column in columns)
         return tuple(IdColumn(str(source), source=source) for source in sources)
 
     @property
@@ -115,7 +115,7 @@ class Tasks:
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
         sources = [column.source for column in columns]
         ids = id_column(self.unit)
-        cell = untyped_text(pl.col(f"t{sources.index(ids.source or ids.name)}"))
+        cell = untyped_text(pl.col(f"t{sources.index(ids.file_key)}"))
         user = ids.plain_text(cell)
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet in one task.

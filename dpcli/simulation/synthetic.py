@@ -242,7 +242,7 @@ def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     """
     columns: dict[str | int, Column] = {}
     for column in file_columns(spec.columns):
-        key = column.source or column.name
+        key = column.file_key
         first = columns.setdefault(key, column)
         if isinstance(first, DateColumn) and isinstance(column, DateColumn):
             # Hours are read from dates with a time.
