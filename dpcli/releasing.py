@@ -227,7 +227,7 @@ def estimate_statistic(
     """
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
-    estimates = planned.possible_estimate(answers, confidence)
+    estimates = entry.statistic.possible_estimate(planned.design, answers, confidence)
     estimates = replace(estimates, is_limited=limited)
 
     def agree(changed: Estimates) -> Estimates:

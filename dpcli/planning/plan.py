@@ -18,8 +18,7 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
-from dpcli.statistics.design import Design, NoisyAnswer, WeightedQuery, groups
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.design import Design, WeightedQuery, groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +160,6 @@ class PlannedStatistic:
     def noises(self) -> list[Noise]:
         """The noise of each of its queries."""
         return [query.calibrated.noise for query in self.queries]
-
-    def possible_estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
-        """The numbers that noisy answers give, with intervals cut to what is possible."""
-        return self.entry.statistic.possible_estimate(self.design, answers, confidence)
 
     @property
     def cells(self) -> int | None:

@@ -185,7 +185,8 @@ def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> Quality
     assert plan.quality is not None
     assert plan.spec.quality is not None
     request, allowed = plan.quality.entry.request, plan.spec.quality.max_limited
-    estimates = plan.quality.possible_estimate(answers, plan.spec.confidence)
+    statistic, design = plan.quality.entry.statistic, plan.quality.design
+    estimates = statistic.possible_estimate(design, answers, plan.spec.confidence)
     counts = QualityAnswers.of(request, answers)
     stopping = counts.left_out(_error_probability(plan)) if allowed is not None else {}
     left_out = tuple(

@@ -25,7 +25,6 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import SelectionQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE
 from dpcli.statistics.quantile_counts import candidate_values
 
@@ -139,7 +138,7 @@ class Choices(Design):
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The chosen candidates, in the order of groups, then answers, in the column's unit."""
         chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
-        column = numeric(self.request)
+        column = self.request.numeric
         values = candidate_values(self.request.candidates, chosen)
         estimates = replace(Estimates.chosen(values, column.step), date_range=column.date_range)
         return self.flag_sizes(estimates, answers)

@@ -35,7 +35,6 @@ from dpcli.statistics.candidate_classes import classes_from_each
 from dpcli.statistics.choice_size import Choices
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import Statistic
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -100,7 +99,7 @@ class Choose(Statistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The scores of the candidates."""
-        column = numeric(request)
+        column = request.numeric
         key, places = classes_from_each(column, request.candidates)
         classes: tuple[Axis, ...] = (key,)
         score: ScoreFunction = Revenue(places, request.candidates)

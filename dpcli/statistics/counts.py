@@ -20,7 +20,6 @@ from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.interval_limits import Limits
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
 from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step
@@ -132,7 +131,7 @@ class Sum(WeightedStatistic):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The sum of each cell, in steps."""
         query = LinearQuery(
-            factors=(Factor(numeric(request)), *weight_factors(request)),
+            factors=(Factor(request.numeric), *weight_factors(request)),
             by=request.by,
             where=request.where,
             user_clamp=request.user_clamp,
@@ -144,7 +143,7 @@ class Sum(WeightedStatistic):
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         """A total of values that are not negative is not negative, and so for negative values."""
-        low, high = request.user_clamp or numeric(request).limits
+        low, high = request.user_clamp or request.numeric.limits
         return ((Fraction(0) if low >= 0 else None, Fraction(0) if high <= 0 else None),)
 
     def has_population(self, request: Request) -> bool:
@@ -160,4 +159,4 @@ class Sum(WeightedStatistic):
 
     def step(self, request: Request) -> Fraction:
         """A step of the column, times a step of the weights."""
-        return numeric(request).step * weight_step(request)
+        return request.numeric.step * weight_step(request)

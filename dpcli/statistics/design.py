@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.labels import LabeledColumn
-from dpcli.data.numeric import NumericColumn
+from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
@@ -68,6 +68,11 @@ class Request:
     rows: int = 0
     checked: tuple[Column, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def numeric(self) -> NumericColumn:
+        """The column, which the spec has checked; TypeError if it is not numeric."""
+        return require_numeric(self.column)
 
     def option(self, name: str) -> Any:
         """The value of one of the `options`."""

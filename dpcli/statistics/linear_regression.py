@@ -26,7 +26,6 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.least_squares import LeastSquares
 from dpcli.statistics.moments import TYPICAL_VARIANCE, Moments
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import Statistic
 
 METHODS = ("moments", "objective", "output")
@@ -124,7 +123,7 @@ class LinearRegression(Statistic):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """No column predicts itself, and output perturbation needs a fixed number of rows."""
         if request.column in request.columns[:-1]:
-            yield FieldFault("column-twice.predicted", "on", column=numeric(request).name)
+            yield FieldFault("column-twice.predicted", "on", column=request.numeric.name)
         if request.method != "output":
             if request.rows:
                 yield FieldFault("rows-not-taken", "rows")
@@ -188,7 +187,7 @@ class ObjectiveLinearRegression(LinearRegression):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """There are no groups, and epsilon alone decides the ridge."""
         if request.column in request.columns[:-1]:
-            yield FieldFault("column-twice.predicted", "on", column=numeric(request).name)
+            yield FieldFault("column-twice.predicted", "on", column=request.numeric.name)
         if request.rows:
             yield FieldFault("rows-not-taken.objective", "rows")
         if request.ridge is not None:

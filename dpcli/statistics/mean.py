@@ -13,7 +13,6 @@ from dpcli.spec_fields import AveragedColumnName, WeightColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.quotient import SUM_WEIGHT, CenteredMean, Quotient
 from dpcli.statistics.statistic import Statistic
@@ -94,7 +93,7 @@ class Mean(WeightedStatistic):
         """The centered sum and the count of the same rows, or of their weights; or distances."""
         if _is_share(request):
             return _proportion().designs(request, relation)
-        column, weights = numeric(request), weight_factors(request)
+        column, weights = request.numeric, weight_factors(request)
         weight_size, sampled = weight_step(request), self.has_population(request)
         rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
         distance = Factor.centered(column)
@@ -134,7 +133,7 @@ class Mean(WeightedStatistic):
         request = design.request
         if _is_share(request):
             return _proportion().estimate(design, answers, confidence)
-        column, least = numeric(request), least_denominator(request)
+        column, least = request.numeric, least_denominator(request)
         above: tuple[int, ...] = (1, 0)
         below: tuple[int, ...] = (0, 1)
         distance = Factor.centered(column)

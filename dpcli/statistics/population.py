@@ -22,7 +22,6 @@ from dpcli.statistics.design import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.sampling import SampleDesign
 
 MEAN_SQUARES, SUM_SQUARES = Fraction(1, 10), Fraction(1, 5)
@@ -52,7 +51,7 @@ def mean_with_squares(
     Privacy: a third answer about the same rows, charged like the others. Squares are measured from
     the middle of the possible ones, as for `variance`.
     """
-    *_, squares = Moments((numeric(request),)).queries(request, relation)
+    *_, squares = Moments((request.numeric,)).queries(request, relation)
     kept = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
     return (*kept, replace(squares, weight=MEAN_SQUARES))
 
@@ -63,7 +62,7 @@ def sum_with_squares(total: WeightedQuery, request: Request) -> tuple[WeightedQu
     Privacy: a second answer about the same rows, charged like the first. A row changes it by at
     most the square of the greatest absolute value.
     """
-    column = numeric(request)
+    column = request.numeric
     factor = Factor(column)
     squares = LinearQuery(factors=(factor, factor), by=request.by, where=request.where)
     role = f"squares of {column.name}"
@@ -97,7 +96,7 @@ def population_means(
 
     The variance is that of the noisy answers, from zero to the greatest within the bounds.
     """
-    column, design = numeric(request), design_of(request)
+    column, design = request.numeric, design_of(request)
     moments = Moments((column,))
     if len(answers) == 1:
         return _bernstein_means(request, answers[0].divided(3), confidence)
@@ -123,7 +122,7 @@ def _bernstein_means(
     request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
 ) -> Estimates:
     """The means of `population_means` from sums of Bernstein polynomials of degree two."""
-    column, design = numeric(request), design_of(request)
+    column, design = request.numeric, design_of(request)
     width = column.upper - column.lower
 
     def outcome(values: Floats) -> Floats:
@@ -151,7 +150,7 @@ def population_sums(
     A row outside the group, or without a value, adds zero. So the total is that of a mean over the
     whole sample, whose size is public, times the population.
     """
-    column, design = numeric(request), design_of(request)
+    column, design = request.numeric, design_of(request)
     size = float(design.size or design.population)
     low, high = min(column.lower, 0), max(column.upper, 0)
 

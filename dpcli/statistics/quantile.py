@@ -20,7 +20,6 @@ from dpcli.statistics.candidate_classes import classes_at_and_between
 from dpcli.statistics.choice_size import Choices
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.quantile_counts import TreeOfCounts, may_count
 from dpcli.statistics.statistic import Statistic
 
@@ -117,7 +116,7 @@ class Quantile(Statistic):
 
     def _choices(self, request: Request, relation: Relation) -> Choices:
         """The scores of the candidates, for each quantile."""
-        column, quantiles = numeric(request), self.quantiles(request)
+        column, quantiles = request.numeric, self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
         if len(quantiles) >= LEAST_FOR_RECURSION:
             public = prod(len(key) for key in request.by if not key.is_private)

@@ -24,7 +24,6 @@ from dpcli.statistics.count_tree_errors import RankErrors
 from dpcli.statistics.count_tree_estimates import classes_of_quantiles
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery, groups
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.numeric_columns import numeric
 
 STATED = Fraction(19, 20)
 """The confidence of the errors that plans state in words."""
@@ -64,7 +63,7 @@ class TreeOfCounts(Design):
         measure: Measure,
     ) -> TreeOfCounts:
         """The design for some quantiles, with shares of this measure."""
-        classes, _ = classes_at_and_between(numeric(request), request.candidates)
+        classes, _ = classes_at_and_between(request.numeric, request.candidates)
         tree = CountTree(len(classes))
         queries = tuple(
             WeightedQuery(
@@ -118,7 +117,7 @@ class TreeOfCounts(Design):
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The candidate of each quantile, with an interval that has the exact one."""
-        request, column = self.request, numeric(self.request)
+        request, column = self.request, self.request.numeric
         points = request.candidates
         _, known = classes_at_and_between(column, points)
         counts = [answer.values.reshape(groups(request), -1) for answer in answers]

@@ -20,7 +20,6 @@ from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.quotient import DistancesFromBounds
 from dpcli.statistics.statistic import Statistic
 
@@ -174,11 +173,11 @@ class Variance(Covariance):
     derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
 
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:
-        return (numeric(request),)
+        return (request.numeric,)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """All moments, and three sums for which a row costs no more than for one."""
-        column = numeric(request)
+        column = request.numeric
         queries = Moments((column,)).queries(request, relation)
         half = float((column.upper - column.lower) * column.step) / 2
         moments = MomentsOfOne(request, queries, note="designs.moments", half=half)
@@ -191,7 +190,7 @@ class Variance(Covariance):
     ) -> Estimates:
         if len(answers) > 1:
             return super().estimate(design, answers, confidence)
-        column = numeric(design.request)
+        column = design.request.numeric
         moments = Moments((column,))
 
         def outcome(sums: Floats) -> Floats:

@@ -13,7 +13,6 @@ from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.design import Design, Request, WeightedQuery
-from dpcli.statistics.numeric_columns import numeric
 from dpcli.statistics.statistic import Statistic
 
 HINT = "values are high"
@@ -37,13 +36,13 @@ class HighCount(Statistic):
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """`top` is at most the number of values of the column."""
-        column = numeric(request)
+        column = request.numeric
         values = column.upper - column.lower + 1
         yield from check_at_most(request.option("top"), "top", values, HINT)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The count of high values."""
-        column = numeric(request)
+        column = request.numeric
         high = InRanges(column, ((column.upper - request.option("top") + 1, column.upper),))
         query = LinearQuery(by=request.by, where=(*request.where, high))
         return (Design(request, (WeightedQuery("high", query),)),)

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from dpcli.statistics import STATISTICS
+from dpcli.statistics import STATISTICS, Registry
 from dpcli.statistics.counts import Count, Sum
-from dpcli.statistics.registry import Registry
 
 
 def test_members_are_found_by_name_and_in_order() -> None:
