@@ -69,7 +69,7 @@ class Dataset:
         Raises DataError `data-unreadable`, or `data-changed`. A DpcliError passes: it quotes none.
         """
         try:
-            with silenced_stderr():
+            with silenced_stderr:
                 yield
             self._require_unchanged()
         except (KeyboardInterrupt, SystemExit, StoppedBySignal, DpcliError):

@@ -44,7 +44,7 @@ class MemoryTable:
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
             try:
-                with silenced_stderr():
+                with silenced_stderr:
                     self._lazy().sink_parquet(
                         file, compression="uncompressed", statistics=False, engine="streaming"
                     )

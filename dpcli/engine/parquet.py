@@ -76,7 +76,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
     two ids as one. The size is at least the number of rows, and a rough measure of their memory.
     """
     try:
-        with silenced_stderr():
+        with silenced_stderr:
             frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
             schema = frame.collect_schema()
             rows: int = frame.select(pl.len()).collect(engine="streaming").item()

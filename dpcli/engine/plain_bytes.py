@@ -79,7 +79,8 @@ class PlainText:
 
     def is_plain(self, text: bytes) -> bool:
         """Whether whole lines, after another line, are plain text without quoted cells."""
-        return not self._has_quoted_cells(text) and self.has_plain_lines(text)
+        quoted = self.has_quotes(text) and any(begun in text for begun in self._quoted_starts)
+        return not quoted and self.has_plain_lines(text)
 
     def begins_well_quoted(self, text: bytes) -> bool:
         """Whether quoted cells of lines, after another line, are well formed; the last may be open.
@@ -108,10 +109,6 @@ class PlainText:
     def has_quotes(self, text: bytes) -> bool:
         """Whether some byte is the quote."""
         return bool(self._quote) and self._quote in text
-
-    def _has_quoted_cells(self, text: bytes) -> bool:
-        """Whether some cell of whole lines, after another line, begins with a quote."""
-        return self.has_quotes(text) and any(begun in text for begun in self._quoted_starts)
 
     def has_plain_lines(self, text: bytes) -> bool:
         """Whether each line ends in LF or CRLF."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -85,14 +85,8 @@ class _Silence:
                 self._end.close()
 
 
-_silence = _Silence()
+silenced_stderr = _Silence()
+"""Discards what native code prints to standard error, and every warning.
 
-
-@contextmanager
-def silenced_stderr() -> Iterator[None]:
-    """Discard what native code prints to standard error, and every warning.
-
-    A cell may cause a warning, and the environment may turn warnings into errors.
-    """
-    with _silence:
-        yield
+A cell may cause a warning, and the environment may turn warnings into errors.
+"""

@@ -110,7 +110,7 @@ def _refuse_stdin(names: Sequence[str]) -> None:
 def _redacted() -> Iterator[None]:
     """Replace errors of the body, which may quote a record; a DpcliError passes."""
     try:
-        with silenced_stderr():
+        with silenced_stderr:
             yield
     except (KeyboardInterrupt, StoppedBySignal, DpcliError):
         raise

@@ -191,7 +191,7 @@ def _checked(blocks: Iterable[bytes], file: str) -> bytes:
 def _damage_reported(file: str) -> Iterator[None]:
     """Replace errors of libraries, which may quote a cell, by one fixed sentence."""
     try:
-        with silenced_stderr():
+        with silenced_stderr:
             yield
     except (KeyboardInterrupt, SystemExit, StoppedBySignal, DpcliError):
         raise

@@ -7,7 +7,13 @@ from contextlib import suppress
 from fractions import Fraction
 from math import ceil, floor, isqrt
 
-from dpcli.numeric.exact import decimal_places, plain_text, round_half_away, with_exponent
+from dpcli.numeric.exact import (
+    decimal_places,
+    decimal_text,
+    plain_text,
+    round_half_away,
+    with_exponent,
+)
 
 MAX_DECIMALS = 60
 """A number with more decimals is rounded."""
@@ -26,18 +32,21 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
     """
     if digits is not None:
         return plain_text(round_half_away(value, _places(value, digits)))
-    with suppress(ValueError):
-        if decimal_places(value) <= MAX_DECIMALS:
-            return plain_text(value)
-    return _rounded(value, ceil)
+    return _exact(value) or _rounded(value, ceil)
 
 
 def plain_decimal_down(value: Fraction) -> str:
     """The same, rounded down: what is left must not be stated larger than it is."""
+    return _exact(value) or _rounded(value, floor)
+
+
+def _exact(value: Fraction) -> str:
+    """`value` as a decimal if that is short, else empty."""
     with suppress(ValueError):
-        if decimal_places(value) <= MAX_DECIMALS:
-            return plain_text(value)
-    return _rounded(value, floor)
+        places = decimal_places(value)
+        if places <= MAX_DECIMALS:
+            return decimal_text(value, places)
+    return ""
 
 
 def _rounded(value: Fraction, rounding: Callable[[Fraction], int]) -> str:

@@ -20,7 +20,7 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.queries.words import AnswerWords
+from dpcli.queries.query import AnswerWords
 from dpcli.specification.model import Spec
 
 PRIOR = 0.1

@@ -98,7 +98,7 @@ class BernsteinQuery(Query):
         numbers, groups = self.cells_per_group, self.groups
         return divided_sensitivity(numbers, relation.neighbors, unit, groups).scaled(self.largest)
 
-    @property
+    @cached_property
     def shape(self) -> Shape:
         """The sum of each polynomial, from sums of the powers of the value."""
         weights = () if self.weight is None else (Factor(self.weight),)

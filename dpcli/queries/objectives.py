@@ -23,9 +23,9 @@ from dpcli.numeric.logistic_minimizer import Located, LogisticMinimizer
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.privacy.unit import PersonUnit
+from dpcli.queries.query import AnswerWords
 from dpcli.queries.regression import LinearRegressionQuery, RegressionQuery
 from dpcli.queries.sums import CountedFactors, PlainSum, Shape
-from dpcli.queries.words import AnswerWords
 
 Locator = Callable[[Sequence[Fraction]], Located | None]
 """Locates the minimizer for a slope; None if that takes more random digits."""

@@ -20,8 +20,8 @@ from dpcli.noise.tails import laplace_sum_width
 from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.sensitivity import RowContribution
+from dpcli.queries.query import AnswerWords
 from dpcli.queries.scores import Chooser, Points, Rank, SelectionQuery
-from dpcli.queries.words import AnswerWords
 
 LEAST_FOR_RECURSION = 3
 """From this number of quantiles on, recursion needs fewer rounds than there are quantiles."""

@@ -40,13 +40,31 @@ from dpcli.queries.sums import (
     UserTotals,
     WeightedSum,
 )
-from dpcli.queries.words import AnswerWords
 
 if TYPE_CHECKING:
     from dpcli.noise.distribution import Noise
 
 MAX_PRODUCT = 1 << 80
 """What one row adds to a sum stays below this, so that the sums of any file fit 128 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerWords:
+    """Texts of numbers and names, for the sentence of one query of a plan.
+
+    `change` is the most that one unit changes all numbers together, in the norm of the noise, and
+    `farthest` the most that it changes one. `error` holds in `percent` of 100 cases.
+    """
+
+    role: str
+    unit: str
+    mechanism: str
+    noise: str
+    scale: str
+    change: str
+    farthest: str
+    error: str
+    percent: str
 
 
 @dataclass(frozen=True, kw_only=True)

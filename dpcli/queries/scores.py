@@ -15,9 +15,8 @@ from dpcli.numeric.arrays import Array, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
-from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.query import AnswerWords, LinearQuery, Query
 from dpcli.queries.sums import Shape
-from dpcli.queries.words import AnswerWords
 
 if TYPE_CHECKING:
     from dpcli.noise.distribution import Noise

@@ -48,20 +48,12 @@ class Format:
     render_all: Callable[[Report], bytes] | None = None
 
     @property
-    def output(self) -> str:
-        """The name under which the ledger stores the report in this format."""
-        return f"report{self.endings[0]}"
-
-    @property
     def outputs(self) -> dict[str, Callable[[Report], bytes]]:
         """What renders the report, by the name under which the ledger stores it."""
-        named = {self.output: self.render}
-        return (
-            named if self.render_all is None else named | {self.output_of("all"): self.render_all}
-        )
+        return {self.output(): self.render, self.output("all"): self.render_all or self.render}
 
-    def output_of(self, digits: Digits) -> str:
-        """The name of the report with these digits of numbers."""
+    def output(self, digits: Digits = "interval") -> str:
+        """The name under which the ledger stores the report with these digits of numbers."""
         marked = digits == "all" and self.render_all is not None
         return f"report{ALL_DIGITS if marked else ''}{self.endings[0]}"
 
@@ -81,7 +73,7 @@ FORMATS: tuple[Format, ...] = (
 )
 """Every format: JSON for programs, two for people, and a draft for the public registry."""
 
-FACTS = FORMATS[0].output
+FACTS = FORMATS[0].output()
 """The JSON report. It is always stored, because every other output can be made from it."""
 
 
@@ -195,7 +187,7 @@ def output_name(path: Path, named: str | None = None, digits: Digits = "interval
         else by_ending
     )
     if wanted is not None and by_ending in (None, wanted):
-        return wanted.output_of(digits)
+        return wanted.output(digits)
     if wanted is not None and by_ending is not None:
         raise UsageError.about(
             "report-format.ending", path=path, named=named, ending=by_ending.name
