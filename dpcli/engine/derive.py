@@ -10,7 +10,7 @@ import polars as pl
 from dpcli.data.column import Column, Derivation
 from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
 from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term
-from dpcli.engine.row_filter import truth
+from dpcli.engine.expressions import truth
 
 Names = Mapping[Column, str]
 

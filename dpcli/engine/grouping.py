@@ -14,8 +14,7 @@ import polars as pl
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.engine.row_filter import row_filter
-from dpcli.engine.sums import factor_value, plain_sums, sum_expression
+from dpcli.engine.expressions import factor_value, plain_sums, row_filter, sum_expression
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import Unit
 from dpcli.queries.query import Query

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from dpcli.data.axis import Axis
+from dpcli.engine.expressions import plain_sums, weighted_sums
 from dpcli.engine.grouping import SharedAggregation
-from dpcli.engine.sums import plain_sums, weighted_sums
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints
 from dpcli.privacy.confidential import Cells, Groups
 from dpcli.queries.query import Query

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from dpcli.engine.expressions import sum_expression
 from dpcli.engine.grouping import Grouping
-from dpcli.engine.sums import sum_expression
 from dpcli.queries.sums import UserTotals
 
 

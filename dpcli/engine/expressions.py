@@ -1,9 +1,14 @@
-"""Filters as native expressions over decoded columns, in which null is unknown."""
+"""Filters and plain sums of queries as native expressions over decoded columns.
+
+In filters, null is unknown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import eq, ge, gt, le, lt
+from functools import reduce
+from math import prod
+from operator import eq, ge, gt, le, lt, mul
 from typing import Any
 
 import polars as pl
@@ -11,6 +16,11 @@ import polars as pl
 from dpcli.data.column import Column
 from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.queries.indicators import PassesAmongFirst
+from dpcli.queries.query import Query
+from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, WeightedSum
+
+COUNTABLE_ROWS = 2**32
+"""Rows that polars can count in a group. A file has at most as many rows as bytes."""
 
 COMPARE: dict[str, Callable[[Any, Any], pl.Expr]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}
 
@@ -62,3 +72,42 @@ def _multiplied(cell: pl.Expr, most: int, factor: int) -> pl.Expr:
         return cell
     dtype = pl.Int64() if most * factor < 1 << 63 and factor < 1 << 63 else pl.Int128()
     return cell.cast(dtype) * pl.lit(factor, dtype=dtype)
+
+
+def sum_expression(plain: PlainSum, names: Mapping[Column, str], size: int) -> pl.Expr:
+    """A plain sum as an expression, in integers that cannot overflow.
+
+    `names` are the names of decoded columns. There are at most `size` rows.
+    """
+    mask = row_filter(plain.where, plain.not_missing, names)
+    if plain.factors:
+        most = prod(max(map(abs, factor.limits)) for factor in plain.factors)
+        dtype = pl.Int64() if most * size < 2**62 else pl.Int128()
+        value = reduce(mul, (factor_value(factor, names, dtype) for factor in plain.factors))
+        return (value if mask is None else pl.when(mask).then(value)).sum()
+    if size < COUNTABLE_ROWS:
+        if mask is None:
+            return pl.len().cast(pl.Int64)
+        if not plain.where and len(plain.not_missing) == 1:
+            (column,) = plain.not_missing
+            return pl.col(names[column]).count().cast(pl.Int64)
+    return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
+
+
+def factor_value(factor: Factor, names: Mapping[Column, str], dtype: pl.DataType) -> pl.Expr:
+    """The value of a factor as a polars expression."""
+    value = pl.col(names[factor.column]).cast(dtype)
+    value = value * factor.times if factor.times != 1 else value
+    return value - factor.offset if factor.offset else value
+
+
+def weighted_sums(query: Query) -> tuple[WeightedSum, ...]:
+    """The weighted sums of rows that a query asks for in each cell."""
+    shape = query.shape
+    return shape.sums if isinstance(shape, RowSums | CountedFactors) else ()
+
+
+def plain_sums(queries: Iterable[Query]) -> tuple[PlainSum, ...]:
+    """The plain sums of all queries, without repetitions."""
+    needed = (weighted for query in queries for weighted in weighted_sums(query))
+    return tuple(dict.fromkeys(plain for weighted in needed for _, plain in weighted))
