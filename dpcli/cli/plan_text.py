@@ -14,7 +14,6 @@ from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.bounds_text import choice_rules
-from dpcli.planning.designs import design_notes
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
 from dpcli.planning.limit_notes import bounding_notes, limit_warnings
 from dpcli.planning.notes import (
@@ -22,6 +21,7 @@ from dpcli.planning.notes import (
     bounding_comparisons,
     composition_notes,
     derived_notes,
+    design_notes,
     filter_notes,
     population_notes,
     post_processing_notes,

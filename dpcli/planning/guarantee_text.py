@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.plan import Plan, PlannedQuery
 from dpcli.privacy.interpretation import (
     at_most,
     failure_text,
@@ -94,12 +94,8 @@ def _belief_facts(loss: Loss, plan: Plan) -> dict[str, object]:
     }
 
 
-def protection(planned: PlannedStatistic, spec: Spec) -> tuple[str, ...]:
-    """How the answer to each query of a statistic is protected."""
-    return tuple(_protection(planned_query, spec) for planned_query in planned.queries)
-
-
-def _protection(planned_query: PlannedQuery, spec: Spec) -> str:
+def protection(planned_query: PlannedQuery, spec: Spec) -> str:
+    """How the answer to a query is protected."""
     query, role = planned_query.weighted.query, planned_query.weighted.role
     role = role[:1].upper() + role[1:]
     if planned_query.is_exact:

@@ -219,6 +219,15 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
     return notes
 
 
+def design_notes(plan: CentralPlan) -> list[str]:
+    """Why queries answer each statistic; a sentence that several share has all their names."""
+    names: dict[str, list[str]] = {}
+    for planned in plan.statistics:
+        for sentence in planned.design.sentences(planned.noises, plan.spec.confidence):
+            names.setdefault(sentence, []).append(planned.name)
+    return [f"{', '.join(sharing)}: {sentence}" for sentence, sharing in names.items()]
+
+
 def exact_notes(plan: CentralPlan) -> Iterator[str]:
     """What is published without noise, and why the guarantee allows that."""
     if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:

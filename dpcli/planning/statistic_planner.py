@@ -23,7 +23,7 @@ from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.specification.model import CentralSpec, Entry
-from dpcli.statistics.design import Design, WeightedQuery
+from dpcli.statistics.design import Design, Measure, WeightedQuery
 
 SIZE_DIGITS = 6
 """Significant digits of a loss that is found by search."""
@@ -173,7 +173,8 @@ class StatisticPlanner:
         """
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
-        design = entry.design_for(mechanism, "epsilon" if target.rho is None else "rho")
+        measure: Measure = "epsilon" if target.rho is None else "rho"
+        design = next(one for one in entry.designs if one.serves(mechanism.family, measure))
         planned: list[PlannedQuery] = []
         if target.rho is not None:
             design = replace(design, queries=_with_parts_of_rho(design.queries))

@@ -88,7 +88,7 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
         rho=JsonNumber.of(planned.rho),
         error95=if_known(JsonNumber.of, planned.error(spec.confidence)),
         designs=list(planned.design.sentences(planned.noises, spec.confidence)),
-        protected=list(protection(planned, spec)),
+        protected=[protection(part, spec) for part in planned.queries],
         queries=[
             _query(planned_query, spec.confidence, joint=planned.is_joint)
             for planned_query in planned.queries

@@ -24,7 +24,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
 from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram
-from dpcli.statistics.design import Design, Measure, Request
+from dpcli.statistics.design import Design, Request
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign
 from dpcli.statistics.statistic import Statistic
@@ -83,11 +83,6 @@ class Entry:
     post: tuple[PostProcessingStep, ...] = ()
     raw: bool = False
     caption: Caption = Caption()
-
-    def design_for(self, mechanism: Mechanism, measure: Measure) -> Design:
-        """The design for a mechanism of this entry and a unit of the budget."""
-        family = mechanism.family
-        return next(design for design in self.designs if design.serves(family, measure))
 
     @property
     def queries(self) -> Iterator[Query]:

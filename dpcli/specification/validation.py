@@ -123,11 +123,12 @@ def read_section(
     `what` and `subject` are as in `Section`. `lines` are what to write for missing fields.
     `refuse_unknown` may record the problem of an unknown field and return True.
     """
-    plain, section = node.plain(), Section(node, what, subject or what, cast("M", None))
+    plain, subject = node.plain(), subject or what
     try:
-        return replace(section, values=model.model_validate(plain))
+        return Section(node, what, subject, model.model_validate(plain))
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:MAX_FOUND_PROBLEMS]
+    section = Section(node, what, subject, cast("M", None))
     _ErrorReporter(model, section, lines or {}, refuse_unknown).report_all(errors)
     invalid = {str(error["loc"][0]) for error in errors if error["loc"]}
     fields = _field_names_at(model, ())

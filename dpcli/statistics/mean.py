@@ -134,17 +134,17 @@ class Mean(WeightedStatistic):
         if _is_share(request):
             return _proportion().estimate(design, answers, confidence)
         column, least = request.numeric, least_denominator(request)
-        above: tuple[int, ...] = (1, 0)
-        below: tuple[int, ...] = (0, 1)
-        distance = Factor.centered(column)
-        unit, shift = distance.step, distance.offset
         if len(answers) == 1:
             # The polynomials sum to a power of the width for each row.
             degree = 2 if self.has_population(request) else 1
             width, unit, shift = column.upper - column.lower, column.step, column.lower
-            above = tuple(width * place for place in range(degree + 1))
-            below, least = (degree,) * (degree + 1), least * degree * width**degree
+            above: tuple[int, ...] = tuple(width * place for place in range(degree + 1))
+            below: tuple[int, ...] = (degree,) * (degree + 1)
+            least *= degree * width**degree
             answers = answers[0].divided(degree + 1)
+        else:
+            above, below, distance = (1, 0), (0, 1), Factor.centered(column)
+            unit, shift = distance.step, distance.offset
         quotient = Quotient(
             above,
             below,

@@ -10,7 +10,6 @@ import pytest
 
 from dpcli import messages
 from dpcli.planning import notes
-from dpcli.planning.designs import design_notes
 from dpcli.planning.guarantee_text import headline, meaning, promise, protection
 from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
@@ -214,13 +213,14 @@ def sentences(plan: Plan) -> Iterator[str]:
     for about in (
         notes.limitations, bounding_notes, notes.binning_notes, notes.composition_notes,
         notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
-        notes.exact_notes, notes.unit_warnings, limit_warnings, design_notes, check_rule,
+        notes.exact_notes, notes.unit_warnings, limit_warnings, notes.design_notes, check_rule,
         kept_rows_warnings,
     ):  # fmt: skip
         yield from about(plan)
     yield counted_rows_note(plan)
     for entry in plan.all_statistics:
-        yield from (left_out_note(entry, plan.spec), *protection(entry, plan.spec))
+        yield left_out_note(entry, plan.spec)
+        yield from (protection(part, plan.spec) for part in entry.queries)
     for minimum in required_minimums(plan):
         yield missed_sentence(minimum, Fraction(1, 2), plan)
 

@@ -13,7 +13,7 @@ import pytest
 import dpcli
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.arrays import integer_array, np
-from dpcli.planning.designs import design_notes
+from dpcli.planning.notes import design_notes
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
