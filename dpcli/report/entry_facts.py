@@ -47,8 +47,7 @@ from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.published_numbers import DATE_UNIT
 from dpcli.report.request_facts import bounds_of, caption_texts, statistic_options
 from dpcli.specification.model import CentralSpec, Response
-from dpcli.statistics.estimates import Estimate, Estimates
-from dpcli.statistics.interval_limits import ANY
+from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult

@@ -21,8 +21,7 @@ from dpcli.queries.sums import Factor
 from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
 from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import SIGNED_PART, Estimates
-from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
+from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.quotient import Quotient, QuotientDesign
 from dpcli.statistics.statistic import Statistic
 

@@ -18,8 +18,7 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.interval_limits import Limits
+from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
 from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step

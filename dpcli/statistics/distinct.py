@@ -11,7 +11,7 @@ from dpcli.queries.query import DistinctQuery, LinearQuery
 from dpcli.spec_fields import CountedColumnName, PrivateKeys
 from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, Request, WeightedQuery
-from dpcli.statistics.interval_limits import Limits
+from dpcli.statistics.estimates import Limits
 from dpcli.statistics.person_counts import PersonCounts
 
 

@@ -28,8 +28,7 @@ from dpcli.numeric.arrays import (
     repeated_integer,
 )
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, common_step
-from dpcli.statistics.interval_limits import Limits
+from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
 
 Outcome = Callable[[Floats], Floats]
 """Computes outcomes, shape (items, cells), from answers, shape (queries, cells); both float64."""

@@ -10,9 +10,8 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, np
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.interval_limits import ANY
 from dpcli.statistics.moments import CenteredMoments, Moments
 
 RIDGE_CONFIDENCE = Fraction(19, 20)

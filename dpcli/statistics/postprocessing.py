@@ -19,8 +19,14 @@ from typing import ClassVar
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, widened
 from dpcli.numeric.exact import in_units_of_last_place, readable_text
-from dpcli.statistics.estimates import HAS_INTERVAL, IMPRECISE, SUPPRESSED, UNBOUNDED, Estimates
-from dpcli.statistics.interval_limits import intersection
+from dpcli.statistics.estimates import (
+    HAS_INTERVAL,
+    IMPRECISE,
+    SUPPRESSED,
+    UNBOUNDED,
+    Estimates,
+    intersection,
+)
 
 Reconcile = Callable[[Estimates], Estimates]
 """Makes the numbers of an entry agree with each other: `Statistic.make_consistent`."""

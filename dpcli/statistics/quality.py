@@ -13,8 +13,7 @@ from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import LinearQuery, ReadabilityQuery
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.interval_limits import NONNEGATIVE, Limits
+from dpcli.statistics.estimates import NONNEGATIVE, Estimates, Limits
 from dpcli.statistics.left_out_rows import bin_starts, least_share
 from dpcli.statistics.statistic import Statistic
 

@@ -25,9 +25,8 @@ from dpcli.numeric.arrays import (
 from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.moments import TYPICAL_MEAN
 from dpcli.statistics.weighting import weight_step
 

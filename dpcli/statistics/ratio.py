@@ -22,8 +22,7 @@ from dpcli.queries.sums import Factor
 from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
 from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.interval_limits import Limits
+from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.quotient import (
     SUM_WEIGHT,
     CenteredMean,

@@ -16,9 +16,8 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import NumericColumns, OrderedColumnName
 from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request
-from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
-from dpcli.statistics.interval_limits import Limits
 from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
 from dpcli.statistics.quotient import DistancesFromBounds
 from dpcli.statistics.statistic import Statistic

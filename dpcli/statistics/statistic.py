@@ -16,8 +16,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
-from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits
+from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
 
 NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` for statistics whose numbers are whole or real."""

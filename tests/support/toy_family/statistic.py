@@ -10,7 +10,7 @@ from pydantic import Field
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.design import Design, Request, WeightedQuery
-from dpcli.statistics.interval_limits import Limits
+from dpcli.statistics.estimates import Limits
 from dpcli.statistics.statistic import Statistic
 from tests.support.toy_family.capped_counts import CappedCountQuery
 

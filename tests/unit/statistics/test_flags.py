@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.numeric.arrays import integer_array, np
-from dpcli.statistics.estimates import HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates
-from dpcli.statistics.interval_limits import ANY, Limits
+from dpcli.statistics.estimates import ANY, HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates, Limits
 from dpcli.statistics.postprocessing import (
     FLAGS,
     UNRELIABLE,

@@ -9,8 +9,15 @@ import pytest
 
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array, np
-from dpcli.statistics.estimates import UNBOUNDED, Estimates
-from dpcli.statistics.interval_limits import ANY, NONNEGATIVE, Limits, cut_intervals, intersection
+from dpcli.statistics.estimates import (
+    ANY,
+    NONNEGATIVE,
+    UNBOUNDED,
+    Estimates,
+    Limits,
+    cut_intervals,
+    intersection,
+)
 
 
 def around(value: int, width: int, unit: Fraction = Fraction(1)) -> Estimates:
