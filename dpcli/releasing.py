@@ -16,11 +16,10 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import StoredRelease
-from dpcli.ledger.open_charge import OpenCharge
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedQuery
-from dpcli.planning.quality_check import QualityResult, is_limited, quality_result
-from dpcli.planning.results import NoisyNumbers, NoisyStatistic, PublishedStatistic
+from dpcli.planning.quality_check import QualityResult, quality_result
+from dpcli.planning.results import NoisyStatistic, PublishedStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
 from dpcli.statistics.design import NoisyAnswer
@@ -32,29 +31,6 @@ if TYPE_CHECKING:
 
 Engine = Literal["local", "spark", "partials"]
 """What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""
-
-
-def answer_release(
-    plan: CentralPlan, exact: Sequence[SealedAnswer], open_charge: OpenCharge
-) -> NoisyNumbers:
-    """Add noise to every answer, and estimate what is published.
-
-    If the quality check fails, only the check is charged and answered: the numbers are those of its
-    plan, and the charge is reduced to it.
-    """
-    permit = open_charge.draw_noise(
-        None if plan.quality is None else plan.quality_check_only.charged_events
-    )
-    quality = check_quality(plan, exact, permit)
-    if quality is not None and quality.reasons:
-        plan = plan.quality_check_only
-        open_charge.stop()
-    noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
-    statistics = tuple(
-        estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
-        for noisy in noisy_statistics
-    )
-    return NoisyNumbers(plan, statistics, quality)
 
 
 def require_quality(stored: StoredRelease, ledger: Path) -> None:

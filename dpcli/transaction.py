@@ -22,8 +22,9 @@ from dpcli.planning.bounds_text import chosen_texts
 from dpcli.planning.notes import quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
+from dpcli.planning.quality_check import is_limited
 from dpcli.planning.results import NoisyNumbers
-from dpcli.releasing import aggregate_data, answer_release
+from dpcli.releasing import add_noise, aggregate_data, check_quality, estimate_statistic
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer
@@ -134,8 +135,25 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         return aggregate_data(self.plan, self.request.data, progress, self.request.engine)
 
     def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:
-        """The numbers to publish: the answers with noise, or those of a failed check alone."""
-        return answer_release(self.plan, exact, self.open_charge)
+        """Add noise to every answer, and estimate what is published.
+
+        If the quality check fails, only the check is charged and answered: the numbers are those of
+        its plan, and the charge is reduced to it.
+        """
+        plan = self.plan
+        permit = self.open_charge.draw_noise(
+            None if plan.quality is None else plan.quality_check_only.charged_events
+        )
+        quality = check_quality(plan, exact, permit)
+        if quality is not None and quality.reasons:
+            plan = plan.quality_check_only
+            self.open_charge.stop()
+        noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
+        statistics = tuple(
+            estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
+            for noisy in noisy_statistics
+        )
+        return NoisyNumbers(plan, statistics, quality)
 
     def commit(
         self, numbers: NoisyNumbers, render: Callable[[NoisyRelease], Mapping[str, bytes]]

@@ -60,7 +60,10 @@ class Decoder:
             column: names.get(column, f"cell_{self.inputs[column]}")
             for column in file_columns(names)
         }
-        return _derive(self._read_cells(texts, read), names, read)
+        cells, known = self._read_cells(texts, read), dict(read)
+        for column in names:
+            cells = _with_derived(cells, column, names, known)
+        return cells
 
     def _read_cells(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
         """The table with columns of the file as whole numbers."""
@@ -136,16 +139,6 @@ class Decoder:
         return cells.select(
             pl.col(names[column]).alias(f"t{place}") for place, column in enumerate(self.columns)
         )
-
-
-def _derive(
-    cells: pl.LazyFrame, names: Mapping[Column, str], read: Mapping[Column, str]
-) -> pl.LazyFrame:
-    """The table with the derived columns among `names`; columns of the file are `read` already."""
-    known = dict(read)
-    for column in names:
-        cells = _with_derived(cells, column, names, known)
-    return cells
 
 
 def _with_derived(

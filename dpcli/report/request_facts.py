@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from dpcli.data.labels import require_labeled
@@ -10,7 +10,7 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.report.entry_model import BetweenReport, Ends, StatisticReport
 from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.report.model import ColumnReport, FileReport, SpecReport
-from dpcli.specification.model import Caption, Spec, SpecFile
+from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.design import Request
 
 OPTIONS = (
@@ -32,6 +32,8 @@ def caption_texts(caption: Caption) -> dict[str, Any]:
 def spec_report(spec: Spec) -> SpecReport:
     """What a report states about a spec itself."""
     captions = spec.column_captions
+    # A file may be named several times.
+    digests = {file.name: file.sha256 for file in spec.named_files}
     return SpecReport(
         dataset=spec.dataset,
         digest=spec.digest,
@@ -48,20 +50,14 @@ def spec_report(spec: Spec) -> SpecReport:
             for column in spec.columns
         ],
         text=spec.text,
-        files=file_reports(spec.named_files) or None,
+        files=[FileReport(name=name, sha256=digest) for name, digest in digests.items()] or None,
     )
-
-
-def file_reports(files: Iterable[SpecFile]) -> list[FileReport]:
-    """The names and digests of the files that a spec names, each of them once."""
-    digests = {file.name: file.sha256 for file in files}
-    return [FileReport(name=name, sha256=digest) for name, digest in digests.items()]
 
 
 def statistic_options(request: Request) -> dict[str, Any]:
     """The optional fields of a statistic; None where it has none."""
     own = dict(request.options)
-    most = own.get("max_selected")
+    most, axis = own.get("max_selected"), own.get("between")
     return {
         "quantiles": list(map(JsonNumber.of, request.quantiles)) or None,
         "utility": request.utility or None,
@@ -75,7 +71,7 @@ def statistic_options(request: Request) -> dict[str, Any]:
         "candidates": len(request.candidates) or None,
         **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
         "values": _labels(request, own.get("values")),
-        "between": _between(own.get("between")),
+        "between": axis and BetweenReport(column=axis.column.name, labels=list(axis.labels)),
         "max_selected": most if most and most < len(request.checked) else None,
         "per": own.get("per"),
     }
@@ -86,11 +82,6 @@ def _labels(request: Request, ranges: Any) -> list[str] | None:
     if ranges is None:
         return None
     return require_labeled(request.column).range_texts(ranges)
-
-
-def _between(axis: Any) -> BetweenReport | None:
-    """The column whose two labels are compared; None without one."""
-    return axis and BetweenReport(column=axis.column.name, labels=list(axis.labels))
 
 
 def option_words(statistic: StatisticReport) -> Iterator[str]:
