@@ -158,7 +158,7 @@ def draws(plan: CentralPlan, rows: Sequence[int], folder: Path) -> Floats:
         for place in range(DRAWS):
             noisy = planned.calibrated.answer(sealed, free_permit()).value
             distance = abs(noisy - second).sum() - abs(noisy - first).sum()
-            log_ratio[place] += distance / float(planned.noise.scale)
+            log_ratio[place] += distance / float(planned.calibrated.noise.scale)
     return log_ratio
 
 
