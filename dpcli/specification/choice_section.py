@@ -128,9 +128,14 @@ def open_choice(queries: Sequence[Query], context: SpecContext) -> str:
     return next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
 
 
-def require_choices_used(context: SpecContext, spec: CentralSpec) -> None:
-    """Reports choices that nothing uses: they would be charged without use."""
+def require_choices_used(context: SpecContext, spec: CentralSpec | None) -> None:
+    """Reports choices that nothing uses: they would be charged without use.
+
+    A `spec` of the local model, which is None here, has no use for any.
+    """
+    entries: Sequence[Entry] = ()
     for choice, span in context.choices.values():
-        entries = spec.charged_entries if choice.serves_check else spec.entries
+        if spec is not None:
+            entries = spec.charged_entries if choice.serves_check else spec.entries
         if not any(choice.decides(query) for entry in entries for query in entry.queries):
             span.report(choice.code, column=choice.column_name)

@@ -178,8 +178,9 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
     context = SpecContext(findings, folder or Path())
     with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, context)
+        if not findings:
+            require_choices_used(context, spec if isinstance(spec, CentralSpec) else None)
         if not findings and isinstance(spec, CentralSpec):
-            require_choices_used(context, spec)
             require_answers_after_choices(context, spec)
         if not findings:
             digest = hashlib.sha256(raw)
