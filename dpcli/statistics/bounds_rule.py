@@ -5,48 +5,87 @@ Privacy: the counts are noisy before the rule sees them, so that the choice is p
 
 The idea is that of the approximate bounds of Google's libraries (Wilson, Zhang, Lam, Desfontaines,
 Simmons-Marengo and Gipson 2020): take the outermost bin that rises above the noise. A bin is clear
-if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM. Bins beyond the
-outermost clear one are accepted if their counts rise above the noise. The further out a bin lies,
-the more rows it needs, because a bound that is too wide costs noise in proportion to the distance.
-Beyond the last of them, `bounds_tail` adds rungs as far as counts that noise hides are likely
-enough.
+if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM; neighboring bins
+can be clear together. Bins beyond the outermost clear one are accepted if their counts rise above
+the noise. The further out a bin lies, the more rows it needs, because a bound that is too wide
+costs noise in proportion to the distance. Beyond the last of them, `bounds_tail` adds rungs as far
+as counts that noise hides are likely enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import comb, exp, factorial
 
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
+from dpcli.numeric.search import search_least
 from dpcli.statistics.bounds_ladder import Ladder
 from dpcli.statistics.bounds_tail import best_place
 
 FALSE_ALARM = 1e-3
-"""The greatest probability that noise alone exceeds the threshold in any bin."""
+"""The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
+
+WINDOW = 4
+"""The most neighboring counts whose sum can be clear, if none of them is."""
+
+
+def sum_width(scale: Fraction, terms: int, outside: float) -> int:
+    """About the least number that the sum of independent Laplace noises rarely exceeds."""
+    return search_least(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
+
+
+def _sum_tail(terms: int, least: float) -> float:
+    """P[S >= least] for a sum of Laplace variables of scale one.
+
+    Each is an exponential variable with a random sign. The sum of j positive ones exceeds `least`
+    and the m others if fewer than j events of a Poisson process fall into that time. The events
+    after `least` follow a negative binomial distribution.
+    """
+    least, total = max(least, 0.0), 0.0
+    for positive in range(1, terms + 1):
+        negative, inside = terms - positive, 0.0
+        for early in range(positive):
+            before = exp(-least) * least**early / factorial(early)
+            inside += before * sum(_late(negative, late) for late in range(positive - early))
+        total += comb(terms, positive) / 2**terms * inside
+    return total
+
+
+def _late(negative: int, late: int) -> float:
+    """P[that number of events of rate one in the sum of `negative` exponential times]."""
+    return comb(negative + late - 1, late) / 2 ** (negative + late) if negative else float(not late)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundsRule:
     """The rule for the bins of one column.
 
-    `scale` is that of the noise in each of the bins. A count is clear if it exceeds the
-    `threshold`. Of the accepted counts, at least `cover` lies within the bounds. `worth` is by how
-    much a sum falls short if clamping takes one from a count.
+    `scale` is that of the noise in each of the bins. A count, or the sum of neighboring ones, is
+    clear if it exceeds the threshold for their number. Of the accepted counts, at least `cover`
+    lies within the bounds. `worth` is by how much a sum falls short if clamping takes one from a
+    count.
     """
 
     ladder: Ladder
     scale: Fraction
-    threshold: int
+    thresholds: tuple[int, ...]
     cover: Fraction = Fraction(1)
     worth: float = 1.0
 
     @classmethod
     def of(cls, noise: Noise, ladder: Ladder, cover: Fraction, worth: float) -> BoundsRule:
         """The rule for the bins of a ladder with this noise."""
-        threshold = one_sided_width(noise, FALSE_ALARM / len(ladder.axis))
-        return cls(ladder, noise.scale, threshold, cover, worth)
+        outside = FALSE_ALARM / len(ladder.axis) / WINDOW
+        more = (sum_width(noise.scale, terms, outside) for terms in range(2, WINDOW + 1))
+        return cls(ladder, noise.scale, (one_sided_width(noise, outside), *more), cover, worth)
+
+    @property
+    def threshold(self) -> int:
+        """What one count must exceed to be clear by itself."""
+        return self.thresholds[0]
 
     def choose(
         self, below: Sequence[int], above: Sequence[int]
@@ -59,7 +98,7 @@ class BoundsRule:
         >>> from dpcli.data.numbers import IntegerColumn
         >>> from dpcli.statistics.bounds_ladder import LADDERS
         >>> column = IntegerColumn("amount", bounds=(0, 50))
-        >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), 90)
+        >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), (90, 120))
         >>> rule.choose([], [400, 500, 40, 4, -8, 22]), rule.choose([], [12, -7, 3, 0, 0, 0])
         ((None, 2), None)
         """
@@ -78,10 +117,9 @@ class BoundsRule:
 
     def _bound_place(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
         """The place of the bound on one side; None if nothing is clear."""
-        clear = [place for place, count in enumerate(counts) if count > self.threshold]
-        if not clear:
+        place = max(self._clear(counts), default=None)
+        if place is None:
             return None
-        place = clear[-1]
         while True:
             beyond = range(place + 1, len(counts))
             rising = [at for at in beyond if self._rises(counts, at, place)]
@@ -90,6 +128,20 @@ class BoundsRule:
             place = rising[-1]
         ratio = self.ladder.kind.ratio
         return best_place(counts, rungs, place, float(self.scale), ratio, self.worth)
+
+    def _clear(self, counts: Sequence[int]) -> Iterator[int]:
+        """The place of each clear count, and of one in each clear sum of others.
+
+        That one is the outermost that rises by itself, else the last.
+        """
+        for terms, threshold in enumerate(self.thresholds, 1):
+            for end in range(terms, len(counts) + 1):
+                window = counts[end - terms : end]
+                clear_alone = max(window) > self.threshold
+                if sum(window) > threshold and clear_alone == (terms == 1):
+                    inside = range(end - terms, end)
+                    rising = (place for place in inside if self._rises(counts, place, place - 1))
+                    yield max(rising, default=end - 1)
 
     def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
         """Whether a count beyond the last accepted place is more than noise is likely to be."""

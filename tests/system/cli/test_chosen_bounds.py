@@ -331,8 +331,8 @@ def test_a_plan_shows_errors_for_several_bounds(dpcli: Command, tmp_path: Path) 
     assert "Noisy counts choose the bounds of spent, within the guarantee." in risks
     facts = json.loads(dpcli("plan", spec, "--json").out)
     assert facts["privacy"]["spent"]["epsilon"] == 1
-    # With scale 10: exp(-(95 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / 28.
-    assert facts["choices"][0]["threshold"] == 95
+    # With scale 10: exp(-(109 + 1) / 10) / (1 + exp(-1 / 10)) < 0.001 / (28 * 4).
+    assert facts["choices"][0]["threshold"] == 109
     assert "lower" not in facts["choices"][0]
 
 

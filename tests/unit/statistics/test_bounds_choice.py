@@ -18,7 +18,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
-from dpcli.statistics.bounds_rule import FALSE_ALARM, BoundsRule
+from dpcli.statistics.bounds_rule import FALSE_ALARM, WINDOW, BoundsRule
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -117,16 +117,31 @@ def test_no_neighbor_changes_the_counts_by_more_than_the_sensitivity(
     ("kind", "most", "bins"), [(0, 2, 2), (0, 10**9, 28), (1, 2**59, 60)], ids=str
 )
 def test_noise_alone_seldom_chooses(scale: Fraction, kind: int, most: int, bins: int) -> None:
-    """In all bins together, noise exceeds the threshold at most that often, and not much less."""
+    """Over all bins and windows of bins, noise exceeds a threshold at most that often."""
     noise = DiscreteLaplace(scale)
     ladder = Ladder(column((0, most)), LADDERS[kind])
     assert len(ladder.axis) == bins
     rule = BoundsRule.of(noise, ladder, Fraction(1), 1.0)
     reach = int(60 * scale)
     one = np.exp(-abs(np.arange(-reach, reach + 1)) / float(scale))
-    exceeded = bins * one[reach + rule.threshold + 1 :].sum() / one.sum()
+    one, exceeded = one / one.sum(), []
+    distribution = np.ones(1)
+    for threshold in rule.thresholds:
+        # The exact distribution of the sum of one more noise, but for far tails.
+        distribution = np.convolve(distribution, one)
+        middle = len(distribution) // 2
+        exceeded.append(bins * distribution[middle + threshold + 1 :].sum())
 
-    assert FALSE_ALARM / 4 < exceeded <= FALSE_ALARM
+    assert sum(exceeded) <= FALSE_ALARM
+    assert exceeded[0] > FALSE_ALARM / WINDOW / 4
+
+
+def test_neighboring_counts_are_clear_together() -> None:
+    """Four counts that noise could give one by one are too many together."""
+    assert chosen([0, 0, 70, 70, 70, 70, 0, 0, 0, 0], (0, 1000)) == (0, 50)
+    assert chosen([0, 0, 70, 70, 70, 70, 40, 0, 0, 0], (0, 1000))[1] >= 100
+    answer = NoisyAnswer(integer_array([0, 0, 55, 55] + [0] * 6), DiscreteLaplace(Fraction(10)))
+    assert not choice((0, 1000)).choose(answer).decided
 
 
 def chosen(
