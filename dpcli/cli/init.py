@@ -18,7 +18,7 @@ from dpcli.cli.dialogue import InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.interview import Interview
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
 from dpcli.engine.first_lines import recognized_source
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.regular_file import format_of

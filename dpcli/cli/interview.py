@@ -19,7 +19,7 @@ from typing import Any
 
 from dpcli.cli import dialogue
 from dpcli.cli.dialogue import InvalidAnswerError, Prompter, explain, parse_choice, question_texts
-from dpcli.csv_dialect import DECIMALS, Dialect
+from dpcli.data.csv_dialect import DECIMALS, Dialect
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.errors import SpecError

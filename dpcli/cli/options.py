@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.errors import SpecError, UsageError
 from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.number_syntax import NumberSyntaxError, parse_number

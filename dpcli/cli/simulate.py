@@ -13,7 +13,7 @@ import typer
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_gap, write_table
-from dpcli.csv_dialect import TAB_ENDINGS
+from dpcli.data.csv_dialect import TAB_ENDINGS
 from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish_file

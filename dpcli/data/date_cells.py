@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.cell_formats import ISO_TIME, DateForm, DateFormat
+from dpcli.data.cell_formats import ISO_TIME, DateForm, DateFormat
 from dpcli.data.lazy_polars import pl
 
 TIME = "%Y-%m-%d %H:%M:%S"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from dpcli.cell_formats import DateFormat
+from dpcli.data.cell_formats import DateFormat
 from dpcli.data.column import Column, Rule
 from dpcli.data.date_cells import (
     first_word,

@@ -13,7 +13,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
 from math import ceil, floor
 
-from dpcli.cell_formats import (
+from dpcli.data.cell_formats import (
     AFFIX_BLANKS,
     PLAIN_NUMBERS,
     NumberFormat,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from dpcli.cell_formats import NumberFormat
+from dpcli.data.cell_formats import NumberFormat
 from dpcli.data.column import Column, Rule
 from dpcli.data.key_texts import list_text, mapping_text, yaml_text
 from dpcli.data.lazy_polars import pl

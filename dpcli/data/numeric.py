@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, Literal, Self
 
-from dpcli.cell_formats import DateFormat, NumberFormat
+from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column, Derivation, Ranges, Rule, Source, ValuedColumn
 from dpcli.data.lazy_polars import pl
 from dpcli.data.number_cells import clamped

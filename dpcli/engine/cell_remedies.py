@@ -18,9 +18,9 @@ from typing import Literal, TypeVar
 
 import polars as pl
 
-from dpcli.cell_formats import NOT_IN_AFFIXES, THOUSANDS, NumberFormat
-from dpcli.csv_dialect import DECIMALS
+from dpcli.data.cell_formats import NOT_IN_AFFIXES, THOUSANDS, NumberFormat
 from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.dates import DateColumn
 from dpcli.data.key_texts import yaml_text
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn

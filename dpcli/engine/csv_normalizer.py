@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import starmap
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.file_content import placeholder_header
 from dpcli.engine.plain_bytes import (
     PlainText,

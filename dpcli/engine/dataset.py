@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import BinaryIO, Self
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.regular_file import Format, State, file_state
 from dpcli.errors import DataError, DpcliError, StoppedBySignal, make_problem

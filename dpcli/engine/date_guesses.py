@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from dpcli.cell_formats import MONTHS, DateForm, DateFormat, DateFormatError
+from dpcli.data.cell_formats import MONTHS, DateForm, DateFormat, DateFormatError
 
 MOST_FORMS = 4
 """Formats of one column; a file with more of them is better corrected."""

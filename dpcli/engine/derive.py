@@ -8,8 +8,16 @@ from fractions import Fraction
 import polars as pl
 
 from dpcli.data.column import Column, Derivation
-from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
-from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term
+from dpcli.data.derivations import (
+    Age,
+    Bands,
+    DatePart,
+    FirstLabel,
+    FirstTrue,
+    PositionAmong,
+    Satisfies,
+)
+from dpcli.data.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term
 from dpcli.engine.expressions import truth
 
 Names = Mapping[Column, str]

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from dpcli.data.column import Column
-from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
+from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.queries.indicators import PassesAmongFirst
 from dpcli.queries.query import Query
 from dpcli.queries.sums import CountedFactors, Factor, PlainSum, RowSums, WeightedSum

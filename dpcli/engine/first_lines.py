@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 
-from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
+from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.engine.dataset import Source
 from dpcli.engine.file_content import (
     UTF8_BOM,

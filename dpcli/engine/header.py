@@ -12,8 +12,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dpcli.csv_dialect import UTF8, has_unnamed_index
 from dpcli.data.column import Column, file_columns
+from dpcli.data.csv_dialect import UTF8, has_unnamed_index
 from dpcli.data.ids import IdColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record

@@ -23,7 +23,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from dpcli.csv_dialect import STANDARD_DIALECT
+from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.engine.file_content import TYPED, UTF8_BOM, placeholder_header
 from dpcli.errors import DataError
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.file_content import UTF8_BOM, split_start
 from dpcli.numeric.arrays import Array, np
 

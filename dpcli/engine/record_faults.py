@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from dpcli.csv_dialect import ENCODINGS, UTF8, Dialect
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import ENCODINGS, UTF8, Dialect
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import LINE_END, UTF8_BOM, parse_line, parse_records
 from dpcli.engine.source import open_file

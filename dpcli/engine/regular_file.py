@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import BinaryIO, Literal
 
-from dpcli.csv_dialect import UTF8, Dialect
+from dpcli.data.csv_dialect import UTF8, Dialect
 from dpcli.engine.file_content import (
     SEALED_ENDING,
     SIGNATURE_BYTES,

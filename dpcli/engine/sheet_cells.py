@@ -18,7 +18,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 
 START = 1 << 12
 """Bytes at the start of a part that show what it is."""

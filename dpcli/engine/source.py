@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import read_blocks, read_header
 from dpcli.engine.memory import MemoryTable

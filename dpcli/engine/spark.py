@@ -36,8 +36,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
-from dpcli.csv_dialect import Dialect
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.aggregate import SealedAnswers
 from dpcli.engine.file_content import UTF8_BOM
 from dpcli.engine.partials import read_frames, unpack_blocks

@@ -12,8 +12,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from dpcli.csv_dialect import UTF8, Dialect
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import UTF8, Dialect
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.file_content import (
     SEALED_ENDING,

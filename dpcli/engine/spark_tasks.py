@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 from pyspark import TaskContext
 
-from dpcli.csv_dialect import Dialect
 from dpcli.data.column import Column, file_columns
+from dpcli.data.csv_dialect import Dialect
 from dpcli.data.ids import IdColumn
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.csv_normalizer import CsvNormalizer

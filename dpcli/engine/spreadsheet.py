@@ -25,7 +25,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.file_content import TYPED
 from dpcli.engine.progress import interruptible, silenced_stderr
 from dpcli.engine.sheet_cells import readable_workbook

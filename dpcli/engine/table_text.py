@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.file_content import (
     UTF8_BOM,
     WINDOWS,

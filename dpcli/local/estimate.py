@@ -15,8 +15,8 @@ from math import prod, sqrt
 
 import polars as pl
 
-from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.data.column import column_names
+from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numeric import require_numeric
 from dpcli.engine.decode import Decoder

@@ -11,12 +11,12 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
-from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.axis import Axis
+from dpcli.data.cell_formats import DateForm, DateFormat, NumberFormat
+from dpcli.data.derivations import DERIVATIONS
+from dpcli.data.filters import FILTERS
 from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS
 from dpcli.data.labels import LabeledColumn
-from dpcli.derivations import DERIVATIONS
-from dpcli.filters import FILTERS
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries.bernstein import BernsteinQuery

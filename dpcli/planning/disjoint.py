@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dpcli.data.column import Ranges, ValuedColumn
-from dpcli.filters import AllOf, implied_ranges
+from dpcli.data.filters import AllOf, implied_ranges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit, Unit

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from dpcli import reference
 from dpcli.data.axis import Axis
+from dpcli.data.filters import joint_texts, negates
 from dpcli.data.ids import IdColumn
 from dpcli.data.numeric import require_numeric
-from dpcli.filters import joint_texts, negates
 from dpcli.messages import note
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import prod
 
 from dpcli.data.column import Column
-from dpcli.filters import Filter
+from dpcli.data.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import (

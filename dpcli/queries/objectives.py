@@ -15,7 +15,7 @@ from math import exp
 from typing import ClassVar, NamedTuple
 
 from dpcli.data.column import Column
-from dpcli.filters import InRanges
+from dpcli.data.filters import InRanges
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.constrained_least_squares import constrained_least_squares

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.filters import Filter
+from dpcli.data.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, add_exact
 from dpcli.privacy.neighboring import Neighbors, Relation

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.filters import Filter
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpcli.data.filters import joint_texts
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.filters import joint_texts
 from dpcli.messages import note
 from dpcli.numeric.exact import decimal_text, short_down
 from dpcli.numeric.number_text import plain_decimal

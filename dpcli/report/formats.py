@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from dpcli.csv_dialect import TAB_ENDINGS
+from dpcli.data.csv_dialect import TAB_ENDINGS
 from dpcli.engine.regular_file import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, final
 
 import numpy as np
 
-from dpcli.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.data.column import Column, file_columns
+from dpcli.data.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.data.dates import DateColumn
+from dpcli.data.filters import AllOf, AnyOf, Filter, InRanges, Not
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.numbers import NumberColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.errors import DataError, UsageError
-from dpcli.filters import AllOf, AnyOf, Filter, InRanges, Not
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation

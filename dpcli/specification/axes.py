@@ -8,11 +8,11 @@ from typing import Any
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import ValuedColumn
+from dpcli.data.derivations import FirstTrue
+from dpcli.data.filters import InRanges
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.derivations import FirstTrue
-from dpcli.filters import InRanges
 from dpcli.numeric.exact import readable_text
 from dpcli.queries.scores import Points
 from dpcli.specification.context import SpecContext

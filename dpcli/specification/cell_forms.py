@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from dpcli.cell_formats import (
+from dpcli.data.cell_formats import (
     LONGEST_AFFIX,
     LONGEST_FORMAT,
     MOST_FORMS,
@@ -19,8 +19,8 @@ from dpcli.cell_formats import (
     DateFormatError,
     NumberFormat,
 )
-from dpcli.csv_dialect import DECIMALS
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn

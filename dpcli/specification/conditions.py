@@ -10,11 +10,11 @@ from operator import contains
 from typing import Annotated, Any
 
 from dpcli.data.column import Column, Ranges, ValuedColumn
+from dpcli.data.derivations import PositionAmong
+from dpcli.data.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, require_labeled
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.derivations import PositionAmong
-from dpcli.filters import Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dpcli.csv_dialect import (
+from dpcli.data.csv_dialect import (
     DECIMALS,
     DELIMITERS,
     ENCODINGS,

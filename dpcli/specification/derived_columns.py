@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 
 from pydantic import Field
 
-from dpcli.cell_formats import DateFormat
 from dpcli.data.axis import Axis
+from dpcli.data.cell_formats import DateFormat
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
+from dpcli.data.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
+from dpcli.data.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
+from dpcli.data.filters import AllOf
 from dpcli.data.labels import BooleanColumn, CategoryColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
-from dpcli.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
-from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
-from dpcli.filters import AllOf
 from dpcli.spec_fields import NUMERIC, ORDERED
 from dpcli.spec_values import Choice, GridNumber, SectionModel, Text, Texts, extended_model
 from dpcli.specification.axes import MAX_BINS, read_bin_starts

@@ -10,10 +10,10 @@ from typing import Any
 
 from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
+from dpcli.data.derived_numbers import Arithmetic, Term
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.derived_numbers import Arithmetic, Term
 from dpcli.number_syntax import DATE, NumberSyntaxError, parse_day, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.spec_fields import VALUED

@@ -19,7 +19,7 @@ from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
+from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import rounded_text
 from dpcli.specification.columns_section import MAX_COLUMNS, MAX_NAME_LENGTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from dpcli.filters import AllOf, AnyOf, Filter, Not, implied_ranges
+from dpcli.data.filters import AllOf, AnyOf, Filter, Not, implied_ranges
 from dpcli.light_dataclasses import dataclass
 from dpcli.reference import variant_code
 from dpcli.spec_values import ByForm, SectionModel, Text, Texts

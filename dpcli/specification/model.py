@@ -12,8 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
-from dpcli.csv_dialect import UNDECLARED_DIALECT, Dialect
 from dpcli.data.column import Column, ValuedColumn
+from dpcli.data.csv_dialect import UNDECLARED_DIALECT, Dialect
 from dpcli.data.labels import LabeledColumn
 from dpcli.errors import Place
 from dpcli.light_dataclasses import dataclass

@@ -12,9 +12,9 @@ from typing import Any
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
+from dpcli.data.filters import Filter
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import Filter
 from dpcli.number_syntax import is_year
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT

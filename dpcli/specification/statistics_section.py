@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from dpcli import statistics
 from dpcli.data.axis import Axis
-from dpcli.filters import Filter
+from dpcli.data.filters import Filter
 from dpcli.messages import quote, truncated
 from dpcli.reference import synonyms, variant_code
 from dpcli.spec_fields import KeyForm

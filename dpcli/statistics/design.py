@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.filters import Filter
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.filters import Filter
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import ADDITIVE, Family, Noise

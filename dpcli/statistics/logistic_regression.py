@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Annotated, Any
 
+from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, require_labeled
-from dpcli.filters import InRanges
 from dpcli.messages import note
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH

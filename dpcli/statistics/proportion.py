@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from dpcli.data.derivations import Satisfies
+from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, require_labeled
-from dpcli.derivations import Satisfies
-from dpcli.filters import InRanges
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import FieldFault, LabelsOfColumn, ShareColumnName, WeightColumnName

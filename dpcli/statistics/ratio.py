@@ -12,9 +12,9 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.axis import Axis
+from dpcli.data.filters import Filter, InRanges
 from dpcli.data.labels import LabeledColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import Filter, InRanges
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.data.column import Column
+from dpcli.data.filters import Filter, InRanges, IsMissing
 from dpcli.data.labels import BooleanColumn, require_labeled
-from dpcli.filters import Filter, InRanges, IsMissing
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.queries.indicators import IndicatorQuery

@@ -19,9 +19,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "numeric": ("numeric",),
     "privacy": ("privacy",),
     "fields": ("spec_fields", "spec_values", "number_syntax"),
-    "data": (
-        "data", "csv_dialect", "cell_formats", "filters", "derivations", "derived_numbers",
-    ),
+    "data": ("data",),
     "noise": ("noise",),
     "queries": ("queries",),
     "statistics": ("statistics",),

@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 
 from dpcli.data.axis import Axis
+from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import InRanges
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_gaussian import DiscreteGaussian

@@ -18,11 +18,20 @@ import pytest
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
+from dpcli.data.filters import (
+    AllOf,
+    AnyOf,
+    Compared,
+    ComparisonSign,
+    Filter,
+    InRanges,
+    IsMissing,
+    Not,
+)
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH
 from dpcli.privacy.neighboring import Neighbors, Relation

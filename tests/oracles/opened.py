@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups

@@ -22,16 +22,24 @@ from math import comb, floor, prod
 from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
-from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
+from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column, file_columns
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.derivations import (
+    Age,
+    Bands,
+    DatePart,
+    FirstLabel,
+    FirstTrue,
+    PositionAmong,
+    Satisfies,
+)
+from dpcli.data.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
+from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.derivations import Age, Bands, DatePart, FirstLabel, FirstTrue, PositionAmong, Satisfies
-from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
-from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.bernstein import BernsteinQuery

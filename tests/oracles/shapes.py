@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.filters import Filter
+from dpcli.data.filters import Filter
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.queries.query import Query
 from dpcli.queries.sums import (

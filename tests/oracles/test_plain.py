@@ -10,11 +10,11 @@ import pytest
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
+from dpcli.data.filters import InRanges
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import InRanges
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.plain import evaluate, table, value

@@ -10,9 +10,9 @@ from typing import Any
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import InRanges
 from dpcli.queries.scores import Points
 from dpcli.spec_fields import column_role
 from dpcli.specification.axes import two_values

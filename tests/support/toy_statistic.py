@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.filters import InRanges
+from dpcli.data.filters import InRanges
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most

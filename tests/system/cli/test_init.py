@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpcli.cli.dialogue import Prompter
 from dpcli.cli.interview import Interview
-from dpcli.csv_dialect import STANDARD_DIALECT
+from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.errors import UsageError
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.specification.load import parse_central_spec

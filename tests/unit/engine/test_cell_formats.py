@@ -12,15 +12,21 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.cell_formats import LONGEST_AFFIX, LONGEST_FORMAT, DateForm, DateFormat, NumberFormat
-from dpcli.csv_dialect import Dialect
+from dpcli.data.cell_formats import (
+    LONGEST_AFFIX,
+    LONGEST_FORMAT,
+    DateForm,
+    DateFormat,
+    NumberFormat,
+)
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import Dialect
 from dpcli.data.dates import DateColumn
+from dpcli.data.derivations import hours_of
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.derivations import hours_of
 from dpcli.engine.cells_check import check_cells
 from dpcli.engine.decode import Decoder
 from dpcli.engine.progress import Progress

@@ -11,14 +11,11 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from dpcli.cell_formats import DateFormat
 from dpcli.data.axis import Axis
+from dpcli.data.cell_formats import DateFormat
 from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
-from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.data.numeric import NumericColumn
-from dpcli.derivations import (
+from dpcli.data.derivations import (
     DERIVATIONS,
     Age,
     Bands,
@@ -29,9 +26,20 @@ from dpcli.derivations import (
     PositionAmong,
     Satisfies,
 )
-from dpcli.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, Term, common_step
+from dpcli.data.derived_numbers import (
+    Arithmetic,
+    FirstNumber,
+    Product,
+    Ratio,
+    Sum,
+    Term,
+    common_step,
+)
+from dpcli.data.filters import Compared
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.engine.derive import derived_value
-from dpcli.filters import Compared
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

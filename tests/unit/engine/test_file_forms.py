@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from dpcli.csv_dialect import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
+from dpcli.data.csv_dialect import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn

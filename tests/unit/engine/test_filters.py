@@ -9,12 +9,21 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.axis import Axis
+from dpcli.data.derivations import PositionAmong, Satisfies
+from dpcli.data.filters import (
+    AllOf,
+    AnyOf,
+    Compared,
+    ComparisonSign,
+    Filter,
+    InRanges,
+    IsMissing,
+    Not,
+)
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.derivations import PositionAmong, Satisfies
 from dpcli.engine.expressions import COMPARE
-from dpcli.filters import AllOf, AnyOf, Compared, ComparisonSign, Filter, InRanges, IsMissing, Not
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery

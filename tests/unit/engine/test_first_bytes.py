@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn

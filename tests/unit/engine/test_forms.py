@@ -12,7 +12,8 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.csv_dialect import (
+from dpcli.data.column import Column
+from dpcli.data.csv_dialect import (
     DELIMITERS,
     ENCODINGS,
     QUOTES,
@@ -20,7 +21,6 @@ from dpcli.csv_dialect import (
     Dialect,
     find_encoding,
 )
-from dpcli.data.column import Column
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn

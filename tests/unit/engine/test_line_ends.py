@@ -15,8 +15,8 @@ from time import process_time
 
 import pytest
 
-from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.data.axis import Axis
+from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.engine import pieces

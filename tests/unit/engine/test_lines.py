@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.engine.pieces import read_texts

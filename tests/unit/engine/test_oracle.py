@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dpcli.csv_dialect import Dialect
 from dpcli.data.axis import Axis
+from dpcli.data.csv_dialect import Dialect
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine import inspection, pieces, plain_bytes

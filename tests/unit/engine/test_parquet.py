@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.csv_dialect import Dialect
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import Dialect
 from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.pieces import read_pieces, read_texts

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from dpcli.cell_formats import DateForm, DateFormat, NumberFormat
+from dpcli.data.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.labels import CategoryColumn
 from dpcli.engine import sheet_cells
 from dpcli.engine.pieces import read_texts

@@ -25,16 +25,16 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from dpcli.cell_formats import DateFormat, NumberFormat
-from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.axis import Axis
+from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.dates import DateColumn
+from dpcli.data.derivations import DatePart
+from dpcli.data.derived_numbers import Sum
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.derivations import DatePart
-from dpcli.derived_numbers import Sum
 from dpcli.engine import spark as runner
 from dpcli.engine.spark_tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError

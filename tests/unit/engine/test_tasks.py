@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 
 import pyarrow as pa
 
-from dpcli.csv_dialect import STANDARD_DIALECT
+from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.engine.file_content import UTF8_BOM
 from dpcli.engine.partials import read_frames, unpack_blocks
 from dpcli.engine.rollup import Partial

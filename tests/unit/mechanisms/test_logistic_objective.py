@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.filters import InRanges
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+from dpcli.data.filters import implied_ranges
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.filters import implied_ranges
 from dpcli.ledger.charge import charge_for
 from dpcli.planning.disjoint import disjoint_branches, require_disjoint
 from dpcli.planning.plan import CentralPlan

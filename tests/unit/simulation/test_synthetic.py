@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcli.data.filters import InRanges
 from dpcli.data.numbers import IntegerColumn
-from dpcli.filters import InRanges
 from dpcli.noise import entropy
 from dpcli.planning.plan import CentralPlan
 from dpcli.simulation.synthetic import MARK_COLUMN, MARK_TEXT, SyntheticDataset

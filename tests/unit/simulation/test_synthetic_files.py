@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.errors import UsageError
 from dpcli.simulation.synthetic import MARK_COLUMN, SyntheticDataset
 from tests.oracles.opened import engine

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpcli.csv_dialect import Dialect
+from dpcli.data.csv_dialect import Dialect
 from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import required_minimums

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
+from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec

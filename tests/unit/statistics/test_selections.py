@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.filters import InRanges
+from dpcli.data.filters import InRanges
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.queries.indicators import IndicatorQuery
 from dpcli.statistics.design import NoisyAnswer

@@ -14,12 +14,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
-from dpcli.cell_formats import MONTHS, DateFormat
+from dpcli.data.cell_formats import MONTHS, DateFormat
 from dpcli.data.column import Column, Derivation
-from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import LabeledColumn
-from dpcli.data.numeric import NumericColumn
-from dpcli.derived_numbers import (
+from dpcli.data.derived_numbers import (
     Arithmetic,
     FirstNumber,
     Product,
@@ -29,7 +26,10 @@ from dpcli.derived_numbers import (
     limits_of,
     texts_of,
 )
-from dpcli.filters import Filter, filtered_columns
+from dpcli.data.filters import Filter, filtered_columns
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import LabeledColumn
+from dpcli.data.numeric import NumericColumn
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.days import day_of
 
