@@ -13,8 +13,8 @@ from textwrap import fill
 from typing import BinaryIO, TypeVar
 
 from dpcli.errors import UsageError
+from dpcli.fields.tree import closest_match
 from dpcli.messages import quote, quoted_list, truncated
-from dpcli.specification.tree import closest_match
 
 T = TypeVar("T")
 

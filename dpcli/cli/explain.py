@@ -19,6 +19,7 @@ from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.text_tables import plain_table
 from dpcli.errors import UsageError
+from dpcli.fields.columns import example_line
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.messages import note
@@ -26,7 +27,6 @@ from dpcli.privacy import interpretation
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import KeyUse, Page
-from dpcli.spec_fields import example_line
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices import SCORE_FUNCTIONS

@@ -24,6 +24,7 @@ from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.regular_file import format_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, StoppedBySignal, UsageError, make_problem
+from dpcli.fields.tree import closest_match
 from dpcli.messages import note
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout
@@ -31,7 +32,6 @@ from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.schema import spec_schema
-from dpcli.specification.tree import closest_match
 from dpcli.specification.yaml_reader import PLACEHOLDER
 
 

@@ -23,12 +23,12 @@ from dpcli.data.csv_dialect import DECIMALS, Dialect
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.errors import SpecError
+from dpcli.fields.columns import field_examples
+from dpcli.fields.numbers import parse_number
+from dpcli.fields.values import MAX_EPSILON
 from dpcli.messages import quote
-from dpcli.number_syntax import parse_number
 from dpcli.numeric.exact import plain_text, short_down
 from dpcli.planning.notes import count_text
-from dpcli.spec_fields import field_examples
-from dpcli.spec_values import MAX_EPSILON
 from dpcli.specification import draft
 from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault

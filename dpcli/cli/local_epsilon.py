@@ -12,8 +12,8 @@ import typer
 from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
+from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
-from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio

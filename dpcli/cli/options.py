@@ -12,12 +12,12 @@ import typer
 
 from dpcli.data.csv_dialect import Dialect
 from dpcli.errors import SpecError, UsageError
+from dpcli.fields.numbers import NumberSyntaxError, parse_number
+from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO
 from dpcli.ledger.options import NAMED, checked_day, checked_id
-from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.spec_values import MAX_BUDGET, MIN_EPSILON, MIN_RHO
 from dpcli.specification.csv_section import parse_dialect
 
 

@@ -15,8 +15,8 @@ from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, r
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, make_problem
+from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.messages import escape_controls
-from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan, require_plan_fits

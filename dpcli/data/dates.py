@@ -18,7 +18,7 @@ from dpcli.data.date_cells import (
 from dpcli.data.key_texts import list_text
 from dpcli.data.lazy_polars import pl
 from dpcli.data.numeric import NumericColumn, NumericKind
-from dpcli.number_syntax import parse_day
+from dpcli.fields.numbers import parse_day
 from dpcli.numeric.days import day_of, days_of
 
 NOON = 12

@@ -22,7 +22,7 @@ from dpcli.data.number_cells import (
 )
 from dpcli.data.numeric import NumericColumn, NumericKind
 from dpcli.data.text_cells import strip_blanks
-from dpcli.number_syntax import parse_number
+from dpcli.fields.numbers import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.errors import Problem, SpecError
+from dpcli.fields.values import MAX_EPSILON, MIN_EPSILON
 from dpcli.numeric.exact import short_down
 from dpcli.planning.disjoint import disjoint_branches
 from dpcli.planning.plan import PlannedStatistic, guarantee_counts
@@ -19,7 +20,6 @@ from dpcli.planning.statistic_planner import SIZE_DIGITS, StatisticPlanner
 from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
-from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON
 from dpcli.specification.choice_section import choice_entry
 from dpcli.specification.model import CentralSpec, Entry
 

@@ -13,11 +13,7 @@ from dpcli.data.filters import InRanges
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.numeric.exact import readable_text
-from dpcli.queries.scores import Points
-from dpcli.specification.context import SpecContext
-from dpcli.specification.grid import read_number, read_on_grid, read_within_bounds
-from dpcli.specification.tree import (
+from dpcli.fields.tree import (
     MappingNode,
     Node,
     ScalarNode,
@@ -26,6 +22,10 @@ from dpcli.specification.tree import (
     read_all,
     scalars_of,
 )
+from dpcli.numeric.exact import readable_text
+from dpcli.queries.scores import Points
+from dpcli.specification.context import SpecContext
+from dpcli.specification.grid import read_number, read_on_grid, read_within_bounds
 from dpcli.specification.validation import Section
 
 MAX_BINS = 10_001

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.spec_values import Choice, ParsedText, invalid_value
+from dpcli.fields.values import Choice, ParsedText, invalid_value
 from dpcli.specification.model import Caption
 from dpcli.statistics.design import Request
 from dpcli.statistics.statistic import Statistic

@@ -24,9 +24,8 @@ from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.reference import time_zones
-from dpcli.spec_values import (
+from dpcli.fields.tree import scalars_of
+from dpcli.fields.values import (
     Boolean,
     ByForm,
     Choice,
@@ -39,8 +38,9 @@ from dpcli.spec_values import (
     invalid_value,
     whole_number,
 )
+from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.reference import time_zones
 from dpcli.specification.texts import require_distinct_texts
-from dpcli.specification.tree import scalars_of
 from dpcli.specification.validation import Section
 
 IGNORE = "ignore"

@@ -9,16 +9,16 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.tree import ScalarNode, Span, node_at
+from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, SectionModel, invalid_value
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import Query
-from dpcli.spec_values import Choice, Epsilon, ExactNumber, Number, SectionModel, invalid_value
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry
-from dpcli.specification.tree import ScalarNode, Span, node_at
 from dpcli.specification.validation import Section
 from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder

@@ -19,8 +19,9 @@ from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.number_syntax import parse_day, parse_number
-from dpcli.spec_values import (
+from dpcli.fields.numbers import parse_day, parse_number
+from dpcli.fields.tree import MappingNode, ScalarNode, attempt, scalars_of
+from dpcli.fields.values import (
     ByForm,
     Choice,
     Day,
@@ -37,7 +38,6 @@ from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormM
 from dpcli.specification.choice_section import ChosenBoundsModel
 from dpcli.specification.grid import bounds_in_steps, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
-from dpcli.specification.tree import MappingNode, ScalarNode, attempt, scalars_of
 from dpcli.specification.validation import Section
 
 DROP = "drop"

@@ -7,7 +7,8 @@ from contextlib import suppress
 
 from dpcli.data.column import Column
 from dpcli.data.numeric import NumericColumn
-from dpcli.spec_values import AlreadyReportedError
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
 from dpcli.specification.choice_section import CHOICE_LINES, ChosenBoundsModel
@@ -17,7 +18,6 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import proposed_step
 from dpcli.specification.model import Caption
 from dpcli.specification.texts import is_invisible
-from dpcli.specification.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.specification.validation import read_section
 from dpcli.statistics.bounds_choice import BoundsChoice
 

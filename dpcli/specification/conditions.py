@@ -15,22 +15,14 @@ from dpcli.data.filters import Compared, ComparisonSign, Filter, InRanges, IsMis
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, require_labeled
 from dpcli.data.numeric import NumericColumn, require_numeric
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, node_at, read_all, scalars_of
+from dpcli.fields.values import Boolean, ByForm, SectionModel, Text
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
-from dpcli.spec_values import Boolean, ByForm, SectionModel, Text
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_in_steps, read_within_bounds
 from dpcli.specification.texts import require_text
-from dpcli.specification.tree import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    Span,
-    node_at,
-    read_all,
-    scalars_of,
-)
 
 COMPARISONS: dict[str, ComparisonSign] = {
     "min": ">=",

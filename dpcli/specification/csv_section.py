@@ -20,7 +20,8 @@ from dpcli.data.csv_dialect import (
     find_encoding,
 )
 from dpcli.errors import SpecError
-from dpcli.spec_values import (
+from dpcli.fields.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt, scalars_of
+from dpcli.fields.values import (
     Boolean,
     ListOrItem,
     ParsedText,
@@ -32,15 +33,6 @@ from dpcli.spec_values import (
 )
 from dpcli.specification.cell_forms import require_few
 from dpcli.specification.columns_section import MAX_NAME_LENGTH
-from dpcli.specification.tree import (
-    Findings,
-    MappingNode,
-    Node,
-    ScalarNode,
-    Span,
-    attempt,
-    scalars_of,
-)
 from dpcli.specification.validation import read_section
 
 NO_QUOTE = "none"

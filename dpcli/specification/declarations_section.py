@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from dpcli.spec_values import ExactNumber, ParsedText, SectionModel, invalid_value
+from dpcli.fields.values import ExactNumber, ParsedText, SectionModel, invalid_value
 from dpcli.specification.model import Declarations
 from dpcli.specification.validation import Section
 

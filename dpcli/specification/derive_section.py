@@ -8,11 +8,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from dpcli.data.column import Column
-from dpcli.spec_values import AlreadyReportedError
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.specification.columns_section import MAX_COLUMNS, require_name
 from dpcli.specification.context import SpecContext
 from dpcli.specification.derived_columns import DERIVED
-from dpcli.specification.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.specification.validation import read_section
 
 

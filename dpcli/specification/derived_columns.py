@@ -16,8 +16,9 @@ from dpcli.data.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, 
 from dpcli.data.filters import AllOf
 from dpcli.data.labels import BooleanColumn, CategoryColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
-from dpcli.spec_fields import NUMERIC, ORDERED
-from dpcli.spec_values import Choice, GridNumber, SectionModel, Text, Texts, extended_model
+from dpcli.fields.columns import NUMERIC, ORDERED
+from dpcli.fields.tree import ScalarNode, read_all, scalars_of
+from dpcli.fields.values import Choice, GridNumber, SectionModel, Text, Texts, extended_model
 from dpcli.specification.axes import MAX_BINS, read_bin_starts
 from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step
 from dpcli.specification.context import SpecContext
@@ -31,7 +32,6 @@ from dpcli.specification.derived_terms import (
     valued,
 )
 from dpcli.specification.filters_section import read_where
-from dpcli.specification.tree import ScalarNode, read_all, scalars_of
 
 MAX_TERMS = 100
 

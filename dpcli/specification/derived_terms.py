@@ -14,14 +14,14 @@ from dpcli.data.derived_numbers import Arithmetic, Term
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.number_syntax import DATE, NumberSyntaxError, parse_day, parse_number
+from dpcli.fields.columns import VALUED
+from dpcli.fields.numbers import DATE, NumberSyntaxError, parse_day, parse_number
+from dpcli.fields.tree import ScalarNode, attempt, read_all, scalars_of
 from dpcli.numeric.exact import readable_text
-from dpcli.spec_fields import VALUED
 from dpcli.specification.column_types import DROP, with_missing
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
 from dpcli.specification.texts import require_distinct_texts
-from dpcli.specification.tree import ScalarNode, attempt, read_all, scalars_of
 from dpcli.specification.validation import Section
 
 MAX_MAGNITUDE = 1 << 125

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from dpcli.data.filters import AllOf, AnyOf, Filter, Not, implied_ranges
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, read_all
+from dpcli.fields.values import ByForm, SectionModel, Text, Texts
 from dpcli.light_dataclasses import dataclass
 from dpcli.reference import variant_code
-from dpcli.spec_values import ByForm, SectionModel, Text, Texts
 from dpcli.specification.conditions import ConditionModel, ConditionReader
 from dpcli.specification.context import SpecContext
-from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, read_all
 from dpcli.specification.validation import Section, read_section
 
 MAX_FILTER_DEPTH = 8

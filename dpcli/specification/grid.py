@@ -8,10 +8,10 @@ from math import floor
 from typing import Any
 
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.numbers import NumberSyntaxError, parse_number
+from dpcli.fields.tree import MappingNode, ScalarNode, scalars_of
 from dpcli.messages import quote
-from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
-from dpcli.specification.tree import MappingNode, ScalarNode, scalars_of
 from dpcli.specification.validation import Section
 
 MAX_STEPS = 2**62

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from dpcli.data.column import column_names
 from dpcli.errors import SpecError, describe_system_error
-from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.spec_values import (
+from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt
+from dpcli.fields.values import (
     AlreadyReportedError,
     ByForm,
     Choice,
@@ -29,6 +29,7 @@ from dpcli.spec_values import (
     Text,
     invalid_value,
 )
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
 from dpcli.specification.choice_section import require_choices_used
 from dpcli.specification.chosen_bounds import require_answers_after_choices
@@ -40,7 +41,6 @@ from dpcli.specification.declarations_section import DeclarationsModel, read_dec
 from dpcli.specification.model import CentralSpec, LocalSpec, Privacy, Spec, SpecT
 from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
-from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds_choice import LIMIT_NAME

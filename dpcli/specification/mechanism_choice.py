@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from dpcli import mechanisms
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
 from dpcli.noise.distribution import ADDITIVE, Family
-from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.validation import Section
 from dpcli.statistics.design import Design
 from dpcli.statistics.statistic import Statistic

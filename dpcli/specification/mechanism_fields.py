@@ -10,12 +10,13 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
+from dpcli.fields.values import Choice, ExactNumber, SectionModel, summaries_by_name
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
-from dpcli.spec_values import Choice, ExactNumber, SectionModel, summaries_by_name
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number
 from dpcli.specification.mechanism_choice import (
@@ -26,7 +27,6 @@ from dpcli.specification.mechanism_choice import (
     with_intervals,
     with_known_error,
 )
-from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.specification.validation import Section
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide

@@ -11,13 +11,8 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.ids import IdColumn
-from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.spec_values import (
+from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
+from dpcli.fields.values import (
     MAX_BUDGET,
     AlreadyReportedError,
     ByForm,
@@ -32,11 +27,16 @@ from dpcli.spec_values import (
     limited_rho,
     summaries_by_name,
 )
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import Composition
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.specification.choice_section import CHOICE_LINES, MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.mechanism_fields import MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
-from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
 from dpcli.statistics.bounds_choice import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request

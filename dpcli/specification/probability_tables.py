@@ -13,13 +13,8 @@ from pathlib import Path
 
 from dpcli.data.labels import LabeledColumn
 from dpcli.errors import SpecError
-from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
-from dpcli.messages import quote
-from dpcli.number_syntax import NumberSyntaxError, parse_probability
-from dpcli.numeric.exact import plain_text
-from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.texts import require_text
-from dpcli.specification.tree import (
+from dpcli.fields.numbers import NumberSyntaxError, parse_probability
+from dpcli.fields.tree import (
     Findings,
     MappingNode,
     ScalarNode,
@@ -29,6 +24,11 @@ from dpcli.specification.tree import (
     node_at,
     read_all,
 )
+from dpcli.fields.values import AlreadyReportedError
+from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
+from dpcli.messages import quote
+from dpcli.numeric.exact import plain_text
+from dpcli.specification.texts import require_text
 
 MAX_PROBABILITIES = 10_000
 """The most probabilities in one table, which the ledger stores completely."""

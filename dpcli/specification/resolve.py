@@ -15,23 +15,16 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.filters import Filter
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.number_syntax import is_year
+from dpcli.fields.columns import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
+from dpcli.fields.numbers import is_year
+from dpcli.fields.tree import MappingNode, ScalarNode, SequenceNode, attempt, read_all, scalars_of
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
-from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
-from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_values
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
-from dpcli.specification.tree import (
-    MappingNode,
-    ScalarNode,
-    SequenceNode,
-    attempt,
-    read_all,
-    scalars_of,
-)
 from dpcli.specification.validation import Section
 from dpcli.statistics.bounds_choice import bounds_name
 from dpcli.statistics.design import Design, Request

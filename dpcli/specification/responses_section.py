@@ -15,19 +15,17 @@ from dpcli.data.column import ValuedColumn
 from dpcli.data.dates import DateColumn
 from dpcli.data.labels import FORMULA_STARTS, LabeledColumn, require_labeled
 from dpcli.errors import SpecError
-from dpcli.mechanisms.local import LOCAL_MECHANISMS
-from dpcli.mechanisms.local.local_mechanism import (
-    LocalMechanism,
-    ProbabilityTable,
-    RandomizerError,
-    RandomizerRequest,
+from dpcli.fields.columns import LABELED, NUMERIC
+from dpcli.fields.tree import (
+    MappingNode,
+    ScalarNode,
+    attempt,
+    node_at,
+    read_all,
+    read_valid,
+    scalars_of,
 )
-from dpcli.messages import quote
-from dpcli.numeric.exact import plain_text
-from dpcli.privacy.neighboring import Neighbors
-from dpcli.privacy.unit import PersonUnit
-from dpcli.spec_fields import LABELED, NUMERIC
-from dpcli.spec_values import (
+from dpcli.fields.values import (
     MAX_EPSILON,
     AlreadyReportedError,
     ByForm,
@@ -40,6 +38,17 @@ from dpcli.spec_values import (
     Texts,
     summaries_by_name,
 )
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.local_mechanism import (
+    LocalMechanism,
+    ProbabilityTable,
+    RandomizerError,
+    RandomizerRequest,
+)
+from dpcli.messages import quote
+from dpcli.numeric.exact import plain_text
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.axes import ESTIMATE_COLUMNS
 from dpcli.specification.context import SpecContext
 from dpcli.specification.mechanism_fields import single_key
@@ -51,15 +60,6 @@ from dpcli.specification.probability_tables import (
     table_from_mapping,
 )
 from dpcli.specification.statistics_section import entry_nodes
-from dpcli.specification.tree import (
-    MappingNode,
-    ScalarNode,
-    attempt,
-    node_at,
-    read_all,
-    read_valid,
-    scalars_of,
-)
 from dpcli.specification.validation import Section, read_section
 
 MAX_NUMBERS = 1_000_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dpcli.fields.tree import MappingNode
+from dpcli.fields.values import Choice, ExactNumber, SectionModel
 from dpcli.privacy.unit import PersonUnit
-from dpcli.spec_values import Choice, ExactNumber, SectionModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations_section import MAX_POPULATION
-from dpcli.specification.tree import MappingNode
 from dpcli.specification.validation import read_section
 from dpcli.statistics.sampling import SampleDesign
 

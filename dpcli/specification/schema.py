@@ -14,9 +14,9 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
 from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.fields.values import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
-from dpcli.spec_values import SectionModel
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_section import CsvModel
 from dpcli.specification.derived_columns import DERIVED

@@ -12,10 +12,9 @@ from typing import Annotated, Any
 from dpcli import statistics
 from dpcli.data.axis import Axis
 from dpcli.data.filters import Filter
-from dpcli.messages import quote, truncated
-from dpcli.reference import synonyms, variant_code
-from dpcli.spec_fields import KeyForm
-from dpcli.spec_values import (
+from dpcli.fields.columns import KeyForm
+from dpcli.fields.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
+from dpcli.fields.values import (
     AlreadyReportedError,
     Boolean,
     Choice,
@@ -29,6 +28,8 @@ from dpcli.spec_values import (
     positive_number,
     summaries_by_name,
 )
+from dpcli.messages import quote, truncated
+from dpcli.reference import synonyms, variant_code
 from dpcli.specification.axes import read_keys
 from dpcli.specification.captions import Note, Title, UnitText, entry_caption
 from dpcli.specification.choice_section import open_choice
@@ -46,7 +47,6 @@ from dpcli.specification.mechanism_fields import (
 )
 from dpcli.specification.model import Entry
 from dpcli.specification.resolve import RequestReader, count_numbers, count_scores
-from dpcli.specification.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
 from dpcli.specification.validation import Section, plain_word, read_section
 from dpcli.statistics.statistic import Statistic
 

@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 
 from dpcli.data.labels import FORMULA_STARTS
-from dpcli.number_syntax import NumberSyntaxError, parse_number
-from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.tree import ScalarNode, attempt, read_all
+from dpcli.fields.numbers import NumberSyntaxError, parse_number
+from dpcli.fields.tree import ScalarNode, attempt, read_all
+from dpcli.fields.values import AlreadyReportedError
 
 INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories that a declared text must not contain."""

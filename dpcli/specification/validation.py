@@ -16,12 +16,8 @@ from typing import Any, Generic, TypeVar, cast, get_args
 from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import quote
-from dpcli.reference import variant_code
-from dpcli.spec_fields import column_role, example_line
-from dpcli.spec_values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, SectionModel
-from dpcli.specification.tree import (
+from dpcli.fields.columns import column_role, example_line
+from dpcli.fields.tree import (
     MAX_FOUND_PROBLEMS,
     MappingNode,
     ScalarNode,
@@ -29,6 +25,10 @@ from dpcli.specification.tree import (
     closest_match,
     node_at,
 )
+from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, SectionModel
+from dpcli.light_dataclasses import dataclass
+from dpcli.messages import quote
+from dpcli.reference import variant_code
 
 M = TypeVar("M", bound=SectionModel)
 Path = tuple[str | int, ...]

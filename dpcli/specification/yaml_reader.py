@@ -11,10 +11,7 @@ from contextlib import suppress
 
 import yaml
 
-from dpcli.messages import quote
-from dpcli.reference import texts, variant_code
-from dpcli.spec_values import AlreadyReportedError
-from dpcli.specification.tree import (
+from dpcli.fields.tree import (
     Findings,
     MappingNode,
     Node,
@@ -24,6 +21,9 @@ from dpcli.specification.tree import (
     TooManyProblemsError,
     scalars_of,
 )
+from dpcli.fields.values import AlreadyReportedError
+from dpcli.messages import quote
+from dpcli.reference import texts, variant_code
 
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 

@@ -16,13 +16,7 @@ from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import require_labeled
-from dpcli.noise.distribution import ADDITIVE, Family
-from dpcli.numeric.arrays import np
-from dpcli.privacy.confidential import Group
-from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import LinearQuery
-from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
-from dpcli.spec_fields import (
+from dpcli.fields.columns import (
     BooleanColumnName,
     Candidates,
     FieldFault,
@@ -30,7 +24,13 @@ from dpcli.spec_fields import (
     NumericColumnName,
     check_at_most,
 )
-from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
+from dpcli.fields.values import NO_FIXED_LIMIT, Choice, field_types, whole_number
+from dpcli.noise.distribution import ADDITIVE, Family
+from dpcli.numeric.arrays import np
+from dpcli.privacy.confidential import Group
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
 from dpcli.statistics.candidate_classes import classes_from_each
 from dpcli.statistics.choice_size import Choices
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery

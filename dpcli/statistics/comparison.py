@@ -13,13 +13,13 @@ from pydantic import Field
 from dpcli.data.axis import Axis
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import ComparedLabels, FieldFault, ValuedColumnName
+from dpcli.fields.values import Choice, field_types
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.spec_fields import ComparedLabels, FieldFault, ValuedColumnName
-from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, SIGNED_PART, Estimates, Limits
 from dpcli.statistics.quotient import Quotient, QuotientDesign

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.privacy.neighboring import Relation
-from dpcli.queries.query import LinearQuery
-from dpcli.queries.sums import Factor
-from dpcli.spec_fields import (
+from dpcli.fields.columns import (
     BoundName,
     NumericColumnName,
     PrivateKeys,
@@ -16,7 +13,10 @@ from dpcli.spec_fields import (
     ValuedColumnName,
     WeightColumnName,
 )
-from dpcli.spec_values import field_types
+from dpcli.fields.values import field_types
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.person_counts import PersonCounts

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcli.data.column import ValuedColumn
+from dpcli.fields.columns import CountedColumnName, PrivateKeys
+from dpcli.fields.values import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import DistinctQuery, LinearQuery
-from dpcli.spec_fields import CountedColumnName, PrivateKeys
-from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.estimates import Limits
 from dpcli.statistics.person_counts import PersonCounts

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.data.axis import Axis
+from dpcli.fields.columns import BinForms, ValuedColumnName
+from dpcli.fields.values import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
-from dpcli.spec_fields import BinForms, ValuedColumnName
-from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.person_counts import PersonCounts

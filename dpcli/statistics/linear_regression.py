@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from dpcli.data.column import Column
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import FieldFault, NumericColumnName, Predictors
+from dpcli.fields.values import Choice, ExactNumber, field_types, whole_number
 from dpcli.messages import note
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats
@@ -18,8 +20,6 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.objectives import LeastSquaresQuery
 from dpcli.queries.regression import RidgeQuery
 from dpcli.queries.sums import Factor
-from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
-from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.curvature import ObjectiveDesign, curvature_note, with_bounds
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates

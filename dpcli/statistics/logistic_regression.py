@@ -10,14 +10,14 @@ from typing import Annotated, Any
 
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, require_labeled
+from dpcli.fields.columns import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
+from dpcli.fields.values import Choice, field_types
 from dpcli.messages import note
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.sums import Factor
-from dpcli.spec_fields import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
-from dpcli.spec_values import Choice, field_types
 from dpcli.statistics.curvature import ObjectiveDesign, curvature_note, with_bounds
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates

@@ -8,10 +8,10 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_at_most
+from dpcli.fields.values import field_types
 from dpcli.noise.distribution import ADDITIVE
 from dpcli.privacy.neighboring import Relation
-from dpcli.spec_fields import AxesPerTable, FieldFault, TableColumns, check_at_most
-from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.marginal_queries import (
     MeasuredTables,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dpcli.fields.columns import AveragedColumnName, WeightColumnName
+from dpcli.fields.values import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.spec_fields import AveragedColumnName, WeightColumnName
-from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.population import mean_with_squares, population_means

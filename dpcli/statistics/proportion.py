@@ -8,10 +8,10 @@ from fractions import Fraction
 from dpcli.data.derivations import Satisfies
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, require_labeled
+from dpcli.fields.columns import FieldFault, LabelsOfColumn, ShareColumnName, WeightColumnName
+from dpcli.fields.values import field_types
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
-from dpcli.spec_fields import FieldFault, LabelsOfColumn, ShareColumnName, WeightColumnName
-from dpcli.spec_values import field_types
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import FiducialInterval

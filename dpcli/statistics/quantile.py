@@ -8,14 +8,14 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
+from dpcli.fields.columns import Candidates, OrderedColumnName, Quantiles
+from dpcli.fields.values import field_types
 from dpcli.noise.distribution import ADDITIVE
 from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.quantile_recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
 from dpcli.queries.scores import Rank, ScoreQuery
-from dpcli.spec_fields import Candidates, OrderedColumnName, Quantiles
-from dpcli.spec_values import field_types
 from dpcli.statistics.candidate_classes import classes_at_and_between
 from dpcli.statistics.choice_size import Choices
 from dpcli.statistics.design import Design, NoisyAnswer, Request

@@ -15,12 +15,12 @@ from dpcli.data.axis import Axis
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.labels import LabeledColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import FieldFault, RatioBase, RatioPart
+from dpcli.fields.values import field_types, whole_number
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.spec_fields import FieldFault, RatioBase, RatioPart
-from dpcli.spec_values import field_types, whole_number
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.quotient import (

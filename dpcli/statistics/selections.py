@@ -10,18 +10,18 @@ from typing import Any
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter, InRanges, IsMissing
 from dpcli.data.labels import BooleanColumn, require_labeled
-from dpcli.numeric.interval_arithmetic import sqrt_down
-from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.queries.indicators import IndicatorQuery
-from dpcli.queries.query import LinearQuery
-from dpcli.spec_fields import (
+from dpcli.fields.columns import (
     CheckedColumns,
     FieldFault,
     SelectedColumns,
     SelectionLimit,
     check_at_most,
 )
-from dpcli.spec_values import field_types
+from dpcli.fields.values import field_types
+from dpcli.numeric.interval_arithmetic import sqrt_down
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.queries.indicators import IndicatorQuery
+from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.person_counts import SharedNoise
 from dpcli.statistics.statistic import Statistic

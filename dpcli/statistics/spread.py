@@ -9,12 +9,12 @@ from itertools import combinations
 from math import hypot
 
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import NumericColumns, OrderedColumnName
+from dpcli.fields.values import field_types
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
-from dpcli.spec_fields import NumericColumns, OrderedColumnName
-from dpcli.spec_values import field_types
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar
 
+from dpcli.fields.columns import FieldFault
 from dpcli.messages import note
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.sums import Factor
-from dpcli.spec_fields import FieldFault
 from dpcli.statistics.design import Request
 from dpcli.statistics.statistic import Statistic
 

@@ -20,8 +20,8 @@ import pytest
 from scipy.stats import beta
 
 import dpcli
+from dpcli.fields.columns import column_role, example_line
 from dpcli.numeric.arrays import Floats
-from dpcli.spec_fields import column_role, example_line
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, Flag
 from dpcli.statistics.statistic import Statistic

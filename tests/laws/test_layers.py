@@ -18,7 +18,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "problems": ("errors", "diagnostics", "messages", "reference", "light_dataclasses", "version"),
     "numeric": ("numeric",),
     "privacy": ("privacy",),
-    "fields": ("spec_fields", "spec_values", "number_syntax"),
+    "fields": ("fields",),
     "data": ("data",),
     "noise": ("noise",),
     "queries": ("queries",),

@@ -13,8 +13,8 @@ from dpcli.data.column import Column
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import column_role
 from dpcli.queries.scores import Points
-from dpcli.spec_fields import column_role
 from dpcli.specification.axes import two_values
 from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.design import REQUEST_FIELDS, Request

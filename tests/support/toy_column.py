@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dpcli.data.column import Column
 from dpcli.data.numbers import NumberColumn
-from dpcli.spec_values import whole_number
+from dpcli.fields.values import whole_number
 from dpcli.specification.column_types import ColumnModel
 from dpcli.specification.validation import Section
 

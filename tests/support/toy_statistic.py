@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.filters import InRanges
+from dpcli.fields.columns import FieldFault, NumericColumnName, check_at_most
+from dpcli.fields.values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
-from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
-from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
 

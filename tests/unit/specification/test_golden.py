@@ -60,9 +60,8 @@ def test_texts_keep_the_house_style() -> None:
 def sources() -> list[Path]:
     """The files that record problems of specs."""
     package = Path(dpcli.specification.__file__).parents[1]
-    folders = ("specification", "statistics")
-    files = [path for folder in folders for path in (package / folder).glob("*.py")]
-    return [*files, package / "spec_values.py", package / "spec_fields.py"]
+    folders = ("specification", "statistics", "fields", "data")
+    return [path for folder in folders for path in (package / folder).glob("*.py")]
 
 
 def used_codes() -> set[str]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import SpecError
-from dpcli.number_syntax import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
+from dpcli.fields.numbers import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed
 

@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from dpcli.cli.explain import pages
+from dpcli.fields.tree import Node, ScalarNode, SequenceNode
 from dpcli.reference import word_pages
 from dpcli.specification.schema import spec_schema
-from dpcli.specification.tree import Node, ScalarNode, SequenceNode
 from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics import STATISTICS
 from tests.support.specs import completed, with_column, with_statistic

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.spec_values import AlreadyReportedError, Number, SectionModel
-from dpcli.specification.tree import (
-    Findings,
-    MappingNode,
-    ScalarNode,
-    Span,
-    attempt,
-    read_all,
-    read_valid,
-)
+from dpcli.fields.tree import Findings, MappingNode, ScalarNode, Span, attempt, read_all, read_valid
+from dpcli.fields.values import AlreadyReportedError, Number, SectionModel
 from dpcli.specification.validation import read_section
 from dpcli.specification.yaml_reader import read_tree
 

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
-from dpcli.number_syntax import (
+from dpcli.fields.numbers import (
     ANY_NUMBER,
     DATE,
     WHOLE_NUMBER,

@@ -13,9 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import quote
-from dpcli.spec_values import (
+from dpcli.fields.values import (
     NO_FIXED_LIMIT,
     ByForm,
     Choice,
@@ -29,6 +27,8 @@ from dpcli.spec_values import (
     invalid_value,
     whole_number,
 )
+from dpcli.light_dataclasses import dataclass
+from dpcli.messages import quote
 
 NUMERIC = ("integer", "number")
 ORDERED = (*NUMERIC, "date")

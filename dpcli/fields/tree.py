@@ -13,9 +13,9 @@ from difflib import get_close_matches
 from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, make_problem
+from dpcli.fields.values import AlreadyReportedError
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import MAX_CHOICES, MAX_QUOTED, message_and_hint, quote, quoted_list
-from dpcli.spec_values import AlreadyReportedError
 
 A = TypeVar("A")
 P = ParamSpec("P")
