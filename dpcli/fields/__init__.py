@@ -1,4 +1,4 @@
-"""The fields of a spec: texts with places, types that parse them, and their problems.
+"""Fields of a spec: texts with places, types that parse them, their problems.
 
 `values` has types of single fields, `columns` types of fields that name columns, which statistics
 declare too, and `numbers` how numbers are written. `tree` has the nodes of a spec with their places
