@@ -19,7 +19,7 @@ from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.text_tables import plain_table
 from dpcli.errors import UsageError
-from dpcli.fields.columns import example_line
+from dpcli.fields.section import example_line
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.messages import note

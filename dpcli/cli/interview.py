@@ -23,8 +23,8 @@ from dpcli.data.csv_dialect import DECIMALS, Dialect
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.errors import SpecError
-from dpcli.fields.columns import field_examples
 from dpcli.fields.numbers import parse_number
+from dpcli.fields.section import field_examples
 from dpcli.fields.values import MAX_EPSILON
 from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text, short_down

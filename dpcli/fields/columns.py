@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
+from dpcli.fields.section import FieldRole, SectionModel, marks_of
 from dpcli.fields.values import (
     NO_FIXED_LIMIT,
     ByForm,
@@ -21,7 +22,6 @@ from dpcli.fields.values import (
     GridNumber,
     ListOrItem,
     NumberPair,
-    SectionModel,
     Text,
     Texts,
     invalid_value,
@@ -45,7 +45,7 @@ MAX_COUNTED_COLUMNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnRole:
+class ColumnRole(FieldRole):
     """How the value of a field refers to columns.
 
     - `column`: the name of a column of one of the `kinds`.
@@ -65,40 +65,15 @@ class ColumnRole:
     least: int = 1
     most: int = MAX_COLUMNS_TOGETHER
 
-
-def _annotations(field: FieldInfo) -> Iterator[Any]:
-    yield from field.metadata
-    pending: list[Any] = [field.annotation]
-    while pending:
-        annotation = pending.pop(0)
-        yield from getattr(annotation, "__metadata__", ())
-        pending += get_args(annotation)
+    def missing(self) -> tuple[str, dict[str, object]] | None:
+        is_column = self.refers_to == "column"
+        return ("missing-field.of-column", {"kinds": self.kinds}) if is_column else None
 
 
 def column_role(field: FieldInfo) -> ColumnRole | None:
     """The role of a field; None if it does not refer to columns."""
-    roles = (mark for mark in _annotations(field) if isinstance(mark, ColumnRole))
+    roles = (mark for mark in marks_of(field) if isinstance(mark, ColumnRole))
     return next(roles, None)
-
-
-def field_examples(field: FieldInfo) -> list[Any]:
-    """The examples of a field, or of its type."""
-    inner = (mark.examples for mark in _annotations(field) if isinstance(mark, FieldInfo))
-    return field.examples or next((examples for examples in inner if examples), [])
-
-
-def example_line(key: str, field: FieldInfo | None) -> str:
-    """A line of YAML with the first example of a field."""
-    examples = field_examples(field) if field else []
-    return f"{key}: {_yaml(examples[0])}" if examples else f"{key}: ..."
-
-
-def _yaml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_yaml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_yaml, value)) + "]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class BinsModel(SectionModel):

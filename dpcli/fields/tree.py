@@ -21,6 +21,9 @@ A = TypeVar("A")
 P = ParamSpec("P")
 T = TypeVar("T")
 
+Path = tuple[str | int, ...]
+"""Keys, and indexes of items, that lead to a value of a spec."""
+
 MAX_SHOWN_PROBLEMS = 100
 """Further problems are only counted: no one fixes more of them at once."""
 
@@ -187,7 +190,7 @@ class ScalarNode:
         """The text as messages quote it."""
         return quote(self.text)
 
-    def plain(self) -> str:
+    def plain(self, path: Path = ()) -> str:  # noqa: ARG002
         """The text without its place."""
         return self.text
 
@@ -202,9 +205,9 @@ class SequenceNode:
     shown: ClassVar = form
     text: ClassVar = ""
 
-    def plain(self) -> list[object]:
+    def plain(self, path: Path = ()) -> list[object]:
         """The same values without places."""
-        return [item.plain() for item in self.items]
+        return [item.plain((*path, index)) for index, item in enumerate(self.items)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +220,13 @@ class MappingNode:
     shown: ClassVar = form
     text: ClassVar = ""
 
-    def plain(self) -> dict[str, object]:
-        """The same values without places."""
-        return {key: value.plain() for key, (_, value) in self.pairs.items()}
+    def plain(self, path: Path = ()) -> PlainMapping:
+        """The same values without places; each mapping keeps its node and its `path`."""
+        mapping = PlainMapping(
+            {key: value.plain((*path, key)) for key, (_, value) in self.pairs.items()}
+        )
+        mapping.node, mapping.path = self, path
+        return mapping
 
     def get(self, key: str) -> Node | None:
         """The value of a key; None without the key."""
@@ -245,6 +252,17 @@ class MappingNode:
         """The span of a key, or of the mapping without that key."""
         pair = self.pairs.get(key)
         return pair[0].span if pair else self.span
+
+
+class PlainMapping(dict[str, object]):
+    """The values of a mapping without places, with its `node` and the `path` to it.
+
+    `wrong` are the keys of the fields whose problems have been recorded.
+    """
+
+    node: MappingNode
+    path: Path = ()
+    wrong: frozenset[str] = frozenset()
 
 
 Node = ScalarNode | SequenceNode | MappingNode

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    WithJsonSchema,
-    create_model,
-)
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from dpcli.fields.numbers import (
@@ -45,36 +37,6 @@ MAX_BUDGET = Fraction(1000)
 
 class AlreadyReportedError(Exception):
     """A value has a problem that has been recorded, so its users report nothing more."""
-
-
-class SectionModel(BaseModel):
-    """The base of the models of mappings in a spec. Unknown keys are errors.
-
-    A field with a recorded problem is absent, and its use raises `AlreadyReportedError`. A model is
-    built when it is first used.
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in type(self).model_fields:
-                raise AlreadyReportedError
-            return super().__getattr__(name)
-
-
-def field_types(**types: Any) -> Fields:
-    """The types of fields by name. A field whose type includes None is optional."""
-    return types
-
-
-def extended_model(fields: Fields, base: type[SectionModel] = SectionModel) -> type[SectionModel]:
-    """A model with the fields of a base model, and then these fields."""
-    definitions: Any = {
-        key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
-    }
-    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **definitions)
 
 
 def invalid_value(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import Any
 
 from dpcli.data.axis import Axis
 from dpcli.data.column import ValuedColumn
@@ -13,6 +12,7 @@ from dpcli.data.filters import InRanges
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,
     Node,
@@ -26,7 +26,6 @@ from dpcli.numeric.exact import readable_text
 from dpcli.queries.scores import Points
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number, read_on_grid, read_within_bounds
-from dpcli.specification.validation import Section
 
 MAX_BINS = 10_001
 """Enough for one bin per value of a column of ten thousand steps."""
@@ -50,7 +49,7 @@ ESTIMATE_COLUMNS = (
 """The columns of the table of estimates that are not keys."""
 
 
-def read_keys(section: Section[Any], field: str, context: SpecContext) -> tuple[Axis, ...]:
+def read_keys(section: SectionModel, field: str, context: SpecContext) -> tuple[Axis, ...]:
     """Reads the keys of a list such as `by`."""
     section.require(field)
     seen: set[str] = set()

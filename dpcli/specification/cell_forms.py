@@ -24,6 +24,7 @@ from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
 from dpcli.fields.values import (
     Boolean,
@@ -32,7 +33,6 @@ from dpcli.fields.values import (
     ListOrItem,
     Number,
     ParsedText,
-    SectionModel,
     Text,
     Texts,
     invalid_value,
@@ -41,7 +41,6 @@ from dpcli.fields.values import (
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.reference import time_zones
 from dpcli.specification.texts import require_distinct_texts
-from dpcli.specification.validation import Section
 
 IGNORE = "ignore"
 
@@ -126,12 +125,12 @@ class NumberFormModel(SectionModel):
     values: Annotated[dict[str, Number], Field(min_length=1)] | None = None
 
 
-def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
+def with_form(column: Column, section: Any, decimal: str) -> Column:
     """The column with its source, its marks of missing cells, and how its cells are written.
 
     `decimal` is the decimal mark of columns without their own.
     """
-    source = getattr(section.values, "source", None)
+    source = getattr(section, "source", None)
     column = replace(column, source=source.column if isinstance(source, PositionModel) else source)
     match column:
         case NumericColumn():
@@ -153,21 +152,19 @@ def with_form(column: Column, section: Section[Any], decimal: str) -> Column:
     return replace(column, na=_marks(section))
 
 
-def _require_values_in_bounds(
-    column: NumericColumn, section: Section[Any], texts: Iterable[str]
-) -> None:
+def _require_values_in_bounds(column: NumericColumn, section: Any, texts: Iterable[str]) -> None:
     """A stated number outside the bounds would be clamped to another one."""
     if column.bounds is None:
         return
     least, most = (bound * column.step for bound in column.bounds)
     low, high = map(column.text, column.bounds)
     for text in texts:
-        if not least <= section.values.values[text] <= most:
+        if not least <= section.values[text] <= most:
             raise section.report("out-of-bounds.value", "values", text, low=low, high=high)
 
 
 def _marks(
-    section: Section[Any], declared: Iterable[str] = (), *, ignores_case: bool = False
+    section: Any, declared: Iterable[str] = (), *, ignores_case: bool = False
 ) -> tuple[str, ...]:
     """The texts that mark missing cells, which are not among the declared texts."""
     same = str.lower if ignores_case else str
@@ -179,8 +176,8 @@ def _marks(
     return tuple(scalar.text for scalar in scalars)
 
 
-def _number_format(section: Section[Any], decimal: str) -> NumberFormat | None:
-    values = section.values
+def _number_format(section: Any, decimal: str) -> NumberFormat | None:
+    values = section
     if not isinstance(values, NumberFormModel):
         return None
     # Marks of missing cells are compared with the cells of the file, before marks are exchanged.
@@ -201,10 +198,10 @@ def _number_format(section: Section[Any], decimal: str) -> NumberFormat | None:
     return NumberFormat(mark, thousands, affixes, values.brackets, numbers)
 
 
-def _date_format(section: Section[Any]) -> DateFormat | None:
+def _date_format(section: Any) -> DateFormat | None:
     if not section.has("format") and not section.has("zone"):
         return None
-    form = DateFormat(tuple(section.values.format or ()), section.values.zone)
+    form = DateFormat(tuple(section.format or ()), section.zone)
     with_offset = [one for one in form.forms if one.has("z")]
     if form.zone and form.forms and not with_offset:
         raise section.report_key("date-format.zone", "zone")

@@ -9,8 +9,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from dpcli.data.numeric import NumericColumn
-from dpcli.fields.tree import ScalarNode, Span, node_at
-from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, SectionModel, invalid_value
+from dpcli.fields.section import SectionModel
+from dpcli.fields.tree import ScalarNode, Span
+from dpcli.fields.values import Choice, Epsilon, ExactNumber, Number, invalid_value
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
@@ -19,7 +20,6 @@ from dpcli.queries.query import Query
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry
-from dpcli.specification.validation import Section
 from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 
@@ -44,9 +44,13 @@ class ChoiceModel(SectionModel):
 
     example: ClassVar[str]
     numbers: ClassVar[str]
+    outermost_example: ClassVar[int]
     choose: LadderName
     epsilon: Epsilon
     cover: Cover = Fraction(1)
+
+    def missing_line(self, key: str) -> str:
+        return {**CHOICE_LINES, "up_to": f"`up_to: {self.outermost_example}`"}[key]
 
     @model_validator(mode="before")
     @classmethod
@@ -59,7 +63,7 @@ class ChoiceModel(SectionModel):
             raise invalid_value("wrong-shape.choice", line=cls.example, numbers=cls.numbers)
         return value
 
-    def read(
+    def add_choice(
         self,
         kind: type[BoundsChoice],
         column: NumericColumn,
@@ -79,28 +83,26 @@ class ChoiceModel(SectionModel):
 class ChosenBoundsModel(ChoiceModel):
     """Bounds that are chosen from noisy counts within the outermost ones."""
 
-    example, numbers = "bounds: [0, 5000]", "two numbers"
+    example, numbers, outermost_example = "bounds: [0, 5000]", "two numbers", 10_000_000
     lowest: Number = Field(Fraction(0), alias="from")
     up_to: Number
 
-    def outermost(
-        self, section: Section[Any], step: Fraction
-    ) -> tuple[tuple[int, int], tuple[str, str]]:
+    def outermost(self, step: Fraction) -> tuple[tuple[int, int], tuple[str, str]]:
         """The outermost bounds in whole steps that fit 64 bits, and their texts."""
         low, high = self.lowest, self.up_to
         texts = readable_text(low), readable_text(high)
         if low >= high:
             code = "bounds-order.equal" if low == high else "bounds-order.chosen"
-            raise section.report(code, "bounds", "up_to", low=texts[0], high=texts[1])
+            raise self.report(code, "up_to", low=texts[0], high=texts[1])
         larger = step
         while max(abs(low), abs(high)) / larger >= MAX_STEPS:
             larger *= 10
         if larger > step:
             facts = {"step": readable_text(step), "larger": readable_text(larger)}
-            raise section.report("grid-too-fine.step", "bounds", "up_to", **facts)
+            raise self.report("grid-too-fine.step", "up_to", **facts)
 
         def in_steps(key: str, bound: Fraction) -> int:
-            scalar = node_at(section.node, "bounds", key)
+            scalar = self.node.get(key)
             if not isinstance(scalar, ScalarNode):
                 return 0  # The default.
             return require_whole_steps(bound / step, step, scalar, f"`{key}`")
@@ -111,7 +113,7 @@ class ChosenBoundsModel(ChoiceModel):
 class ChosenLimitModel(ChoiceModel):
     """A limit that is chosen from noisy counts of people by their rows."""
 
-    example, numbers = "max_rows: 20", "a number"
+    example, numbers, outermost_example = "max_rows: 20", "a number", 1000
     up_to: OutermostLimit
 
 

@@ -20,6 +20,7 @@ from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.numbers import parse_day, parse_number
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, attempt, scalars_of
 from dpcli.fields.values import (
     ByForm,
@@ -28,7 +29,6 @@ from dpcli.fields.values import (
     ExactNumber,
     NumberPair,
     ParsedText,
-    SectionModel,
     Text,
     Texts,
     invalid_value,
@@ -36,9 +36,8 @@ from dpcli.fields.values import (
 from dpcli.specification.captions import Title, UnitText
 from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
 from dpcli.specification.choice_section import ChosenBoundsModel
-from dpcli.specification.grid import bounds_in_steps, require_whole_steps
+from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
-from dpcli.specification.validation import Section
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
@@ -78,7 +77,11 @@ class ColumnModel(SectionModel):
     source: From | None = Field(None, alias="from")
     title: Title | None = None
 
-    def column(self, name: str, section: Section[Any]) -> Column:
+    @property
+    def what(self) -> str:
+        return f"{'an' if self.kind.startswith('i') else 'a'} `{self.kind}` column"
+
+    def column(self, name: str) -> Column:
         """The declared column; raises `AlreadyReportedError` if it has problems.
 
         What is the same for all types, such as `from` and `na`, is added later.
@@ -97,27 +100,31 @@ class NumericColumnModel(ColumnModel):
     na: Marks | None = None
     unit: UnitText | None = None
 
-    def column(self, name: str, section: Section[Any]) -> Column:
+    def missing_line(self, key: str) -> str:
+        step = f"`step: {proposed_step(self.node)}`: values are rounded to multiples of it"
+        return step * (key == "step")
+
+    def column(self, name: str) -> Column:
         """The column, with bounds and constant in whole steps. A constant needs bounds."""
         fields: Any = self
         step, made = getattr(fields, "step", Fraction(1)), self.made
-        limits, (low, high) = None, (section.text("bounds", side) for side in (0, 1))
+        limits, (low, high) = None, (self.text("bounds", side) for side in (0, 1))
         if isinstance(fields.bounds, ChosenBoundsModel):
-            limits, (low, high) = fields.bounds.outermost(section, step)
+            limits, (low, high) = fields.bounds.outermost(step)
         elif fields.bounds is not None:
             lower, upper = map(Fraction, fields.bounds)
             if lower >= upper:
                 code = "bounds-order.equal" if lower == upper else "bounds-order"
-                raise section.report(code, "bounds", low=low, high=high)
-            limits = bounds_in_steps(section, (lower, upper), step)
-        scalar = section.node.scalar("missing")
+                raise self.report(code, "bounds", low=low, high=high)
+            limits = bounds_in_steps(self, (lower, upper), step)
+        scalar = self.node.scalar("missing")
         if fields.missing is None or scalar is None:
             return made(name, step, limits)
         constant = require_whole_steps(fields.missing / step, step, scalar, "`missing`")
         if limits is None:
-            raise section.report_key("missing-bounds.constant", "missing", column=name)
+            raise self.report_key("missing-bounds.constant", "missing", column=name)
         if not limits[0] <= constant <= limits[1]:
-            raise section.report("out-of-bounds.missing", "missing", low=low, high=high)
+            raise self.report("out-of-bounds.missing", "missing", low=low, high=high)
         return made(name, step, limits, constant)
 
 
@@ -171,24 +178,24 @@ class CategoryColumnModel(LabeledColumnModel):
     values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, section: Section[Any]) -> Column:
+    def column(self, name: str) -> Column:
         """The column. Without `values`, it is a column with private partitions."""
         if self.values is None:
             if self.missing == DROP:
                 return PrivatePartitionColumn(name)
-            raise section.report("unknown-label.open", "missing")
-        values = section.node.get("values")
+            raise self.report("unknown-label.open", "missing")
+        values = self.node.get("values")
         pairs = [(scalar, scalar) for scalar in scalars_of(values)]
         if isinstance(values, MappingNode):
             entries = values.pairs.values()
             pairs = [(text, label) for text, label in entries if isinstance(label, ScalarNode)]
         check_texts = attempt(require_distinct_texts, pairs)
-        other = section.node.scalar("other")
+        other = self.node.scalar("other")
         if other is not None:
             require_text(other, "label", published=True)
         labels = tuple((text.text, label.text) for text, label in pairs)
         column = CategoryColumn(name, labels)
-        return with_missing(column, section, check_texts)
+        return with_missing(column, self, check_texts)
 
 
 class BooleanColumnModel(LabeledColumnModel):
@@ -199,14 +206,14 @@ class BooleanColumnModel(LabeledColumnModel):
     values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, section: Section[Any]) -> Column:
+    def column(self, name: str) -> Column:
         """The column, whose labels are `false` and `true`."""
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
-        texts = scalars_of(section.node.get("values"))
+        texts = scalars_of(self.node.get("values"))
         check_texts = attempt(require_distinct_texts, [(text, None) for text in texts])
         if self.other is not None and self.other not in BOOLEAN_LABELS:
-            raise section.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
-        return with_missing(BooleanColumn(name, pairs), section, check_texts)
+            raise self.report("unknown-choice", "other", choices=BOOLEAN_LABELS)
+        return with_missing(BooleanColumn(name, pairs), self, check_texts)
 
 
 class IdColumnModel(ColumnModel):
@@ -217,7 +224,7 @@ class IdColumnModel(ColumnModel):
     missing: MissingId = DROP
     na: Marks | None = None
 
-    def column(self, name: str, section: Section[Any]) -> Column:  # noqa: ARG002
+    def column(self, name: str) -> Column:
         """The column; `missing: each` makes a person of each row without an id."""
         return IdColumn(name, singletons_without_id=self.missing == "each")
 
@@ -234,11 +241,11 @@ COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
 
 
 def with_missing(
-    column: LabeledColumn, section: Section[Any], check_texts: Callable[[], object]
+    column: LabeledColumn, section: Any, check_texts: Callable[[], object]
 ) -> LabeledColumn:
     """The column with the label that `missing` names; `check_texts` raises for wrong texts."""
-    column = replace(column, other=getattr(section.values, "other", None))
-    label, position = section.values.missing, None
+    column = replace(column, other=getattr(section, "other", None))
+    label, position = section.missing, None
     if label != DROP:
         position = column.positions.get(label)
         if position is None:

@@ -11,14 +11,12 @@ from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
-from dpcli.specification.choice_section import CHOICE_LINES, ChosenBoundsModel
+from dpcli.specification.choice_section import ChosenBoundsModel
 from dpcli.specification.code_lists import with_code_list
 from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.context import SpecContext
-from dpcli.specification.grid import proposed_step
 from dpcli.specification.model import Caption
 from dpcli.specification.texts import is_invisible
-from dpcli.specification.validation import read_section
 from dpcli.statistics.bounds_choice import BoundsChoice
 
 MAX_COLUMNS = 10_000
@@ -86,17 +84,14 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
     if text == CategoryColumnModel.kind:
         node = with_code_list(node, context.folder, context.files)
-    lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
-    lines |= {"up_to": "`up_to: 10000000`", **CHOICE_LINES}
-    article = "an" if text.startswith("i") else "a"
-    section = read_section(types[text], node, f"{article} `{text}` column", lines=lines)
-    column = section.values.column(key.text, section)
+    section = types[text].read(node, "columns", key.text)
+    column = section.column(key.text)
     section.require()
-    caption = stated_caption(section.values)
+    caption = stated_caption(section)
     if caption != Caption():
         context.captions[key.text] = caption
     column = with_form(column, section, context.decimal)
-    bounds, place = getattr(section.values, "bounds", None), section.node.get("bounds")
+    bounds, place = getattr(section, "bounds", None), section.node.get("bounds")
     if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and place:
-        bounds.read(BoundsChoice, column, place.span, context)
+        bounds.add_choice(BoundsChoice, column, place.span, context)
     return column

@@ -15,8 +15,9 @@ from dpcli.data.filters import Compared, ComparisonSign, Filter, InRanges, IsMis
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, require_labeled
 from dpcli.data.numeric import NumericColumn, require_numeric
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, node_at, read_all, scalars_of
-from dpcli.fields.values import Boolean, ByForm, SectionModel, Text
+from dpcli.fields.values import Boolean, ByForm, Text
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code

@@ -20,12 +20,12 @@ from dpcli.data.csv_dialect import (
     find_encoding,
 )
 from dpcli.errors import SpecError
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (
     Boolean,
     ListOrItem,
     ParsedText,
-    SectionModel,
     Text,
     Texts,
     invalid_value,
@@ -33,7 +33,6 @@ from dpcli.fields.values import (
 )
 from dpcli.specification.cell_forms import require_few
 from dpcli.specification.columns_section import MAX_NAME_LENGTH
-from dpcli.specification.validation import read_section
 
 NO_QUOTE = "none"
 """The value of `quote` for files in which no character quotes cells."""
@@ -131,8 +130,8 @@ def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -
     """Reads the section. Its `names`, if any, must include all of `columns`."""
     if node is None:
         return UNDECLARED_DIALECT
-    section = read_section(CsvModel, node, "`csv`")
-    values = section.values
+    section = CsvModel.read(node, "csv")
+    values = section
     names = tuple(name.text for name in scalars_of(node.sequence("names")))
     for key, fields in columns.pairs.values() if columns and names else ():
         source = fields.get("from") if isinstance(fields, MappingNode) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from dpcli.fields.values import ExactNumber, ParsedText, SectionModel, invalid_value
+from dpcli.fields.section import SectionModel
+from dpcli.fields.values import ExactNumber, ParsedText, invalid_value
 from dpcli.specification.model import Declarations
-from dpcli.specification.validation import Section
 
 MAX_POPULATION = 10**11
 """More people than have ever lived."""
@@ -45,12 +45,8 @@ class DeclarationsModel(SectionModel):
     region: AnswerText | None = None
     license: AnswerText | None = None
 
-
-def read_declarations(heading: Section[Any]) -> Declarations:
-    """The declared population and answers, in the order of the spec."""
-    values, node = heading.values.declarations, heading.node.mapping("declarations")
-    if values is None or node is None:
-        return Declarations()
-    # The report lists the answers in the order of the spec.
-    answers = [(key, getattr(values, key)) for key in node.pairs if key != "population"]
-    return Declarations(values.population, tuple(answers))
+    def resolved(self) -> Declarations:
+        """The declared population and answers, in the order of the spec."""
+        # The report lists the answers in the order of the spec.
+        answers = [(key, getattr(self, key)) for key in self.node.pairs if key != "population"]
+        return Declarations(self.population, tuple(answers))

@@ -13,7 +13,6 @@ from dpcli.fields.values import AlreadyReportedError
 from dpcli.specification.columns_section import MAX_COLUMNS, require_name
 from dpcli.specification.context import SpecContext
 from dpcli.specification.derived_columns import DERIVED
-from dpcli.specification.validation import read_section
 
 
 def declare_derived(section: MappingNode, context: SpecContext) -> None:
@@ -44,8 +43,6 @@ def _read_derived(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     if len(kinds) != 1:
         code = "derived-form.several" if kinds else "derived-form"
         raise node.span.report(code, column=key.text, found=node.shown, choices=models, kinds=kinds)
-    kind = kinds[0]
-    line = {"step": "`step: 0.001`: ratios are rounded to multiples of it"}
-    section = read_section(models[kind], node, f"`{kind}`", lines=line, subject=key.shown)
+    section = models[kinds[0]].read(node, "derive", key.text)
     section.require()
-    return section.values.column(key.text, section, context)
+    return section.column(key.text, context)

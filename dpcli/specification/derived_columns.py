@@ -17,13 +17,14 @@ from dpcli.data.filters import AllOf
 from dpcli.data.labels import BooleanColumn, CategoryColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
 from dpcli.fields.columns import NUMERIC, ORDERED
+from dpcli.fields.section import SectionModel, extended_model, name_of
 from dpcli.fields.tree import ScalarNode, read_all, scalars_of
-from dpcli.fields.values import Choice, GridNumber, SectionModel, Text, Texts, extended_model
+from dpcli.fields.values import Choice, GridNumber, Text, Texts
+from dpcli.messages import quote
 from dpcli.specification.axes import MAX_BINS, read_bin_starts
 from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step
 from dpcli.specification.context import SpecContext
 from dpcli.specification.derived_terms import (
-    Read,
     category_column,
     number_column,
     read_term,
@@ -44,7 +45,18 @@ class DerivedModel(SectionModel):
 
     kind: ClassVar[str]
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+    @property
+    def what(self) -> str:
+        return quote(self.kind)
+
+    @property
+    def subject(self) -> str:
+        return name_of(self.path)
+
+    def missing_line(self, key: str) -> str:
+        return "`step: 0.001`: ratios are rounded to multiples of it" * (key == "step")
+
+    def column(self, name: str, context: SpecContext) -> Column:
         """The derived column; raises `AlreadyReportedError` if it has problems."""
         raise NotImplementedError
 
@@ -56,10 +68,10 @@ class DerivedNumberModel(DerivedModel):
     step: Step | None = None
     missing: Text = DROP
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
-        return number_column(name, section, self.derivation(section, context))
+    def column(self, name: str, context: SpecContext) -> Column:
+        return number_column(name, self, self.derivation(context))
 
-    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+    def derivation(self, context: SpecContext) -> Arithmetic:
         """How the value follows from the terms."""
         raise NotImplementedError
 
@@ -70,9 +82,9 @@ class SumModel(DerivedNumberModel):
     kind = "sum"
     sum: Several
 
-    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+    def derivation(self, context: SpecContext) -> Arithmetic:
         """The sum on the common grid of its terms, or on a declared one."""
-        terms = read_terms(section, context, NUMERIC)
+        terms = read_terms(self, context, NUMERIC)
         return Sum(terms, self.step or common_step(terms))
 
 
@@ -82,9 +94,9 @@ class DifferenceModel(DerivedNumberModel):
     kind = "difference"
     difference: Pair
 
-    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+    def derivation(self, context: SpecContext) -> Arithmetic:
         """The difference on the common grid of its terms, or on a declared one."""
-        terms = read_terms(section, context, ORDERED)
+        terms = read_terms(self, context, ORDERED)
         return Sum(terms, self.step or common_step(terms), subtracts=True)
 
 
@@ -94,9 +106,9 @@ class ProductModel(DerivedNumberModel):
     kind = "product"
     product: Several
 
-    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+    def derivation(self, context: SpecContext) -> Arithmetic:
         """The product on the grid of all products, or on a declared one."""
-        terms = read_terms(section, context, NUMERIC)
+        terms = read_terms(self, context, NUMERIC)
         step = Product(terms, Fraction(1)).grid
         return Product(terms, self.step or step)
 
@@ -108,11 +120,11 @@ class RatioModel(DerivedNumberModel):
     ratio: Pair
     step: Step
 
-    def derivation(self, section: Read, context: SpecContext) -> Arithmetic:
+    def derivation(self, context: SpecContext) -> Arithmetic:
         """The ratio on the declared grid."""
-        terms = read_terms(section, context, NUMERIC)
+        terms = read_terms(self, context, NUMERIC)
         if terms[1] == 0:
-            raise section.report("derived-form.zero", "ratio", 1)
+            raise self.report("derived-form.zero", "ratio", 1)
         return Ratio(terms, self.step)
 
 
@@ -122,26 +134,26 @@ class CoalesceModel(DerivedNumberModel):
     kind = "coalesce"
     coalesce: Several
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+    def column(self, name: str, context: SpecContext) -> Column:
         """A number, a date, or a category with the labels of all columns."""
-        scalars = scalars_of(section.node.get("coalesce"))
-        columns = read_all(lambda scalar: valued(scalar, section, context), scalars)
+        scalars = scalars_of(self.node.get("coalesce"))
+        columns = read_all(lambda scalar: valued(scalar, self, context), scalars)
         labeled, numbers = labeled_columns(columns), numeric_columns(columns)
         if (labeled and numbers) or any(not numbers[0].is_like(column) for column in numbers):
-            raise section.report_key("derived-form.coalesce", "coalesce")
+            raise self.report_key("derived-form.coalesce", "coalesce")
         if labeled:
             for key in ("bounds", "step"):
-                if section.has(key):
-                    raise section.report_key("derived-form.labels", key, key=key)
+                if self.has(key):
+                    raise self.report_key("derived-form.labels", key, key=key)
             first = FirstLabel(labeled)
             kinds = set(map(type, labeled))
             made = BooleanColumn if kinds == {BooleanColumn} else CategoryColumn
-            return category_column(name, section, first, first.labels, made)
+            return category_column(name, self, first, first.labels, made)
         dates = DateColumn if isinstance(numbers[0], DateColumn) else None
-        if dates and section.has("step"):
-            raise section.report_key("derived-form.days", "step")
+        if dates and self.has("step"):
+            raise self.report_key("derived-form.days", "step")
         derivation = FirstNumber(numbers, self.step or common_step(numbers))
-        return number_column(name, section, derivation, dates)
+        return number_column(name, self, derivation, dates)
 
 
 class AgeModel(DerivedModel):
@@ -153,14 +165,12 @@ class AgeModel(DerivedModel):
     bounds: Annotated[list[GridNumber], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+    def column(self, name: str, context: SpecContext) -> Column:
         """An integer."""
-        scalars = (scalar for key in ("age", "at") for scalar in scalars_of(section.node.get(key)))
-        terms = tuple(
-            read_all(lambda scalar: read_term(scalar, section, context, ("date",)), scalars)
-        )
-        require_column(terms, section, "age")
-        return number_column(name, section, Age(terms, Fraction(1)))
+        scalars = (scalar for key in ("age", "at") for scalar in scalars_of(self.node.get(key)))
+        terms = tuple(read_all(lambda scalar: read_term(scalar, self, context, ("date",)), scalars))
+        require_column(terms, self, "age")
+        return number_column(name, self, Age(terms, Fraction(1)))
 
 
 class DerivedLabelModel(DerivedModel):
@@ -177,18 +187,18 @@ class PartModel(DerivedLabelModel):
     part: Annotated[str, Choice("unknown-choice", get_args(PartName))]
     of: Text
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+    def column(self, name: str, context: SpecContext) -> Column:
         """A category whose labels are in calendar order."""
-        scalar = section.node.scalar("of")
+        scalar = self.node.scalar("of")
         assert scalar is not None
-        column = require_numeric(valued(scalar, section, context, ("date",)))
+        column = require_numeric(valued(scalar, self, context, ("date",)))
         if self.part == "hour":
             _require_hours(column, scalar)
         derivation = DatePart(column, self.part)  # type: ignore[arg-type]
         if derivation.first and derivation.count > MAX_BINS:
             facts = {"count": derivation.count, "most": MAX_BINS, "column": column.name}
-            raise section.report("too-many-bins.part", "part", **facts)
-        return category_column(name, section, derivation, derivation.labels)
+            raise self.report("too-many-bins.part", "part", **facts)
+        return category_column(name, self, derivation, derivation.labels)
 
 
 def _require_hours(date: NumericColumn, scalar: ScalarNode) -> None:
@@ -207,15 +217,15 @@ class BandsModel(DerivedLabelModel):
     width: GridNumber | None = None
     edges: Annotated[list[Text], Field(min_length=2)] | None = None
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
+    def column(self, name: str, context: SpecContext) -> Column:
         """A category whose labels are those of bins unless declared."""
-        scalar = section.node.scalar("bands")
+        scalar = self.node.scalar("bands")
         assert scalar is not None
-        column = require_numeric(valued(scalar, section, context, ORDERED))
-        if section.has("width") == section.has("edges"):
-            raise section.report_key("bins-form.bands", "bands")
-        starts = read_bin_starts(column, section.node)
-        return category_column(name, section, Bands(column, starts), Axis(column, starts).labels)
+        column = require_numeric(valued(scalar, self, context, ORDERED))
+        if self.has("width") == self.has("edges"):
+            raise self.report_key("bins-form.bands", "bands")
+        starts = read_bin_starts(column, self.node)
+        return category_column(name, self, Bands(column, starts), Axis(column, starts).labels)
 
 
 class TruthModel(DerivedModel):
@@ -224,10 +234,10 @@ class TruthModel(DerivedModel):
     kind = "is"
     missing: Text = DROP
 
-    def column(self, name: str, section: Read, context: SpecContext) -> Column:
-        tests = read_where(section, context, "is")
+    def column(self, name: str, context: SpecContext) -> Column:
+        tests = read_where(self, context, "is")
         test = tests[0] if len(tests) == 1 else AllOf(tests)
-        return category_column(name, section, Satisfies(test), BOOLEAN_LABELS, BooleanColumn)
+        return category_column(name, self, Satisfies(test), BOOLEAN_LABELS, BooleanColumn)
 
 
 IS_MODEL = cast(

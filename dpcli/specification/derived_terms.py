@@ -22,17 +22,12 @@ from dpcli.specification.column_types import DROP, with_missing
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
 from dpcli.specification.texts import require_distinct_texts
-from dpcli.specification.validation import Section
 
 MAX_MAGNITUDE = 1 << 125
 """The integers on the way to a derived value stay below this limit, so that they fit 128 bits."""
 
-Read = Section[Any]
 
-
-def read_term(
-    scalar: ScalarNode, section: Read, context: SpecContext, kinds: Sequence[str]
-) -> Term:
+def read_term(scalar: ScalarNode, section: Any, context: SpecContext, kinds: Sequence[str]) -> Term:
     """A column of one of the `kinds`, or a constant: a day if a date is possible."""
     if scalar.text not in context.columns:
         with suppress(NumberSyntaxError):
@@ -44,9 +39,9 @@ def read_term(
     return require_numeric(valued(scalar, section, context, kinds))
 
 
-def read_terms(section: Read, context: SpecContext, kinds: Sequence[str]) -> tuple[Term, ...]:
+def read_terms(section: Any, context: SpecContext, kinds: Sequence[str]) -> tuple[Term, ...]:
     """The terms of a list, which are all numbers or all dates."""
-    key = type(section.values).kind
+    key = section.kind
     scalars = scalars_of(section.node.get(key))
     terms = tuple(read_all(lambda scalar: read_term(scalar, section, context, kinds), scalars))
     require_column(terms, section, key)
@@ -61,30 +56,30 @@ def read_terms(section: Read, context: SpecContext, kinds: Sequence[str]) -> tup
     return terms
 
 
-def require_column(terms: Sequence[Term], section: Read, key: str) -> None:
+def require_column(terms: Sequence[Term], section: Any, key: str) -> None:
     """Checks that not all terms are constants."""
     if all(isinstance(term, Fraction) for term in terms):
         raise section.report_key("derived-form.constant", key)
 
 
 def valued(
-    scalar: ScalarNode, section: Read, context: SpecContext, kinds: Sequence[str] = VALUED
+    scalar: ScalarNode, section: Any, context: SpecContext, kinds: Sequence[str] = VALUED
 ) -> Column:
     """The column of a name, of one of these kinds; its values must be declared."""
     return context.column_of_kind(scalar, section.subject, kinds, section.what)
 
 
 def number_column(
-    name: str, section: Read, derivation: Arithmetic, made: type[NumericColumn] | None = None
+    name: str, section: Any, derivation: Arithmetic, made: type[NumericColumn] | None = None
 ) -> NumericColumn:
     """The column, with declared bounds, or with those that follow from the terms.
 
     If it is not `made` of a given class, the step decides.
     """
-    step, kind = derivation.step, type(section.values).kind
+    step, kind = derivation.step, section.kind
     made = made or (IntegerColumn if step.denominator == 1 else NumberColumn)
     column = made(name, step, derivation=derivation)
-    if section.values.bounds is None:
+    if section.bounds is None:
         limits = derivation.limits
     else:
         scalars = scalars_of(section.node.get("bounds"))
@@ -106,7 +101,7 @@ def number_column(
 
 def category_column(
     name: str,
-    section: Read,
+    section: Any,
     derivation: Derivation,
     labels: Sequence[str],
     made: type[LabeledColumn] = CategoryColumn,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from dpcli.data.filters import AllOf, AnyOf, Filter, Not, implied_ranges
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, read_all
-from dpcli.fields.values import ByForm, SectionModel, Text, Texts
+from dpcli.fields.values import ByForm, Text, Texts
 from dpcli.light_dataclasses import dataclass
 from dpcli.reference import variant_code
 from dpcli.specification.conditions import ConditionModel, ConditionReader
 from dpcli.specification.context import SpecContext
-from dpcli.specification.validation import Section, read_section
 
 MAX_FILTER_DEPTH = 8
 """Operators within operators. No one follows more of them."""
@@ -29,7 +29,7 @@ class ConditionsModel(SectionModel):
 
 
 def read_where(
-    section: Section[Any], context: SpecContext, key: str = "where"
+    section: SectionModel, context: SpecContext, key: str = "where"
 ) -> tuple[Filter, ...]:
     """The filters of a mapping of conditions, all of which must be true."""
     section.require(key)
@@ -44,7 +44,7 @@ def read_where(
 
 @dataclass(frozen=True)
 class _Reader:
-    section: Section[Any]
+    section: SectionModel
     context: SpecContext
     field: str
 
@@ -85,7 +85,7 @@ class _Reader:
         """Checks the forms of conditions, before their columns are considered."""
         outer = self.section.node.pairs[self.field][0]
         node = MappingNode({"where": (outer, conditions)}, conditions.span)
-        read_section(ConditionsModel, node, self.section.what).require()
+        ConditionsModel.read(node).require()
 
     def _operator(self, key: ScalarNode, value: Node, depth: int) -> Filter:
         if depth > MAX_FILTER_DEPTH:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import floor
-from typing import Any
 
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, scalars_of
 from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
-from dpcli.specification.validation import Section
 
 MAX_STEPS = 2**62
 """Bounds stay below this limit, so that every value fits 64 bits."""
@@ -58,7 +57,7 @@ def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, nam
 
 
 def bounds_in_steps(
-    section: Section[Any], bounds: Sequence[Fraction], step: Fraction
+    section: SectionModel, bounds: Sequence[Fraction], step: Fraction
 ) -> tuple[int, int]:
     """Bounds in whole steps that fit 64 bits; a problem says how to write them."""
     low, high = (bound / step for bound in bounds)
@@ -78,7 +77,7 @@ def bounds_in_steps(
     ways = []
     if near[0] != near[1]:
         ways.append(f"`bounds: [{readable_text(near[0])}, {readable_text(near[1])}]`")
-    if not ways or getattr(section.values, "type", "") != "integer" or fine >= 1:
+    if not ways or getattr(section, "type", "") != "integer" or fine >= 1:
         ways.append(f"`step: {readable_text(fine)}`")
     side = 0 if low.denominator != 1 else 1
     facts = {"which": ("lower", "upper")[side], "ways": " or ".join(ways)}

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from dpcli.data.column import column_names
 from dpcli.errors import SpecError, describe_system_error
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt
 from dpcli.fields.values import (
     AlreadyReportedError,
@@ -25,7 +26,6 @@ from dpcli.fields.values import (
     Choice,
     ExactNumber,
     ParsedText,
-    SectionModel,
     Text,
     invalid_value,
 )
@@ -37,11 +37,10 @@ from dpcli.specification.columns_section import declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_section import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
-from dpcli.specification.declarations_section import DeclarationsModel, read_declarations
-from dpcli.specification.model import CentralSpec, LocalSpec, Privacy, Spec, SpecT
+from dpcli.specification.declarations_section import DeclarationsModel
+from dpcli.specification.model import CentralSpec, Declarations, LocalSpec, Privacy, Spec, SpecT
 from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
-from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds_choice import LIMIT_NAME
 from dpcli.statistics.quality import QUALITY_COUNTS
@@ -90,6 +89,8 @@ Confidence = Annotated[
 
 class SpecModel(SectionModel):
     """The keys that specs of both models have."""
+
+    noun = "the spec"
 
     dpcli: Annotated[
         str,
@@ -154,8 +155,8 @@ def _read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign
     return read_sample(node, context)
 
 
-def _read_rows_name(heading: Section[Any], unit: Unit | None) -> str:
-    name = getattr(heading.values, "rows_are", None) or "rows"
+def _read_rows_name(heading: SpecModel, unit: Unit | None) -> str:
+    name = getattr(heading, "rows_are", None) or "rows"
     # A person can have several rows, so a count of rows must not be called a count of people.
     if isinstance(unit, PersonUnit) and name.casefold() in PERSON_WORDS:
         heading.report("rows-are-people", "rows_are")
@@ -197,10 +198,7 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     model = root.scalar("model")
     local = model is not None and model.text == LOCAL
     # This checks the keys at the top; each section is read by a module of its own.
-    heading: Section[Any] = read_section(
-        LocalSpecModel if local else CentralSpecModel, root, "the spec"
-    )
-    values = heading.values
+    heading: Any = (LocalSpecModel if local else CentralSpecModel).read(root)
     dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
     with suppress(AlreadyReportedError):
         context.decimal = dialect().decimal
@@ -216,20 +214,20 @@ def _read(root: MappingNode | None, context: SpecContext) -> Spec:
     heading.require()
     columns = tuple(column for column in context.columns.values() if column is not None)
     shared = {
-        "dataset": values.dataset,
+        "dataset": heading.dataset,
         "privacy": privacy(),
         "columns": columns,
-        "confidence": values.confidence,
+        "confidence": heading.confidence,
         "text": "",
         "digest": "",
-        "declarations": read_declarations(heading),
+        "declarations": heading.declarations.resolved() if heading.declarations else Declarations(),
         "dialect": replace(dialect(), keys=column_names(columns)),
         "rows_are": rows_are(),
-        "must_exist": values.ledger is not None,
+        "must_exist": heading.ledger is not None,
         "named_files": tuple(context.files),
-        "caption": stated_caption(values),
+        "caption": stated_caption(heading),
         "column_captions": context.captions,
-        "numbers": getattr(values, "numbers", None) or "",
+        "numbers": getattr(heading, "numbers", None) or "",
     }
     return LocalSpec(**shared, **requested()) if local else CentralSpec(**shared, **requested())
 
@@ -258,7 +256,7 @@ def _requests(
     }
 
 
-def _responses(heading: Section[Any], context: SpecContext) -> Callable[[], dict[str, Any]]:
+def _responses(heading: Any, context: SpecContext) -> Callable[[], dict[str, Any]]:
     """What only a spec of the local model states."""
     from dpcli.specification.responses_section import read_responses
 

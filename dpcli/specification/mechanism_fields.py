@@ -5,32 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from inspect import getdoc
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
-from dpcli.fields.values import Choice, ExactNumber, SectionModel, summaries_by_name
-from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.fields.values import AlreadyReportedError, Choice, ExactNumber, summaries_by_name
+from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
 from dpcli.messages import quote
+from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_number
-from dpcli.specification.mechanism_choice import (
-    AUTO,
-    families_of,
-    read_mechanisms,
-    suitable_mechanisms,
-    with_intervals,
-    with_known_error,
-)
-from dpcli.specification.validation import Section
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
+
+AUTO = "auto"
+"""The value of `mechanism` that leaves the choice to the plan."""
 
 BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 """The keys that can request privacy budget. An entry needs exactly one of them."""
@@ -49,6 +45,16 @@ MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanism_summaries)
 Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 
 
+class AnsweredModel(SectionModel):
+    """A mapping that requests budget for noisy answers; its keys have an order of its own."""
+
+    if TYPE_CHECKING:
+        mechanism: str | None
+        epsilon: Fraction | None
+        rho: Fraction | None
+        delta: Fraction | None
+
+
 class AnswerSettings(NamedTuple):
     """The mechanisms that may answer an entry, its budget request and calibration."""
 
@@ -57,7 +63,7 @@ class AnswerSettings(NamedTuple):
     calibration: str
 
 
-def single_key(section: Section[Any], keys: Collection[str], missing_code: str) -> str:
+def single_key(section: SectionModel, keys: Collection[str], missing_code: str) -> str:
     """The key of several that is written; without any, `missing_code` is reported."""
     given = [key for key in keys if section.has(key)]
     if not given:
@@ -67,8 +73,76 @@ def single_key(section: Section[Any], keys: Collection[str], missing_code: str) 
     return given[0]
 
 
+def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
+    """The mechanisms with noise of these families.
+
+    The first is the default. Those that choose come before those that add noise to counts, and the
+    first of these is a default too: the better one answers.
+    """
+    suitable = [one for one in mechanisms.MECHANISMS if one.family in families]
+    return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)
+
+
+def families_of(
+    statistic: Statistic, designs: Callable[[], Sequence[Design]] | None
+) -> Collection[Family]:
+    """The families of noise that can answer an entry; those of its statistic if it is invalid.
+
+    Only where counts can take the place of choices, they depend on the request.
+    """
+    if designs is None or not _counts_or_chooses(statistic):
+        return statistic.families
+    try:
+        return {family for design in designs() for family in design.families}
+    except AlreadyReportedError:
+        return statistic.families
+
+
+def _counts_or_chooses(statistic: Statistic) -> bool:
+    return statistic.chooses and len(statistic.families) > 1
+
+
+def read_mechanisms(
+    section: AnsweredModel, statistic: Statistic, suitable: list[Mechanism]
+) -> tuple[Mechanism, ...]:
+    """The mechanism that the entry names, or those among which the plan takes the best one.
+
+    Where counts can take the place of choices, the plan takes the better of both.
+    """
+    name = section.mechanism
+    if name == AUTO:
+        return tuple(suitable)
+    if name is None:
+        counting = [one for one in suitable[1:] if isinstance(one, AdditiveMechanism)]
+        return (suitable[0], *(counting[:1] if statistic.chooses else ()))
+    named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
+    if not named:
+        code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
+        code = "mechanism-not-taken.counts" if _counts_or_chooses(statistic) else code
+        code = "mechanism-not-taken.labels" if statistic.selects_labels else code
+        code = "mechanism-not-taken.objective" if "slope" in statistic.families else code
+        names = [mechanism.name for mechanism in suitable]
+        raise section.report(code, "mechanism", mechanism=name, able=names)
+    return named
+
+
+def with_intervals(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
+    """Without those that choose, where noisy counts can answer: choices have no interval."""
+    counting = tuple(one for one in chosen if isinstance(one, AdditiveMechanism))
+    return counting or chosen
+
+
+def with_known_error(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
+    """Without those whose answers have no error that a search can reach: counts, next to choices.
+
+    The error of a number that follows from several counts depends on the rows.
+    """
+    choosing = tuple(one for one in chosen if isinstance(one, SelectionMechanism))
+    return choosing or chosen
+
+
 def read_answer_settings(
-    section: Section[Any],
+    section: AnsweredModel,
     context: SpecContext,
     statistic: Statistic,
     selects_partitions: Callable[[], bool],
@@ -90,7 +164,7 @@ def read_answer_settings(
         chosen = with_intervals(chosen)
     calibration = attempt(_read_calibration, section, chosen, budget_key)
     # An entry that is charged in rho spends a delta only to select partitions.
-    rule, selects, delta = context.composition, selects_partitions(), section.values.delta
+    rule, selects, delta = context.composition, selects_partitions(), section.delta
     in_rho = budget_key == "rho" or (
         budget_key != "epsilon" and rule is not None and rule.takes_rho
     )
@@ -109,7 +183,7 @@ def read_answer_settings(
         needing = quote(chosen[0].name) if all(needs) else private
         place = ["mechanism"] if section.has("mechanism") else []
         raise section.report("delta-required", *place, needing=needing)
-    measure, value = budget_key, getattr(section.values, budget_key)
+    measure, value = budget_key, getattr(section, budget_key)
     if measure == "share":
         measure = "weight"
     requested = BudgetRequest(**{measure: value}, delta=delta or Fraction(0))
@@ -117,10 +191,10 @@ def read_answer_settings(
 
 
 def read_budget_key(
-    section: Section[Any], context: SpecContext, missing_code: str = "price-required"
+    section: AnsweredModel, context: SpecContext, missing_code: str = "price-required"
 ) -> str:
     """The key that requests budget, if the composition can add up that measure."""
-    rule, fields = context.composition, type(section.values).model_fields
+    rule, fields = context.composition, type(section).model_fields
     in_rho = rule is None or rule.takes_rho
     keys = [key for key in BUDGET_KEYS if key in fields]
     if not in_rho and not section.has("rho"):
@@ -132,12 +206,14 @@ def read_budget_key(
     return key
 
 
-def _read_calibration(section: Section[Any], chosen: tuple[Mechanism, ...], budget_key: str) -> str:
+def _read_calibration(
+    section: AnsweredModel, chosen: tuple[Mechanism, ...], budget_key: str
+) -> str:
     calibrations = chosen[0].calibrations
     if len(chosen) > 1 or budget_key != "epsilon":
         # A search, or a rho, has one budget_key to choose noise.
         calibrations = calibrations[:1]
-    name: str | None = getattr(section.values, "calibration", None)
+    name: str | None = getattr(section, "calibration", None)
     if name is None or name in calibrations:
         return name or calibrations[0]
     who = chosen[0].name if len(chosen) == 1 else AUTO
@@ -183,14 +259,23 @@ class WithholdModel(SectionModel):
     wider_than: Annotated[Fraction, ExactNumber("not-in-range.width", above=0)]
 
 
+class PostProcessedModel(AnsweredModel):
+    """A mapping whose answers are post-processed."""
+
+    if TYPE_CHECKING:
+        post: list[Any] | None
+        raw: bool | None
+        withhold: WithholdModel | None
+
+
 def read_steps(
-    section: Section[Any], statistic: Statistic, unit: Unit | None
+    section: PostProcessedModel, statistic: Statistic, unit: Unit | None
 ) -> tuple[PostProcessingStep, ...]:
     """Reads the steps of `post` and `withhold`."""
     if section.has("withhold") and (statistic.chooses or statistic.chooses_labels):
         raise section.report_key("field-not-taken.withhold", "withhold")
     section.require("post", "withhold")
-    withhold, post = section.values.withhold, section.node.sequence("post")
+    withhold, post = section.withhold, section.node.sequence("post")
     if post is not None:
         steps = read_all(lambda node: _read_step(node, statistic), post.items)
         if any(step.name == "consistent" for step in steps[1:]):
@@ -203,12 +288,12 @@ def read_steps(
     return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
-def refuse_for_dates(section: Section[Any], steps: Sequence[PostProcessingStep]) -> None:
+def refuse_for_dates(section: PostProcessedModel, steps: Sequence[PostProcessingStep]) -> None:
     """Refuses what is only for numbers, in an entry that publishes dates."""
     for step in steps:
         if step.name in NUMERIC_STEPS:
             raise section.report_key("step-not-taken.dates", "post", step=step.name)
-    if section.values.raw:
+    if section.raw:
         raise section.report_key("raw-not-taken.dates", "raw")
 
 
@@ -248,14 +333,16 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
 
 
 def read_raw(
-    section: Section[Any], statistic: Statistic, steps: Callable[[], Sequence[PostProcessingStep]]
+    section: PostProcessedModel,
+    statistic: Statistic,
+    steps: Callable[[], Sequence[PostProcessingStep]],
 ) -> bool:
     """Whether the noisy answers before post-processing are published too.
 
     The default is true where totals were made consistent, unless numbers are withheld: a number
     that is left out must not be in the table under another name.
     """
-    raw: bool | None = section.values.raw
+    raw: bool | None = section.raw
     if raw and not statistic.has_raw:
         raise section.report_key("raw-not-taken", "raw")
     names = {step.name for step in steps()}

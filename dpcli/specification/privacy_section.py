@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.ids import IdColumn
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.fields.values import (
     MAX_BUDGET,
@@ -21,7 +22,6 @@ from dpcli.fields.values import (
     Epsilon,
     ExactNumber,
     Rho,
-    SectionModel,
     Text,
     limited_epsilon,
     limited_rho,
@@ -33,11 +33,10 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.specification.choice_section import CHOICE_LINES, MAX_LIMIT, ChosenLimitModel
+from dpcli.specification.choice_section import MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
-from dpcli.specification.mechanism_fields import MechanismName, read_answer_settings
+from dpcli.specification.mechanism_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
-from dpcli.specification.validation import Section, read_section
 from dpcli.statistics.bounds_choice import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request
 from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits, with_people
@@ -85,34 +84,33 @@ def read_privacy(node: MappingNode | None, context: SpecContext) -> Privacy:
     """
     if node is None:
         raise AlreadyReportedError
-    lines = {"up_to": "`up_to: 1000`", **CHOICE_LINES}
-    section = read_section(PrivacyModel, node, "`privacy`", lines=lines)
-    values, rules = section.values, {rule.name: rule for rule in COMPOSITIONS}
+    section = PrivacyModel.read(node, "privacy")
+    rules = {rule.name: rule for rule in COMPOSITIONS}
     with suppress(AlreadyReportedError):
         context.unit = _read_unit(section, context)
     with suppress(AlreadyReportedError):
-        context.neighbors = values.neighbors
+        context.neighbors = section.neighbors
     with suppress(AlreadyReportedError):
-        context.composition = rules[values.composition]
+        context.composition = rules[section.composition]
     budget = _read_budget(section, context.composition)
     section.require()
     if context.unit is None or context.composition is None:
         raise AlreadyReportedError
     place = node_at(node, "budget").span.place
-    return Privacy(context.unit, Neighbors(values.neighbors), budget, context.composition, place)
+    return Privacy(context.unit, Neighbors(section.neighbors), budget, context.composition, place)
 
 
-def _read_unit(section: Section[PrivacyModel], context: SpecContext) -> Unit:
+def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
     node = section.node.get("unit")
     scalar = node.scalar("column") if isinstance(node, MappingNode) else None
     column = attempt(_read_id_column, scalar, context) if scalar else None
-    unit = section.values.unit
+    unit = section.unit
     if column is None or not isinstance(unit, UnitModel):
         return RowUnit()
     rows, per_group = unit.max_rows, unit.max_rows_per_group
     if isinstance(rows, ChosenLimitModel):
         place, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
-        rows.read(LimitChoice, outermost, place.span, context, max_groups=unit.max_groups)
+        rows.add_choice(LimitChoice, outermost, place.span, context, max_groups=unit.max_groups)
         rows = rows.up_to
     if per_group and per_group > rows:
         path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
@@ -137,8 +135,8 @@ def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:
     raise scalar.span.report("wrong-column-type.unit", **facts)
 
 
-def _read_budget(section: Section[PrivacyModel], composition: Composition | None) -> Loss:
-    budget = section.values.budget
+def _read_budget(section: PrivacyModel, composition: Composition | None) -> Loss:
+    budget = section.budget
     epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
     if epsilon is None and rho is None:
         raise section.report("missing-field.budget-epsilon", "budget")
@@ -161,7 +159,7 @@ MinPeople = Annotated[
 Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
 
 
-class QualityModel(SectionModel):
+class QualityModel(AnsweredModel):
     """One charged query on rows and readable cells, before all statistics."""
 
     epsilon: Epsilon | None = None
@@ -188,7 +186,7 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     """
     if node is None:
         return None
-    section = read_section(QualityModel, node, "`quality`")
+    section = QualityModel.read(node, "quality")
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.
         raise AlreadyReportedError
@@ -201,15 +199,15 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
     section.require()
     columns = (context.columns.get(name) for name in shares())
     checked = tuple(column.without_missing_constant() for column in columns if column is not None)
-    values, request = section.values, Request(QUALITY_COUNTS.name, checked=checked)
-    if values.min_people is not None:
+    request = Request(QUALITY_COUNTS.name, checked=checked)
+    if section.min_people is not None:
         request = with_people(request)
         if isinstance(context.unit, RowUnit):
             node.key_span("min_people").report("no-people")
     chosen, budget, calibration = settings
     designs = QUALITY_COUNTS.designs(request, context.relation)
     entry = Entry(request, QUALITY_COUNTS, chosen, budget, designs, calibration)
-    return QualityCheck(entry, values.min_rows, shares(), values.max_limited, values.min_people)
+    return QualityCheck(entry, section.min_rows, shares(), section.max_limited, section.min_people)
 
 
 def count_limits(
@@ -235,7 +233,7 @@ def count_limits(
     return replace(check, entry=replace(check.entry, request=request, designs=counts))
 
 
-def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> dict[str, Fraction]:
+def _read_min_readable(section: QualityModel, context: SpecContext) -> dict[str, Fraction]:
     unit = context.unit.column if isinstance(context.unit, PersonUnit) else None
     node = section.node.get("min_readable")
     if isinstance(node, MappingNode):
@@ -243,7 +241,7 @@ def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> 
         if unit in names:
             # Rows without a readable id are left out of all statistics and of the check.
             node.key_span(str(unit)).report("id-column.quality", column=unit)
-        shares = section.values.min_readable
+        shares = section.min_readable
         return {name: shares[name] for name in names} if isinstance(shares, dict) else {}
     # A derived column is as readable as the columns from which it is computed. A blank cell of a
     # question with several answers is an answer.
@@ -258,5 +256,5 @@ def _read_min_readable(section: Section[QualityModel], context: SpecContext) -> 
     no_columns = not names and None not in context.columns.values()
     if node is not None and no_columns and not section.has("min_rows"):
         section.report_key("quality-without-minimum.columns", "min_readable")
-    share = section.values.min_readable
+    share = section.min_readable
     return dict.fromkeys(names, share) if isinstance(share, Fraction) else {}

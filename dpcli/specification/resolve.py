@@ -24,8 +24,8 @@ from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
 from dpcli.specification.axes import read_axis, read_candidates, read_keys, two_values
 from dpcli.specification.context import SpecContext
+from dpcli.specification.entry_fields import EntryModel
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
-from dpcli.specification.validation import Section
 from dpcli.statistics.bounds_choice import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
@@ -50,7 +50,7 @@ class RequestReader:
 
     def __init__(
         self,
-        section: Section[Any],
+        section: EntryModel,
         statistic: Statistic,
         context: SpecContext,
         by: Callable[[], tuple[Axis, ...]],
@@ -61,13 +61,13 @@ class RequestReader:
 
     def request(self, where: Callable[[], tuple[Filter, ...]]) -> Request:
         """The request of all fields; raises `AlreadyReportedError` if any is invalid."""
-        section, fields = self._section, type(self._section.values).model_fields
+        section, fields = self._section, type(self._section).model_fields
         for key in self._statistic.takes:
             if key not in NOT_IN_REQUEST:
                 self._fields[key] = attempt(self._field, key, column_role(fields[key]))
         values = {key: read() for key, read in self._fields.items()}
         section.require("name", *self._statistic.takes)
-        named = Request(section.values.name, by=self._by(), where=where())
+        named = Request(section.name, by=self._by(), where=where())
         request = replace(named, sample=self._context.sample)
         complete = self._statistic.complete_request(request, values)
         if self._statistic.counts_blanks:
@@ -82,7 +82,7 @@ class RequestReader:
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """The value of a field. Names of columns, bins and candidates are resolved."""
-        value, node = getattr(self._section.values, key), self._section.node.get(key)
+        value, node = getattr(self._section, key), self._section.node.get(key)
         if role is None:
             return value
         match role.refers_to:
@@ -239,7 +239,8 @@ class RequestReader:
         section = self._section
         if "bound" not in self._statistic.takes:
             return request, None
-        bound, limits = section.values.bound, section.values.unit_bounds
+        fields: Any = section  # The model of the statistic has both.
+        bound, limits = fields.bound, fields.unit_bounds
         clamp = None if limits is None else self._clamp(request, limits)
         if bound is None and clamp is not None:
             raise section.report_key("bound-required", "unit_bounds")

@@ -16,6 +16,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.labels import FORMULA_STARTS, LabeledColumn, require_labeled
 from dpcli.errors import SpecError
 from dpcli.fields.columns import LABELED, NUMERIC
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,
     ScalarNode,
@@ -33,7 +34,6 @@ from dpcli.fields.values import (
     Delta,
     Epsilon,
     Probability,
-    SectionModel,
     Text,
     Texts,
     summaries_by_name,
@@ -60,7 +60,6 @@ from dpcli.specification.probability_tables import (
     table_from_mapping,
 )
 from dpcli.specification.statistics_section import entry_nodes
-from dpcli.specification.validation import Section, read_section
 
 MAX_NUMBERS = 1_000_000
 """The most numbers that are estimated from one response."""
@@ -74,6 +73,8 @@ STEP_IS_NUMERIC = {"simplex": False, "clamp": True}
 
 class ResponseModel(SectionModel):
     """How every record responds for one column, and what is estimated from that."""
+
+    noun = "a response"
 
     column: Text
     mechanism: Annotated[
@@ -90,7 +91,7 @@ class ResponseModel(SectionModel):
 
 
 def read_responses(
-    heading: Section[Any], context: SpecContext
+    heading: Any, context: SpecContext
 ) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
     """Reads the responses and the public columns of a local spec."""
     root = heading.node
@@ -98,7 +99,7 @@ def read_responses(
         node_at(root, "privacy", "unit").span.report("local-unit")
     if context.neighbors == Neighbors.ADD_REMOVE.value:
         node_at(root, "privacy", "neighbors").span.report("local-neighbors")
-    scalars = () if "public" in heading.invalid else scalars_of(root.get("public"))
+    scalars = () if heading.is_wrong("public") else scalars_of(root.get("public"))
     public = {scalar.text: attempt(context.valued_column, scalar, "`public`") for scalar in scalars}
     reader = _ResponseReader(context, public)
     responses = tuple(read_valid(reader.response, entry_nodes(root, "responses")))
@@ -119,10 +120,10 @@ class _ResponseReader:
 
     def response(self, node: MappingNode) -> Response:
         """Reads one response; raises `AlreadyReportedError` if it has problems."""
-        section = read_section(ResponseModel, node, "a response")
+        section = ResponseModel.read(node)
         named_column, by = attempt(self._column, section), attempt(self._by, section)
         # The mechanism decides which other fields a response has.
-        name = section.values.mechanism
+        name = section.mechanism
         mechanism = next(mechanism for mechanism in LOCAL_MECHANISMS if mechanism.name == name)
         suitable = attempt(lambda: self._suitable(named_column(), section, mechanism))
         request = attempt(self._request, section, mechanism, suitable)
@@ -144,7 +145,7 @@ class _ResponseReader:
             raise section.report("too-many-cells.response", column=column.name)
         return Response(column, mechanism, randomizer, by(), steps)
 
-    def _column(self, section: Section[ResponseModel]) -> ValuedColumn:
+    def _column(self, section: ResponseModel) -> ValuedColumn:
         scalar = section.node.scalar("column")
         if scalar is None:
             raise AlreadyReportedError
@@ -155,7 +156,7 @@ class _ResponseReader:
         return self._context.valued_column(scalar, "a response")
 
     def _suitable(
-        self, column: ValuedColumn, section: Section[ResponseModel], mechanism: LocalMechanism
+        self, column: ValuedColumn, section: ResponseModel, mechanism: LocalMechanism
     ) -> ValuedColumn:
         kinds = NUMERIC if mechanism.numeric else LABELED
         if column.kind not in kinds:
@@ -175,7 +176,7 @@ class _ResponseReader:
             raise span.report(code, column=column.name, example=(*labels, "0")[0])
         return column
 
-    def _by(self, section: Section[ResponseModel]) -> tuple[LabeledColumn, ...]:
+    def _by(self, section: ResponseModel) -> tuple[LabeledColumn, ...]:
         seen: set[str] = set()
 
         def read(scalar: ScalarNode) -> LabeledColumn:
@@ -193,10 +194,7 @@ class _ResponseReader:
         return tuple(read_all(read, scalars_of(section.node.get("by"))))
 
     def _request(
-        self,
-        section: Section[ResponseModel],
-        mechanism: LocalMechanism,
-        column: Callable[[], ValuedColumn],
+        self, section: ResponseModel, mechanism: LocalMechanism, column: Callable[[], ValuedColumn]
     ) -> RandomizerRequest:
         name, keys, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
         wrong = next(
@@ -210,7 +208,7 @@ class _ResponseReader:
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
             able = [other.name for other in LOCAL_MECHANISMS if other.needs_delta]
             raise section.report_key(code, "delta", mechanism=name, able=able)
-        values = section.values
+        values = section
         if values.probability is not None and not 0 < values.probability < 1:
             raise section.report("not-a-probability.certain", "probability")
         matrix = self._matrix(section, column) if budget_key() == "matrix" else None
@@ -218,9 +216,9 @@ class _ResponseReader:
         return RandomizerRequest(column(), values.epsilon, delta, values.probability, matrix)
 
     def _matrix(
-        self, section: Section[ResponseModel], column: Callable[[], ValuedColumn]
+        self, section: ResponseModel, column: Callable[[], ValuedColumn]
     ) -> ProbabilityTable:
-        matrix, node = section.values.matrix, node_at(section.node, "matrix")
+        matrix, node = section.matrix, node_at(section.node, "matrix")
         if isinstance(matrix, dict):
             assert isinstance(node, MappingNode)
             table = table_from_mapping(matrix, node)
@@ -248,8 +246,8 @@ class _ResponseReader:
             raise AlreadyReportedError from None
 
 
-def _read_post(section: Section[ResponseModel], mechanism: LocalMechanism) -> tuple[str, ...]:
-    steps = section.values.post or ()
+def _read_post(section: ResponseModel, mechanism: LocalMechanism) -> tuple[str, ...]:
+    steps = section.post or ()
     able = [name for name, numeric in STEP_IS_NUMERIC.items() if numeric == mechanism.numeric]
     for place, name in enumerate(steps):
         if name not in able:

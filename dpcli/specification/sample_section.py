@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode
-from dpcli.fields.values import Choice, ExactNumber, SectionModel
+from dpcli.fields.values import Choice, ExactNumber
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations_section import MAX_POPULATION
-from dpcli.specification.validation import read_section
 from dpcli.statistics.sampling import SampleDesign
 
 DESIGNS = ("simple-random",)
@@ -32,19 +32,22 @@ class SampleModel(SectionModel):
     population: Units
     size: Units | None = None
 
+    def missing_line(self, key: str) -> str:
+        return LINES.get(key, "")
+
 
 def read_sample(node: MappingNode, context: SpecContext) -> SampleDesign:
     """The declared sample, which is also stored in the context.
 
     Raises `AlreadyReportedError` after the problems are recorded.
     """
-    section = read_section(SampleModel, node, "`sample`", lines=LINES)
+    section = SampleModel.read(node, "sample")
     unit = context.unit
     if isinstance(unit, PersonUnit) and unit.max_rows > 1:
         # Rows of one person are a cluster: they say less than as many rows of different people.
         raise node.span.report("sample-of-rows", rows=unit.max_rows)
     section.require()
-    population, size = section.values.population, section.values.size
+    population, size = section.population, section.size
     if size is not None and size > population:
         raise section.report("bad-sample", "size", population=population)
     context.sample = SampleDesign(population, size)

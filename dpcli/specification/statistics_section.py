@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from functools import cache, partial
-from typing import Annotated, Any
 
 from dpcli import statistics
 from dpcli.data.axis import Axis
 from dpcli.data.filters import Filter
-from dpcli.fields.columns import KeyForm
+from dpcli.fields.section import plain_word
 from dpcli.fields.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
-from dpcli.fields.values import (
-    AlreadyReportedError,
-    Boolean,
-    Choice,
-    Delta,
-    Epsilon,
-    ParsedText,
-    Rho,
-    SectionModel,
-    extended_model,
-    invalid_value,
-    positive_number,
-    summaries_by_name,
-)
-from dpcli.messages import quote, truncated
+from dpcli.fields.values import AlreadyReportedError
+from dpcli.messages import truncated
 from dpcli.reference import synonyms, variant_code
 from dpcli.specification.axes import read_keys
-from dpcli.specification.captions import Note, Title, UnitText, entry_caption
+from dpcli.specification.captions import entry_caption
 from dpcli.specification.choice_section import open_choice
 from dpcli.specification.context import SpecContext
+from dpcli.specification.entry_fields import EntryModel, entry_model, statistics_with_field
 from dpcli.specification.mechanism_fields import (
-    Calibration,
-    MechanismName,
-    Steps,
-    WithholdModel,
     read_answer_settings,
     read_budget_key,
     read_raw,
@@ -47,59 +27,7 @@ from dpcli.specification.mechanism_fields import (
 )
 from dpcli.specification.model import Entry
 from dpcli.specification.resolve import RequestReader, count_numbers, count_scores
-from dpcli.specification.validation import Section, plain_word, read_section
 from dpcli.statistics.statistic import Statistic
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
-
-
-def _parse_name(text: str) -> str:
-    if NAME.fullmatch(text):
-        return text
-    raise invalid_value("bad-name")
-
-
-class EntryModel(SectionModel):
-    """The fields of all entries: name, groups, mechanism, budget, post-processing."""
-
-    name: Annotated[
-        str, ParsedText(_parse_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})
-    ]
-    statistic: Annotated[
-        str,
-        Choice(
-            "unknown-statistic",
-            lambda: summaries_by_name(statistics.STATISTICS),
-            names=lambda: statistics.STATISTICS.names,
-            meant=synonyms,
-        ),
-    ]
-    by: list[KeyForm] | None = None
-    where: dict[str, Any] | None = None
-    mechanism: MechanismName | None = None
-    epsilon: Epsilon | None = None
-    rho: Rho | None = None
-    error: Annotated[Fraction, positive_number("25", 10**18)] | None = None
-    share: Annotated[Fraction, positive_number("1", 10**6)] | None = None
-    delta: Delta | None = None
-    calibration: Calibration | None = None
-    post: Steps | None = None
-    raw: Boolean | None = None
-    withhold: WithholdModel | None = None
-    title: Title | None = None
-    unit: UnitText | None = None
-    note: Note | None = None
-
-
-@cache
-def entry_model(statistic: Statistic | None) -> type[SectionModel]:
-    """The fields of all entries, followed by the fields of a statistic."""
-    return extended_model(statistic.takes, EntryModel) if statistic else EntryModel
-
-
-def statistics_with_field(key: str) -> list[str]:
-    """The names of the statistics that have a field."""
-    return [statistic.name for statistic in statistics.STATISTICS if key in statistic.takes]
 
 
 def _find_statistic(node: MappingNode) -> Statistic | None:
@@ -114,42 +42,13 @@ def _find_statistic(node: MappingNode) -> Statistic | None:
     return registry.named(closest_match(meant, registry.names) or meant)
 
 
-def _report_field_of_others(statistic: Statistic | None, node: MappingNode, key: str) -> bool:
-    """Reports a field that only other statistics have; False if no statistic has it.
-
-    Without a `statistic` the field may be right, so only fields that no statistic has are reported.
-    """
-    others, span = statistics_with_field(key), node.key_span(key)
-    common = list(EntryModel.model_fields)
-    if statistic is None:
-        if not others:
-            specific = [field for other in statistics.STATISTICS for field in other.takes]
-            keys = list(dict.fromkeys([*common, *specific]))
-            code = variant_code("unknown-field", plain_word(key))
-            span.report(code, word=key, choices=keys, owner="a statistic")
-        return True
-    if others:
-        code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
-        code += ".labels" * (key == "keys" and statistic.selects_labels)
-        own, what = list(statistic.takes), quote(statistic.name)
-        facts = {"what": what, "others": others, "takes": own or common}
-        span.report(code, word=key, choices=own, key=key, **facts)
-    return bool(others)
-
-
 def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
-    statistic, name, column = _find_statistic(node), node.scalar("name"), node.scalar("column")
+    statistic, column = _find_statistic(node), node.scalar("column")
     if statistic and column:
         method = node.scalar("method")
         named = method.text if method else ""
         statistic = statistic.variant(context.columns.get(column.text), named)
-    section: Section[Any] = read_section(
-        entry_model(statistic),
-        node,
-        quote(statistic.name) if statistic else "a statistic",
-        subject=name.shown if name and statistic else "",
-        refuse_unknown=partial(_report_field_of_others, statistic, node),
-    )
+    section = entry_model(statistic).read(node)
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
     where = attempt(_read_where, section, context)
@@ -175,7 +74,7 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
     if chosen and settings().budget_request.error is not None:
         raise section.report_key("bounds-chosen.error", "error", chosen=chosen)
     if chosen and len(mechanisms) > 1:
-        if section.values.mechanism is not None:
+        if section.mechanism is not None:
             raise section.report_key("bounds-chosen.mechanism", "mechanism", chosen=chosen)
         # Which mechanism is best would follow from what is chosen, and the loss with it.
         mechanisms = mechanisms[:1]
@@ -195,11 +94,11 @@ def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
         alternative_bounding=reader.designs(alternative) if alternative else (),
         post=steps(),
         raw=raw(),
-        caption=entry_caption(section.values, bounded, statistic, context.captions),
+        caption=entry_caption(section, bounded, statistic, context.captions),
     )
 
 
-def _read_where(section: Section[Any], context: SpecContext) -> tuple[Filter, ...]:
+def _read_where(section: EntryModel, context: SpecContext) -> tuple[Filter, ...]:
     section.require("where")
     if "where" not in section.node.pairs:
         return ()
@@ -209,8 +108,8 @@ def _read_where(section: Section[Any], context: SpecContext) -> tuple[Filter, ..
     return read_where(section, context)
 
 
-def _require_new_name(section: Section[Any], context: SpecContext) -> None:
-    name, span = section.values.name, node_at(section.node, "name").span
+def _require_new_name(section: EntryModel, context: SpecContext) -> None:
+    name, span = section.name, node_at(section.node, "name").span
     if name in context.reserved_names:
         raise span.report(
             "reserved-name.statistic", statistic=name, taken_by=context.reserved_names[name]
@@ -221,15 +120,15 @@ def _require_new_name(section: Section[Any], context: SpecContext) -> None:
 
 
 def _selects_partitions(
-    section: Section[Any], statistic: Statistic, by: Callable[[], tuple[Axis, ...]]
+    section: EntryModel, statistic: Statistic, by: Callable[[], tuple[Axis, ...]]
 ) -> bool:
     if statistic.selects_labels:
         return True
     section.require("keys")
-    if getattr(section.values, "keys", None) is None:
+    if getattr(section, "keys", None) is None:
         return False
     for key in ("column", "weight"):
-        if getattr(section.values, key, None) is not None:
+        if getattr(section, key, None) is not None:
             others = statistics_with_field("keys")
             raise section.report_key(f"keys-not-taken.{key}", "keys", others=others)
     if not any(key.is_private for key in by()):

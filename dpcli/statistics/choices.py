@@ -24,7 +24,8 @@ from dpcli.fields.columns import (
     NumericColumnName,
     check_at_most,
 )
-from dpcli.fields.values import NO_FIXED_LIMIT, Choice, field_types, whole_number
+from dpcli.fields.section import field_types
+from dpcli.fields.values import NO_FIXED_LIMIT, Choice, whole_number
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.arrays import np
 from dpcli.privacy.confidential import Group

@@ -14,7 +14,8 @@ from dpcli.data.axis import Axis
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import ComparedLabels, FieldFault, ValuedColumnName
-from dpcli.fields.values import Choice, field_types
+from dpcli.fields.section import field_types
+from dpcli.fields.values import Choice
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact, np
 from dpcli.privacy.neighboring import Relation

@@ -13,7 +13,7 @@ from dpcli.fields.columns import (
     ValuedColumnName,
     WeightColumnName,
 )
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

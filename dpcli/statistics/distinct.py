@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dpcli.data.column import ValuedColumn
 from dpcli.fields.columns import CountedColumnName, PrivateKeys
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import DistinctQuery, LinearQuery

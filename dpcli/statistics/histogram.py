@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.data.axis import Axis
 from dpcli.fields.columns import BinForms, ValuedColumnName
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from dpcli.data.column import Column
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import FieldFault, NumericColumnName, Predictors
-from dpcli.fields.values import Choice, ExactNumber, field_types, whole_number
+from dpcli.fields.section import field_types
+from dpcli.fields.values import Choice, ExactNumber, whole_number
 from dpcli.messages import note
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Floats

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_at_most
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.noise.distribution import ADDITIVE
 from dpcli.privacy.neighboring import Relation
 from dpcli.statistics.design import Design, Request

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.fields.columns import AveragedColumnName, WeightColumnName
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

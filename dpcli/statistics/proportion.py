@@ -9,7 +9,7 @@ from dpcli.data.derivations import Satisfies
 from dpcli.data.filters import InRanges
 from dpcli.data.labels import BooleanColumn, require_labeled
 from dpcli.fields.columns import FieldFault, LabelsOfColumn, ShareColumnName, WeightColumnName
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.statistics.design import NoisyAnswer, Request

@@ -9,7 +9,7 @@ from math import prod
 from typing import ClassVar
 
 from dpcli.fields.columns import Candidates, OrderedColumnName, Quantiles
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.noise.distribution import ADDITIVE
 from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import plain_text

@@ -16,7 +16,8 @@ from dpcli.data.filters import Filter, InRanges
 from dpcli.data.labels import LabeledColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import FieldFault, RatioBase, RatioPart
-from dpcli.fields.values import field_types, whole_number
+from dpcli.fields.section import field_types
+from dpcli.fields.values import whole_number
 from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery

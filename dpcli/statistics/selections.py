@@ -17,7 +17,7 @@ from dpcli.fields.columns import (
     SelectionLimit,
     check_at_most,
 )
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.numeric.interval_arithmetic import sqrt_down
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.queries.indicators import IndicatorQuery

@@ -10,7 +10,7 @@ from math import hypot
 
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import NumericColumns, OrderedColumnName
-from dpcli.fields.values import field_types
+from dpcli.fields.section import field_types
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, final
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.fields.columns import FieldFault
-from dpcli.fields.values import SectionModel, extended_model
+from dpcli.fields.section import SectionModel, extended_model
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.privacy.neighboring import Relation
 from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request

@@ -11,7 +11,6 @@ from dpcli.data.column import Column
 from dpcli.data.numbers import NumberColumn
 from dpcli.fields.values import whole_number
 from dpcli.specification.column_types import ColumnModel
-from dpcli.specification.validation import Section
 
 MAX_DECIMALS = 3
 
@@ -29,7 +28,7 @@ class Percentage(ColumnModel):
     type: Literal["percentage"]
     decimals: Decimals
 
-    def column(self, name: str, part: Section[ColumnModel]) -> Column:
+    def column(self, name: str) -> Column:
         """A number whose bounds follow from its type."""
         step = Fraction(1, 10**self.decimals)
         return NumberColumn(name, step, (0, 100 * 10**self.decimals))

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from dpcli.data.filters import InRanges
 from dpcli.fields.columns import FieldFault, NumericColumnName, check_at_most
-from dpcli.fields.values import NO_FIXED_LIMIT, field_types, whole_number
+from dpcli.fields.section import field_types
+from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.design import Design, Request, WeightedQuery

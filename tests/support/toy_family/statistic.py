@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.fields.values import NO_FIXED_LIMIT, field_types, whole_number
+from dpcli.fields.section import field_types
+from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
 from dpcli.privacy.neighboring import Relation
 from dpcli.statistics.design import Design, Request, WeightedQuery
 from dpcli.statistics.estimates import Limits

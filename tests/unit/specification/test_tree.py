@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, ScalarNode, Span, attempt, read_all, read_valid
-from dpcli.fields.values import AlreadyReportedError, Number, SectionModel
-from dpcli.specification.validation import read_section
+from dpcli.fields.values import AlreadyReportedError, Number
 from dpcli.specification.yaml_reader import read_tree
 
 
@@ -71,10 +71,10 @@ def test_a_suppressed_place_reports_nothing_more() -> None:
 def test_a_wrong_field_cannot_be_used_by_mistake(text: str) -> None:
     """Valid fields are read; a wrong or missing field raises an error at each use."""
     root, findings = tree(text)
-    part = read_section(Two, root, "the two")
-    assert part.values.first == 1 and part.invalid == {"second"}
+    part = Two.read(root)
+    assert part.first == 1 and part.is_wrong("second")
     with pytest.raises(AlreadyReportedError):
-        _ = part.values.second
+        _ = part.second
     for keys in ((), ("second",)):
         with pytest.raises(AlreadyReportedError):
             part.require(*keys)

@@ -1,0 +1,346 @@
+"""Models of the mappings of a spec: values, their places, and their problems.
+
+The problems of a mapping are recorded when its model reads it. A field with a problem is left out,
+so that the other fields are still resolved, and what uses it later reports nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from inspect import get_annotations
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+from dpcli.fields.tree import (
+    MAX_FOUND_PROBLEMS,
+    MappingNode,
+    Path,
+    PlainMapping,
+    ScalarNode,
+    SequenceNode,
+    closest_match,
+    node_at,
+)
+from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields
+from dpcli.messages import quote
+from dpcli.reference import variant_code
+
+FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
+
+ITEMS = {
+    ("bounds", 0): "the lower bound",
+    ("bounds", 1): "the upper bound",
+    ("unit_bounds", 0): "the lower bound",
+    ("unit_bounds", 1): "the upper bound",
+    "candidates": "the candidate",
+    "quantiles": "the quantile",
+    "ways": "the number in `ways`",
+}
+"""What messages call the items of some lists."""
+
+M = TypeVar("M", bound="SectionModel")
+
+REPORTED = "reported"
+"""The error of a field whose mapping has problems that are recorded."""
+
+RANGE = r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$"
+"""Two numbers in one text, as people write ranges."""
+
+
+def plain_word(text: str) -> str:
+    """A word of a spec, without case, and with `_` between its parts."""
+    return text[:100].casefold().replace("-", "_").replace(" ", "_")
+
+
+def name_of(path: Path) -> str:
+    """What messages call the value at a path: its last key, or the item of a list."""
+    names = [part for part in path if isinstance(part, str)]
+    if path[-2:] in ITEMS or not names:
+        return ITEMS.get(path[-2:], "the item")
+    if isinstance(path[-1], int):
+        return ITEMS.get(names[-1], f"an item of {quote(names[-1])}")
+    return quote(names[-1])
+
+
+class FieldRole:
+    """What a field is about; it may say what a mapping without the field lacks."""
+
+    def missing(self) -> tuple[str, dict[str, object]] | None:
+        """The code and the facts of a missing field; None for those of all fields."""
+        return None
+
+
+def marks_of(field: FieldInfo) -> Iterator[Any]:
+    """The marks of a field and of its types."""
+    yield from field.metadata
+    pending: list[Any] = [field.annotation]
+    while pending:
+        annotation = pending.pop(0)
+        yield from getattr(annotation, "__metadata__", ())
+        pending += get_args(annotation)
+
+
+def field_examples(field: FieldInfo) -> list[Any]:
+    """The examples of a field, or of its type."""
+    inner = (mark.examples for mark in marks_of(field) if isinstance(mark, FieldInfo))
+    return field.examples or next((examples for examples in inner if examples), [])
+
+
+def example_line(key: str, field: FieldInfo | None) -> str:
+    """A line of YAML with the first example of a field."""
+    examples = field_examples(field) if field else []
+    return f"{key}: {_yaml(examples[0])}" if examples else f"{key}: ..."
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_yaml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class SectionModel(BaseModel):
+    """A mapping of a spec: its fields, where they stand, and what is wrong with them.
+
+    Unknown keys are errors. A field with a recorded problem is absent, and its use raises
+    `AlreadyReportedError`. A model is built when it is first used.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+    noun: ClassVar[str] = ""
+    """What messages call the mapping, if that is not the name of its key."""
+
+    _mapping: PlainMapping = PrivateAttr(default_factory=PlainMapping)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self).model_fields:
+                raise AlreadyReportedError
+            return super().__getattr__(name)
+
+    @classmethod
+    def read(cls, node: MappingNode, *path: str | int) -> Self:
+        """The model of a mapping after its problems are recorded, without the wrong fields.
+
+        The `path` leads to the mapping, for its name in messages.
+        """
+        mapping = node.plain(path)
+        try:
+            return cls.model_validate(mapping)
+        except ValidationError:
+            wrong = mapping.wrong
+        valid = {key: value for key, value in mapping.items() if key not in wrong}
+        model: Self = _without_required_fields(cls).model_validate(valid)
+        for name, field in cls.model_fields.items():
+            if (field.alias or name) in wrong:
+                del model.__dict__[name]
+        model._mapping = mapping
+        return model
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_places(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """The model with its places; its problems are recorded."""
+        try:
+            model = handler(value)
+        except ValidationError as failure:
+            if not isinstance(value, PlainMapping):
+                raise
+            model = cls.model_construct()
+            model._mapping = value  # noqa: SLF001
+            model._record(failure.errors(include_url=False, include_input=False))  # noqa: SLF001
+            raise PydanticCustomError(REPORTED, "reported") from None
+        if isinstance(value, PlainMapping):
+            model._mapping = value  # noqa: SLF001
+        return model
+
+    @property
+    def node(self) -> MappingNode:
+        """The mapping in the tree."""
+        return self._mapping.node
+
+    @property
+    def path(self) -> Path:
+        """The path to the mapping."""
+        return self._mapping.path
+
+    @property
+    def what(self) -> str:
+        """What messages call the mapping, as in "a `date` column"."""
+        return self.noun or name_of(self.path)
+
+    @property
+    def subject(self) -> str:
+        """What the mapping describes, such as the name of a statistic."""
+        return self.what
+
+    def require(self, *keys: str) -> None:
+        """Raises `AlreadyReportedError` if one of these fields is wrong, or any."""
+        if self._mapping.wrong & (set(keys) or self._mapping.wrong):
+            raise AlreadyReportedError
+
+    def is_wrong(self, key: str) -> bool:
+        """Whether a field has a problem."""
+        return key in self._mapping.wrong
+
+    def has(self, key: str) -> bool:
+        """Whether the spec has a field, perhaps with a wrong value or a misspelled key."""
+        return key in self.node.pairs or key in self._mapping.wrong
+
+    def text(self, *path: str | int) -> str:
+        """The text of the scalar at a path."""
+        return node_at(self.node, *path).text
+
+    def report(self, code: str, /, *path: str | int, **facts: object) -> AlreadyReportedError:
+        """Records a problem of the value at a path, with its name, text and key as facts."""
+        node = node_at(self.node, *path)
+        key = next((part for part in reversed(path) if isinstance(part, str)), "")
+        common = {"name": name_of(path or self.path), "found": node.shown, "key": key}
+        common |= {"what": self.what, "subject": self.subject}
+        return node.span.report(code, **common | facts)
+
+    def report_key(self, code: str, /, *path: str, **facts: object) -> AlreadyReportedError:
+        """Records a problem of a field at its key, or at the mapping without that key."""
+        parent = node_at(self.node, *path[:-1])
+        span = parent.key_span(path[-1]) if isinstance(parent, MappingNode) else parent.span
+        return span.report(code, **{"what": self.what, "subject": self.subject, **facts})
+
+    # How messages of a model differ from those of all models.
+
+    def missing_line(self, key: str) -> str:  # noqa: ARG002
+        """What to write for a missing field; empty if an example of its type will do."""
+        return ""
+
+    def report_unknown(self, key: str) -> bool:  # noqa: ARG002
+        """Records the problem of an unknown key; False for the problem of all models."""
+        return False
+
+    # The errors of pydantic, as problems.
+
+    def _record(self, errors: list[Any]) -> None:
+        """Records the errors of the fields, and which fields are wrong."""
+        errors = errors[:MAX_FOUND_PROBLEMS]
+        paths = [tuple(part for part in error["loc"] if part not in FORMS) for error in errors]
+        kinds = [error["type"] for error in errors]
+        unknown = [
+            str(path[0])
+            for path, kind in zip(paths, kinds, strict=True)
+            if kind == "extra_forbidden"
+        ]
+        fields = self.field_names()
+        wrong = {str(path[0]) for path in paths if path}
+        # An unknown key is probably a misspelled field: that field counts as written.
+        misspelled = (closest_match(key, fields) for key in wrong.difference(fields))
+        self._mapping.wrong = frozenset(wrong | {field for field in misspelled if field})
+        for error, path, kind in zip(errors, paths, kinds, strict=True):
+            context = error.get("ctx", {})
+            if kind == REPORTED:
+                continue
+            if kind == "extra_forbidden":
+                if not self.report_unknown(str(path[0])):
+                    self._unknown(str(path[0]))
+            elif kind == "missing":
+                # A misspelled key has been reported and replaces the missing one.
+                if not any(closest_match(key, [str(path[-1])]) for key in unknown):
+                    self._missing(str(path[-1]))
+            elif kind in ("too_short", "too_long"):
+                self._length(path, context["actual_length"])
+            elif "facts" in context:
+                self._refused(kind, (*path, *context["at"]), context["facts"])
+            else:
+                self._form(path, kind, context)
+
+    def _unknown(self, key: str) -> None:
+        code = variant_code("unknown-field", plain_word(key))
+        facts = {"word": key, "choices": self.field_names(), "owner": self.what}
+        self.node.key_span(key).report(code, **facts)
+
+    def _missing(self, key: str) -> None:
+        field = type(self).model_fields.get(key)
+        is_named = self.subject != self.what
+        owner = f"the {self.what} {self.subject}" if is_named else self.what
+        marks = marks_of(field) if field else ()
+        roles = (mark.missing() for mark in marks if isinstance(mark, FieldRole))
+        code, facts = next(filter(None, roles), ("", {}))
+        line = self.missing_line(key)
+        code = code or ("missing-field" if line else variant_code("missing-field", key))
+        line = line or f"`{example_line(key, field)}`"
+        self.node.span.report(code, owner=owner, key=key, line=line, **facts)
+
+    def _refused(self, code: str, path: Path, facts: Mapping[str, Any]) -> None:
+        text = self.text(*path)
+        word = {"word": facts.get("meant", text)} if "choices" in facts else {}
+        if code == "unknown-statistic":
+            code = variant_code("unknown-statistic", plain_word(text))
+            word = word if code == "unknown-statistic" else {}
+        elif code == "not-a-number" and text.endswith("%") and path == ("epsilon",):
+            # A percentage is meant of the budget, which entries divide by `share`.
+            code = "not-a-number.percent" if "share" in type(self).model_fields else code
+        self.report(code, *path, **word, **facts)
+
+    def _length(self, path: Path, count: int) -> None:
+        code = variant_code("wrong-shape", str(path[-1])) if count else "empty-list"
+        self.report(code, *path, count=count, form="another number of items")
+
+    def _form(self, path: Path, kind: str, context: Mapping[str, Any]) -> None:
+        node, code = node_at(self.node, *path), "wrong-shape"
+        form = {"string_type": "a single value", "list_type": "a list"}.get(kind, "a mapping")
+        if kind == "union_tag_invalid":
+            form = " or ".join(FORMS[tag] for tag in FORMS if tag in context["expected_tags"])
+        if isinstance(node, ScalarNode) and form.endswith("a list"):
+            code = "wrong-shape.listed-word"
+        elif isinstance(node, SequenceNode) and "single value" in form:
+            code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
+        elif form in ("a list", "a mapping") or isinstance(path[-1], str):
+            code = variant_code("wrong-shape", f"no-{path[-1]}")
+            other = {"a list": "no-list", "a mapping": "no-mapping"}.get(form, "no-value")
+            code = f"wrong-shape.{other}" if code == "wrong-shape" else code
+        text = re.sub(RANGE, r"\1, \2", node.text)
+        self.report(code, *path, found=node.form, form=form, text=text)
+
+    @classmethod
+    def field_names(cls) -> list[str]:
+        """The keys of the mapping: those of a type come before those of what it extends."""
+        fields = cls.model_fields
+        own = (name for kind in cls.__mro__ for name in get_annotations(kind) if name in fields)
+        return list(dict.fromkeys(fields[name].alias or name for name in own))
+
+
+@lru_cache
+def _without_required_fields(model: type[SectionModel]) -> Any:
+    required: Any = {
+        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
+        for name, field in model.model_fields.items()
+        if field.is_required()
+    }
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **required)
+
+
+def field_types(**types: Any) -> Fields:
+    """The types of fields by name. A field whose type includes None is optional."""
+    return types
+
+
+def extended_model(fields: Fields, base: type[M] = SectionModel) -> type[M]:  # type: ignore[assignment]
+    """A model with the fields of a base model, and then these fields."""
+    definitions: Any = {
+        key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
+    }
+    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **definitions)
