@@ -33,12 +33,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.results import NoisyStatistic
 from dpcli.releasing import Engine, add_noise, aggregate_data
-from dpcli.specification.chosen_bounds import (
-    from_json,
-    narrowest_and_widest,
-    to_json,
-    with_chosen_bounds,
-)
+from dpcli.specification.choice import from_json, narrowest_and_widest, to_json, with_chosen_bounds
 from dpcli.statistics.bounds_choice import ChosenBounds
 
 BOUNDS = "bounds.json"

@@ -49,7 +49,7 @@ from dpcli.report.model import (
     ReleaseReport,
     load_report,
 )
-from dpcli.specification.chosen_bounds import with_chosen_bounds
+from dpcli.specification.choice import with_chosen_bounds
 from dpcli.specification.load import parse_spec, require_model
 from dpcli.specification.model import CentralSpec, Spec
 from dpcli.statistics.bounds_choice import ChosenBounds

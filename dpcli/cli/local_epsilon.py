@@ -17,7 +17,7 @@ from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.numeric.exact import readable_text
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
-from dpcli.specification.probability_tables import MAX_BYTES, read_table_file, table_from_csv
+from dpcli.specification.responses import MAX_BYTES, read_table_file, table_from_csv
 
 EpsilonResult = tuple[dict[str, object], str, str]
 """An epsilon as JSON, as text, and the place where it is reached."""

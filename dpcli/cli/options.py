@@ -18,7 +18,7 @@ from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.specification.csv_section import parse_dialect
+from dpcli.specification.csv_form import parse_dialect
 
 
 def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:

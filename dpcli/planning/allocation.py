@@ -20,7 +20,7 @@ from dpcli.planning.statistic_planner import SIZE_DIGITS, StatisticPlanner
 from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
-from dpcli.specification.choice_section import choice_entry
+from dpcli.specification.choice import choice_entry
 from dpcli.specification.model import CentralSpec, Entry
 
 UNUSED_PART = Fraction(1, 10**4)

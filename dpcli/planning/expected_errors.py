@@ -34,7 +34,7 @@ def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
     spec = plan.spec
     if not plan.chooses_bounds:
         return
-    from dpcli.specification.chosen_bounds import with_chosen_bounds
+    from dpcli.specification.choice import with_chosen_bounds
 
     # Their losses are those of the plan, so they need not be composed again.
     tried = []

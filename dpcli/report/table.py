@@ -16,7 +16,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.report.published_numbers import ISO_DATE, PublishedNumbers
-from dpcli.specification.axes import ESTIMATE_COLUMNS
+from dpcli.specification.requests import ESTIMATE_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl

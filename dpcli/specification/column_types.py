@@ -35,7 +35,7 @@ from dpcli.fields.values import (
 )
 from dpcli.specification.captions import Title, UnitText
 from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
-from dpcli.specification.choice_section import ChosenBoundsModel
+from dpcli.specification.choice import ChosenBoundsModel
 from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
 

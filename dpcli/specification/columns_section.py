@@ -11,7 +11,7 @@ from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
-from dpcli.specification.choice_section import ChosenBoundsModel
+from dpcli.specification.choice import ChosenBoundsModel
 from dpcli.specification.code_lists import with_code_list
 from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.context import SpecContext

@@ -23,7 +23,7 @@ from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_
 from dpcli.numeric.exact import plain_text
 from dpcli.numeric.number_text import rounded_text
 from dpcli.specification.columns_section import MAX_COLUMNS, MAX_NAME_LENGTH
-from dpcli.specification.csv_section import dialect_fields
+from dpcli.specification.csv_form import dialect_fields
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.texts import is_invisible
 from dpcli.specification.yaml_reader import PLACEHOLDER

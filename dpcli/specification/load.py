@@ -31,16 +31,15 @@ from dpcli.fields.values import (
 )
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
-from dpcli.specification.choice_section import require_choices_used
-from dpcli.specification.chosen_bounds import require_answers_after_choices
+from dpcli.specification.choice import require_answers_after_choices, require_choices_used
 from dpcli.specification.columns_section import declare_columns
 from dpcli.specification.context import SpecContext
-from dpcli.specification.csv_section import read_dialect
+from dpcli.specification.csv_form import read_dialect
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
-from dpcli.specification.declarations_section import DeclarationsModel
+from dpcli.specification.declarations import DeclarationsModel
+from dpcli.specification.entries import read_entries
 from dpcli.specification.model import CentralSpec, Declarations, LocalSpec, Privacy, Spec, SpecT
-from dpcli.specification.privacy_section import count_limits, read_privacy, read_quality
-from dpcli.specification.statistics_section import read_entries
+from dpcli.specification.privacy import count_limits, read_privacy, read_quality
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds_choice import LIMIT_NAME
 from dpcli.statistics.quality import QUALITY_COUNTS
@@ -142,7 +141,7 @@ class LocalSpecModel(SpecModel):
 
 def _declare_derived(node: MappingNode | None, context: SpecContext) -> None:
     if node is not None:
-        from dpcli.specification.derive_section import declare_derived
+        from dpcli.specification.derive import declare_derived
 
         declare_derived(node, context)
 
@@ -150,7 +149,7 @@ def _declare_derived(node: MappingNode | None, context: SpecContext) -> None:
 def _read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign | None:
     if node is None:
         return None
-    from dpcli.specification.sample_section import read_sample
+    from dpcli.specification.declarations import read_sample
 
     return read_sample(node, context)
 
@@ -258,7 +257,7 @@ def _requests(
 
 def _responses(heading: Any, context: SpecContext) -> Callable[[], dict[str, Any]]:
     """What only a spec of the local model states."""
-    from dpcli.specification.responses_section import read_responses
+    from dpcli.specification.responses import read_responses
 
     collected = attempt(read_responses, heading, context)
     return lambda: dict(zip(("responses", "public"), collected(), strict=True))

@@ -17,17 +17,16 @@ from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
+from dpcli.specification.answers import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
 from dpcli.specification.column_types import COLUMN_TYPES
-from dpcli.specification.csv_section import CsvModel
-from dpcli.specification.derived_columns import DERIVED
-from dpcli.specification.entry_fields import EntryModel
-from dpcli.specification.filters_section import ConditionsModel
+from dpcli.specification.csv_form import CsvModel
+from dpcli.specification.declarations import SampleModel
+from dpcli.specification.derive import DERIVED
+from dpcli.specification.entries import MAX_STATISTICS
+from dpcli.specification.filters import ConditionsModel
 from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
-from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
-from dpcli.specification.privacy_section import MINIMUMS, PrivacyModel, QualityModel
-from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
-from dpcli.specification.sample_section import SampleModel
-from dpcli.specification.statistics_section import MAX_STATISTICS
+from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
+from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic

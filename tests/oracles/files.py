@@ -40,7 +40,7 @@ from dpcli.queries.indicators import IndicatorQuery
 from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.query import LinearQuery, Query, ReadabilityQuery
 from dpcli.queries.sums import Factor
-from dpcli.specification.axes import two_values
+from dpcli.specification.requests import two_values
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.comparison import Comparison
 from dpcli.statistics.design import Request

@@ -21,7 +21,7 @@ from dpcli.planning.expected_errors import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.report.formats import report_schema
-from dpcli.specification.chosen_bounds import narrowest_and_widest
+from dpcli.specification.choice import narrowest_and_widest
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import Command, history, remove_ledger, reported
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
-from dpcli.specification.chosen_bounds import with_chosen_bounds
+from dpcli.specification.choice import with_chosen_bounds
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
 from dpcli.statistics.bounds_choice import LIMIT_NAME, ChosenBounds

@@ -13,7 +13,7 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.rows_per_user import RowsPerUserQuery
-from dpcli.specification.chosen_bounds import from_json, to_json
+from dpcli.specification.choice import from_json, to_json
 from dpcli.statistics.bounds_choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
 from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 from dpcli.statistics.design import NoisyAnswer

@@ -1,4 +1,4 @@
-"""Reads the section `statistics`: resolves names and checks limits."""
+"""Reads the section `statistics`: the fields of its entries, names and limits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from dpcli.fields.tree import MappingNode, Node, attempt, closest_match, node_at
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.messages import truncated
 from dpcli.reference import synonyms, variant_code
-from dpcli.specification.axes import read_keys
-from dpcli.specification.captions import entry_caption
-from dpcli.specification.choice_section import open_choice
-from dpcli.specification.context import SpecContext
-from dpcli.specification.entry_fields import EntryModel, entry_model, statistics_with_field
-from dpcli.specification.mechanism_fields import (
+from dpcli.specification.answers import (
+    EntryModel,
+    entry_model,
     read_answer_settings,
     read_budget_key,
     read_raw,
     read_steps,
     refuse_for_dates,
+    statistics_with_field,
 )
+from dpcli.specification.captions import entry_caption
+from dpcli.specification.choice import open_choice
+from dpcli.specification.context import SpecContext
 from dpcli.specification.model import Entry
-from dpcli.specification.resolve import RequestReader, count_numbers, count_scores
+from dpcli.specification.requests import RequestReader, count_numbers, count_scores, read_keys
 from dpcli.statistics.statistic import Statistic
 
 
@@ -103,7 +104,7 @@ def _read_where(section: EntryModel, context: SpecContext) -> tuple[Filter, ...]
     if "where" not in section.node.pairs:
         return ()
     # Filters have models for each form of a condition.
-    from dpcli.specification.filters_section import read_where
+    from dpcli.specification.filters import read_where
 
     return read_where(section, context)
 

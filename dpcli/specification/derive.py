@@ -1,7 +1,14 @@
-"""The kinds of derived columns: one model and one line of `DERIVED` for each."""
+"""Reads the section `derive`: columns that are computed from other columns.
+
+Each kind is one model and one line of `DERIVED`. A column can use declared columns, and those that
+are derived before it, so there are no cycles.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, cast, get_args
 
@@ -9,30 +16,130 @@ from pydantic import Field
 
 from dpcli.data.axis import Axis
 from dpcli.data.cell_formats import DateFormat
-from dpcli.data.column import Column
+from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
 from dpcli.data.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
-from dpcli.data.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum, common_step
-from dpcli.data.filters import AllOf
-from dpcli.data.labels import BooleanColumn, CategoryColumn, labeled_columns
-from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
-from dpcli.fields.columns import NUMERIC, ORDERED
-from dpcli.fields.section import SectionModel, extended_model, name_of
-from dpcli.fields.tree import ScalarNode, read_all, scalars_of
-from dpcli.fields.values import Choice, GridNumber, Text, Texts
-from dpcli.messages import quote
-from dpcli.specification.axes import MAX_BINS, read_bin_starts
-from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step
-from dpcli.specification.context import SpecContext
-from dpcli.specification.derived_terms import (
-    category_column,
-    number_column,
-    read_term,
-    read_terms,
-    require_column,
-    valued,
+from dpcli.data.derived_numbers import (
+    Arithmetic,
+    FirstNumber,
+    Product,
+    Ratio,
+    Sum,
+    Term,
+    common_step,
 )
-from dpcli.specification.filters_section import read_where
+from dpcli.data.filters import AllOf
+from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn, labeled_columns
+from dpcli.data.numbers import IntegerColumn, NumberColumn
+from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
+from dpcli.fields.columns import NUMERIC, ORDERED, VALUED
+from dpcli.fields.numbers import DATE, NumberSyntaxError, parse_day, parse_number
+from dpcli.fields.section import SectionModel, extended_model, name_of
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, read_all, scalars_of
+from dpcli.fields.values import AlreadyReportedError, Choice, GridNumber, Text, Texts
+from dpcli.messages import quote
+from dpcli.numeric.exact import readable_text
+from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step, with_missing
+from dpcli.specification.columns_section import MAX_COLUMNS, require_name
+from dpcli.specification.context import SpecContext
+from dpcli.specification.filters import read_where
+from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
+from dpcli.specification.requests import MAX_BINS, read_bin_starts
+from dpcli.specification.texts import require_distinct_texts
+
+MAX_MAGNITUDE = 1 << 125
+"""The integers on the way to a derived value stay below this limit, so that they fit 128 bits."""
+
+
+def read_term(scalar: ScalarNode, section: Any, context: SpecContext, kinds: Sequence[str]) -> Term:
+    """A column of one of the `kinds`, or a constant: a day if a date is possible."""
+    if scalar.text not in context.columns:
+        with suppress(NumberSyntaxError):
+            if "date" in kinds:
+                return Fraction(parse_day(scalar.text))
+        with suppress(NumberSyntaxError):
+            if kinds != ("date",):
+                return parse_number(scalar.text)
+    return require_numeric(valued(scalar, section, context, kinds))
+
+
+def read_terms(section: Any, context: SpecContext, kinds: Sequence[str]) -> tuple[Term, ...]:
+    """The terms of a list, which are all numbers or all dates."""
+    key = section.kind
+    scalars = scalars_of(section.node.get(key))
+    terms = tuple(read_all(lambda scalar: read_term(scalar, section, context, kinds), scalars))
+    require_column(terms, section, key)
+    dated = {
+        bool(DATE.fullmatch(scalar.text))
+        if isinstance(term, Fraction)
+        else isinstance(term, DateColumn)
+        for term, scalar in zip(terms, scalars, strict=True)
+    }
+    if len(dated) > 1:
+        raise section.report_key("derived-form.mixed", key)
+    return terms
+
+
+def require_column(terms: Sequence[Term], section: Any, key: str) -> None:
+    """Checks that not all terms are constants."""
+    if all(isinstance(term, Fraction) for term in terms):
+        raise section.report_key("derived-form.constant", key)
+
+
+def valued(
+    scalar: ScalarNode, section: Any, context: SpecContext, kinds: Sequence[str] = VALUED
+) -> Column:
+    """The column of a name, of one of these kinds; its values must be declared."""
+    return context.column_of_kind(scalar, section.subject, kinds, section.what)
+
+
+def number_column(
+    name: str, section: Any, derivation: Arithmetic, made: type[NumericColumn] | None = None
+) -> NumericColumn:
+    """The column, with declared bounds, or with those that follow from the terms.
+
+    If it is not `made` of a given class, the step decides.
+    """
+    step, kind = derivation.step, section.kind
+    made = made or (IntegerColumn if step.denominator == 1 else NumberColumn)
+    column = made(name, step, derivation=derivation)
+    if section.bounds is None:
+        limits = derivation.limits
+    else:
+        scalars = scalars_of(section.node.get("bounds"))
+        low, high = (read_number(scalar, "the bound", column.parse) for scalar in scalars)
+        if low >= high:
+            code = "bounds-order.equal" if low == high else "bounds-order"
+            raise section.report(code, "bounds", low=scalars[0].text, high=scalars[1].text)
+        limits = bounds_in_steps(section, (low, high), step)
+    if limits[0] == limits[1]:
+        raise section.report_key("derived-bounds.equal", kind)
+    if max(map(abs, limits)) >= MAX_STEPS or derivation.magnitude >= MAX_MAGNITUDE:
+        raise section.report_key("derived-bounds", kind, step=readable_text(step))
+    column = replace(column, bounds=limits)
+    missing = section.node.scalar("missing")
+    if missing is None or missing.text == DROP:
+        return column
+    return replace(column, missing=read_within_bounds(column, missing, "`missing`"))
+
+
+def category_column(
+    name: str,
+    section: Any,
+    derivation: Derivation,
+    labels: Sequence[str],
+    made: type[LabeledColumn] = CategoryColumn,
+) -> LabeledColumn:
+    """The column, with the labels that replace the usual ones if there are any."""
+    replacing = scalars_of(section.node.get("labels"))
+    check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
+    if replacing and len(replacing) != len(labels):
+        facts = {"count": len(replacing), "expected": len(labels)}
+        raise section.report("derived-labels", "labels", **facts)
+    texts = [scalar.text for scalar in replacing] or labels
+    pairs = tuple((text, text) for text in texts)
+    return with_missing(made(name, pairs, derivation=derivation), section, check_texts)
+
 
 MAX_TERMS = 100
 
@@ -258,3 +365,36 @@ DERIVED: tuple[type[DerivedModel], ...] = (
     IS_MODEL,
 )
 """Every kind of derived column."""
+
+
+def declare_derived(section: MappingNode, context: SpecContext) -> None:
+    """Adds every derived column to the context, or None for one with problems."""
+    pairs = section.pairs
+    if len(pairs) > MAX_COLUMNS:
+        section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)
+    context.later |= pairs.keys() - context.columns.keys()
+    for name, (key, node) in pairs.items():
+        if name in context.columns:
+            line = context.spans[name].line
+            key.span.report("twin-names.derived", column=name, line=line)
+            continue
+        check_name = attempt(require_name, key)
+        column = attempt(_read_derived, key, node, context)
+        context.later.discard(name)
+        context.spans[name], context.columns[name] = key.span, None
+        with suppress(AlreadyReportedError):
+            check_name()
+            context.columns[name] = column()
+
+
+def _read_derived(key: ScalarNode, node: Node, context: SpecContext) -> Column:
+    models = {model.kind: model for model in DERIVED}
+    if not isinstance(node, MappingNode):
+        raise node.span.report("derived-form", column=key.text, found=node.shown, choices=models)
+    kinds = [kind for kind in models if kind in node.pairs]
+    if len(kinds) != 1:
+        code = "derived-form.several" if kinds else "derived-form"
+        raise node.span.report(code, column=key.text, found=node.shown, choices=models, kinds=kinds)
+    section = models[kinds[0]].read(node, "derive", key.text)
+    section.require()
+    return section.column(key.text, context)
