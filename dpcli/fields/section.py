@@ -7,15 +7,16 @@ so that the other fields are still resolved, and what uses it later reports noth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from inspect import get_annotations
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    GetCoreSchemaHandler,
     ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationError,
@@ -23,19 +24,21 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from dpcli.fields.tree import (
     MAX_FOUND_PROBLEMS,
     MappingNode,
+    Node,
     Path,
+    PlainList,
     PlainMapping,
     ScalarNode,
     SequenceNode,
     closest_match,
     node_at,
 )
-from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields
+from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
 from dpcli.messages import quote
 from dpcli.reference import variant_code
 
@@ -136,12 +139,18 @@ class SectionModel(BaseModel):
             return super().__getattr__(name)
 
     @classmethod
-    def read(cls, node: MappingNode, *path: str | int) -> Self:
+    def read(cls, mapping: PlainMapping) -> Self:
         """The model of a mapping after its problems are recorded, without the wrong fields.
 
-        The `path` leads to the mapping, for its name in messages.
+        A mapping is read once: what is around it is read again without its own wrong fields.
         """
-        mapping = node.plain(path)
+        if mapping.model is None:
+            mapping.model = cls._read(mapping)
+        model: Self = mapping.model
+        return model
+
+    @classmethod
+    def _read(cls, mapping: PlainMapping) -> Self:
         try:
             return cls.model_validate(mapping)
         except ValidationError:
@@ -344,3 +353,65 @@ def extended_model(fields: Fields, base: type[M] = SectionModel) -> type[M]:  # 
         key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
     }
     return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **definitions)
+
+
+class Apart:
+    """A mapping that is read by itself: what is wrong in it leaves the one around it as it is."""
+
+    def __get_pydantic_core_schema__(
+        self, source: type[SectionModel], handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        def read(value: object) -> SectionModel:
+            if isinstance(value, PlainMapping):
+                return source.read(value)
+            raise PydanticKnownError("dict_type")
+
+        return core_schema.no_info_plain_validator_function(read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        return {"type": "object"}
+
+
+class Members:
+    """A list or mapping of mappings, each of which is read by itself; None for a wrong one.
+
+    `choose` returns the model of a member by its name, which is empty in lists, and its node, or
+    raises `AlreadyReportedError` after its problem is recorded. More than `most` are not read.
+    """
+
+    def __init__(
+        self, choose: Callable[[ScalarNode | None, Node], type[SectionModel]], most: int
+    ) -> None:
+        self._choose, self._most, self._form = choose, most, dict
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        form = self._form = get_origin(source)
+
+        def read(value: object) -> object:
+            if not isinstance(value, form):
+                raise PydanticKnownError("dict_type" if form is dict else "list_type")
+            if value.members is None:
+                value.members = self._read(value)
+            return value.members
+
+        return core_schema.no_info_plain_validator_function(read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        return {"type": "object" if self._form is dict else "array"}
+
+    def _read(self, value: PlainMapping | PlainList) -> object:
+        known = range(len(value) if len(value) <= self._most else 0)
+        if isinstance(value, PlainMapping):
+            pairs = zip(known, value.node.pairs.items(), strict=False)
+            return {name: self._member(key, node, value[name]) for _, (name, (key, node)) in pairs}
+        nodes = zip(known, value.node.items, value, strict=False)
+        return [self._member(None, node, plain) for _, node, plain in nodes]
+
+    def _member(self, key: ScalarNode | None, node: Node, plain: object) -> SectionModel | None:
+        try:
+            model = self._choose(key, node)
+        except AlreadyReportedError:
+            return None
+        return model.read(plain) if isinstance(plain, PlainMapping) else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, make_problem
 from dpcli.fields.values import AlreadyReportedError
@@ -205,9 +205,11 @@ class SequenceNode:
     shown: ClassVar = form
     text: ClassVar = ""
 
-    def plain(self, path: Path = ()) -> list[object]:
-        """The same values without places."""
-        return [item.plain((*path, index)) for index, item in enumerate(self.items)]
+    def plain(self, path: Path = ()) -> PlainList:
+        """The same values without places; the list keeps its node."""
+        values = PlainList(item.plain((*path, index)) for index, item in enumerate(self.items))
+        values.node = self
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +259,22 @@ class MappingNode:
 class PlainMapping(dict[str, object]):
     """The values of a mapping without places, with its `node` and the `path` to it.
 
-    `wrong` are the keys of the fields whose problems have been recorded.
+    `wrong` are the keys of the fields whose problems have been recorded. `model` is what has read
+    the mapping, and `members` what has read the mappings in it, each by itself.
     """
 
     node: MappingNode
     path: Path = ()
     wrong: frozenset[str] = frozenset()
+    model: Any = None
+    members: Any = None
+
+
+class PlainList(list[object]):
+    """The values of a list without places, with its `node`, and what has read its members."""
+
+    node: SequenceNode
+    members: Any = None
 
 
 Node = ScalarNode | SequenceNode | MappingNode

@@ -84,7 +84,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
         raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
     if text == CategoryColumnModel.kind:
         node = with_code_list(node, context.folder, context.files)
-    section = types[text].read(node, "columns", key.text)
+    section = types[text].read(node.plain(("columns", key.text)))
     column = section.column(key.text)
     section.require()
     caption = stated_caption(section)

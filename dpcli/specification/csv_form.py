@@ -126,35 +126,33 @@ class CsvModel(SectionModel):
     sheet: Text | None = None
 
 
-def read_dialect(node: MappingNode | None, columns: MappingNode | None = None) -> Dialect:
-    """Reads the section. Its `names`, if any, must include all of `columns`."""
-    if node is None:
+def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None) -> Dialect:
+    """The dialect of a values. Its `names`, if any, must include all of `columns`."""
+    if values is None:
         return UNDECLARED_DIALECT
-    section = CsvModel.read(node, "csv")
-    values = section
-    names = tuple(name.text for name in scalars_of(node.sequence("names")))
+    names = tuple(name.text for name in scalars_of(values.node.sequence("names")))
     for key, fields in columns.pairs.values() if columns and names else ():
         source = fields.get("from") if isinstance(fields, MappingNode) else None
         name = source or key
         if isinstance(name, ScalarNode) and name.text not in names:
             name.span.report("column-not-named", word=name.text, choices=names)
-    if names and section.has("header_lines"):
-        section.report_key("csv-names.header", "header_lines")
+    if names and values.has("header_lines"):
+        values.report_key("csv-names.header", "header_lines")
     delimiter = values.delimiter or STANDARD_DIALECT.delimiter
     quote = None if values.quote == NO_QUOTE else values.quote or STANDARD_DIALECT.quote
     decimal = values.decimal or STANDARD_DIALECT.decimal
     if delimiter == quote:
-        later = "quote" if section.has("quote") else "delimiter"
-        section.report_key("csv-ambiguous", later, mark=delimiter)
+        later = "quote" if values.has("quote") else "delimiter"
+        values.report_key("csv-ambiguous", later, mark=delimiter)
     if delimiter == decimal:
-        section.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
+        values.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
     return Dialect(
         delimiter,
         quote,
         values.encoding or STANDARD_DIALECT.encoding,
         names,
         decimal,
-        by_ending=not section.has("delimiter"),
+        by_ending=not values.has("delimiter"),
         multiline=values.multiline,
         skip_lines=values.skip_lines or 0,
         header_lines=values.header_lines or 1,
@@ -170,7 +168,7 @@ def parse_dialect(fields: Mapping[str, str]) -> Dialect:
     pairs: dict[str, tuple[ScalarNode, Node]] = {
         key: (ScalarNode(key, start), ScalarNode(text, start)) for key, text in fields.items()
     }
-    dialect = attempt(read_dialect, MappingNode(pairs, start))
+    dialect = attempt(resolve_dialect, CsvModel.read(MappingNode(pairs, start).plain(("csv",))))
     if findings:
         raise SpecError(findings.problems)
     return dialect()

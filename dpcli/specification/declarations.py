@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import MappingNode
 from dpcli.fields.values import Choice, ExactNumber, ParsedText, invalid_value
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.context import SpecContext
@@ -80,16 +79,15 @@ class SampleModel(SectionModel):
         return LINES.get(key, "")
 
 
-def read_sample(node: MappingNode, context: SpecContext) -> SampleDesign:
+def resolve_sample(section: SampleModel, context: SpecContext) -> SampleDesign:
     """The declared sample, which is also stored in the context.
 
     Raises `AlreadyReportedError` after the problems are recorded.
     """
-    section = SampleModel.read(node, "sample")
     unit = context.unit
     if isinstance(unit, PersonUnit) and unit.max_rows > 1:
         # Rows of one person are a cluster: they say less than as many rows of different people.
-        raise node.span.report("sample-of-rows", rows=unit.max_rows)
+        raise section.report("sample-of-rows", rows=unit.max_rows)
     section.require()
     population, size = section.population, section.size
     if size is not None and size > population:

@@ -6,7 +6,7 @@ are derived before it, so there are no cycles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -367,19 +367,34 @@ DERIVED: tuple[type[DerivedModel], ...] = (
 """Every kind of derived column."""
 
 
-def declare_derived(section: MappingNode, context: SpecContext) -> None:
+def choose_derived(key: ScalarNode | None, node: Node) -> type[DerivedModel]:
+    """The model of a derived column, by the key that says how it is computed."""
+    models, name = {model.kind: model for model in DERIVED}, key.text if key else ""
+    if not isinstance(node, MappingNode):
+        raise node.span.report("derived-form", column=name, found=node.shown, choices=models)
+    kinds = [kind for kind in models if kind in node.pairs]
+    if len(kinds) != 1:
+        code = "derived-form.several" if kinds else "derived-form"
+        raise node.span.report(code, column=name, found=node.shown, choices=models, kinds=kinds)
+    return models[kinds[0]]
+
+
+def declare_derived(
+    section: MappingNode, models: Mapping[str, DerivedModel | None], context: SpecContext
+) -> None:
     """Adds every derived column to the context, or None for one with problems."""
     pairs = section.pairs
     if len(pairs) > MAX_COLUMNS:
         section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)
     context.later |= pairs.keys() - context.columns.keys()
-    for name, (key, node) in pairs.items():
+    for name, model in models.items():
+        key = pairs[name][0]
         if name in context.columns:
             line = context.spans[name].line
             key.span.report("twin-names.derived", column=name, line=line)
             continue
         check_name = attempt(require_name, key)
-        column = attempt(_read_derived, key, node, context)
+        column = attempt(_derived_column, model, context)
         context.later.discard(name)
         context.spans[name], context.columns[name] = key.span, None
         with suppress(AlreadyReportedError):
@@ -387,14 +402,8 @@ def declare_derived(section: MappingNode, context: SpecContext) -> None:
             context.columns[name] = column()
 
 
-def _read_derived(key: ScalarNode, node: Node, context: SpecContext) -> Column:
-    models = {model.kind: model for model in DERIVED}
-    if not isinstance(node, MappingNode):
-        raise node.span.report("derived-form", column=key.text, found=node.shown, choices=models)
-    kinds = [kind for kind in models if kind in node.pairs]
-    if len(kinds) != 1:
-        code = "derived-form.several" if kinds else "derived-form"
-        raise node.span.report(code, column=key.text, found=node.shown, choices=models, kinds=kinds)
-    section = models[kinds[0]].read(node, "derive", key.text)
-    section.require()
-    return section.column(key.text, context)
+def _derived_column(model: DerivedModel | None, context: SpecContext) -> Column:
+    if model is None:
+        raise AlreadyReportedError
+    model.require()
+    return model.column(str(model.path[-1]), context)

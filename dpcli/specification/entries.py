@@ -9,7 +9,15 @@ from dpcli import statistics
 from dpcli.data.axis import Axis
 from dpcli.data.filters import Filter
 from dpcli.fields.section import plain_word
-from dpcli.fields.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
+from dpcli.fields.tree import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    attempt,
+    closest_match,
+    node_at,
+)
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.messages import truncated
 from dpcli.reference import synonyms, variant_code
@@ -43,13 +51,26 @@ def _find_statistic(node: MappingNode) -> Statistic | None:
     return registry.named(closest_match(meant, registry.names) or meant)
 
 
-def _read_entry(node: MappingNode, context: SpecContext) -> Entry:
-    statistic, column = _find_statistic(node), node.scalar("column")
-    if statistic and column:
+def choose_entry(_: ScalarNode | None, node: Node) -> type[EntryModel]:
+    """The model of an entry, by the statistic that it names or probably means."""
+    entry = require_entry(node, "statistics", "{name: ..., statistic: ..., epsilon: ...}")
+    return entry_model(_find_statistic(entry))
+
+
+def require_entry(node: Node, section: str, example: str) -> MappingNode:
+    """Checks the form of an entry of a section."""
+    if isinstance(node, MappingNode):
+        return node
+    facts = {"name": f"an entry of `{section}`", "found": node.form}
+    raise node.span.report("wrong-shape.one-entry", example=example, **facts)
+
+
+def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
+    statistic, node = section.statistic_of, section.node
+    if statistic and (column := node.scalar("column")):
         method = node.scalar("method")
         named = method.text if method else ""
         statistic = statistic.variant(context.columns.get(column.text), named)
-    section = entry_model(statistic).read(node)
     attempt(_require_new_name, section, context)
     by = attempt(read_keys, section, "by", context)
     where = attempt(_read_where, section, context)
@@ -141,50 +162,32 @@ MAX_STATISTICS = 1_000
 MAX_TOTAL_CELLS, MAX_TOTAL_SCORES = 2_000_000, 10_000_000
 MAX_QUERIES = 10_000
 
-PlacedEntry = tuple[Entry, MappingNode]
-"""An entry and its node in the tree."""
+PlacedEntry = tuple[Entry, EntryModel]
+"""An entry, and the fields of which it was made."""
 
 
-SECTIONS = {
-    "statistics": ("no-statistics", "{name: ..., statistic: ..., epsilon: ...}"),
-    "responses": ("no-responses", "{column: ..., mechanism: ..., epsilon: ...}"),
-}
-"""The sections with entries: the problem of an empty section, and an example of an entry."""
-
-
-def entry_nodes(root: MappingNode, name: str) -> list[MappingNode]:
-    """The entries of a section; an empty section and other forms are reported."""
-    section, (empty, example) = root.sequence(name), SECTIONS[name]
-    if section and not section.items:
-        section.span.report(empty)
-
-    def read(node: Node) -> MappingNode:
-        if isinstance(node, MappingNode):
-            return node
-        facts = {"name": f"an entry of `{name}`", "found": node.form}
-        raise node.span.report("wrong-shape.one-entry", example=example, **facts)
-
-    return read_valid(read, section.items if section else ())
-
-
-def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
-    """Reads all entries of `statistics`.
+def resolve_entries(
+    models: Sequence[EntryModel | None], section: SequenceNode | None, context: SpecContext
+) -> tuple[Entry, ...]:
+    """All entries of `statistics`.
 
     Entries with problems are left out after their problems are recorded. Raises
     `AlreadyReportedError` if the entries together ask for too much.
     """
-    nodes = entry_nodes(root, "statistics")
+    nodes = section.items if section else ()
+    if section and not nodes:
+        section.span.report("no-statistics")
     if len(nodes) > MAX_STATISTICS:
         span = nodes[MAX_STATISTICS].span
         raise span.report("too-many-statistics", count=len(nodes), most=MAX_STATISTICS)
     placed: list[PlacedEntry] = []
     cells = scores = queries = 0
-    for node in nodes:
+    for model in filter(None, models):
         try:
-            entry = _read_entry(node, context)
+            entry = _resolve_entry(model, context)
         except AlreadyReportedError:
             continue
-        placed.append((entry, node))
+        placed.append((entry, model))
         request = entry.request
         if not any(key.is_private for key in request.by):
             cells += count_numbers(entry.statistic, request)
@@ -196,9 +199,8 @@ def read_entries(root: MappingNode, context: SpecContext) -> tuple[Entry, ...]:
             ("too-many-queries", queries, MAX_QUERIES),
         ):
             if count > most:
-                raise node.span.report(code, count=count, most=most)
-    section = root.sequence("statistics")
-    all_valid = len(placed) == len(section.items if section else ())
+                raise model.report(code, count=count, most=most)
+    all_valid = len(placed) == len(models)
     return _assign_selectors(placed, all_valid=all_valid)
 
 
@@ -209,19 +211,19 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tupl
     left out.
     """
     selectors: dict[tuple[Axis, ...], Entry] = {}
-    for entry, node in placed:
+    for entry, model in placed:
         selects = entry.selects_partitions and entry.has_private_groups
         first = selectors.setdefault(entry.request.by, entry) if selects else entry
         if first is not entry:
             facts = {"statistic": entry.request.name, "other": first.request.name}
-            node.key_span("keys").report("keys-twice", **facts)
+            model.report_key("keys-twice", "keys", **facts)
     entries = []
-    for entry, node in placed:
+    for entry, model in placed:
         selector = selectors.get(entry.request.by)
         private = [key.column.name for key in entry.request.by if key.is_private]
         if private and selector is None and all_valid:
             by = ", ".join(truncated(key.column.name) for key in entry.request.by)
-            span, name = node.key_span("by"), entry.request.name
-            span.report("keys-required", by=by, statistic=name, private=private)
+            name = entry.request.name
+            model.report_key("keys-required", "by", by=by, statistic=name, private=private)
         entries.append(replace(entry, selected_by=selector.request.name) if selector else entry)
     return tuple(entries)

@@ -6,160 +6,42 @@ All functions that other packages call are at the end of this module.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from dpcli.data.column import column_names
+from dpcli.data.csv_dialect import Dialect
 from dpcli.errors import SpecError, describe_system_error
-from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt
-from dpcli.fields.values import (
-    AlreadyReportedError,
-    ByForm,
-    Choice,
-    ExactNumber,
-    ParsedText,
-    Text,
-    invalid_value,
-)
-from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.specification.captions import Note, NumberFormat, Title, stated_caption
+from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt, scalars_of
+from dpcli.fields.values import AlreadyReportedError
+from dpcli.privacy.unit import PersonUnit
+from dpcli.specification.captions import stated_caption
 from dpcli.specification.choice import require_answers_after_choices, require_choices_used
 from dpcli.specification.columns_section import declare_columns
 from dpcli.specification.context import SpecContext
-from dpcli.specification.csv_form import read_dialect
-from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
-from dpcli.specification.declarations import DeclarationsModel
-from dpcli.specification.entries import read_entries
-from dpcli.specification.model import CentralSpec, Declarations, LocalSpec, Privacy, Spec, SpecT
-from dpcli.specification.privacy import count_limits, read_privacy, read_quality
+from dpcli.specification.csv_form import resolve_dialect
+from dpcli.specification.declarations import resolve_sample
+from dpcli.specification.document import LOCAL, CentralSpecModel, LocalSpecModel, SpecModel
+from dpcli.specification.entries import resolve_entries
+from dpcli.specification.model import (
+    CentralSpec,
+    Declarations,
+    LocalSpec,
+    Privacy,
+    QualityCheck,
+    Spec,
+    SpecT,
+)
+from dpcli.specification.privacy import QualityModel, count_limits, resolve_privacy, resolve_quality
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
 from dpcli.statistics.bounds_choice import LIMIT_NAME
 from dpcli.statistics.quality import QUALITY_COUNTS
-from dpcli.statistics.sampling import SampleDesign
-
-VERSION = "1"
-
-LOCAL = "local"
-"""The model in which each record is randomized by itself."""
-
-MAX_LETTERS = 40
-PLURAL = rf"(?=.{{1,{MAX_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*"
-"""Letters of any alphabet, with single spaces and hyphens between them."""
 
 PERSON_WORDS = ("people", "persons")
 """Names that rows must not have where several rows belong to one person."""
-
-
-def _parse_dataset(text: str) -> str:
-    fault = dataset_name_fault(text)
-    if fault is None:
-        return text
-    raise invalid_value("bad-name.dataset", expected=fault["expected"], advice=fault["advice"])
-
-
-def _parse_rows_are(text: str) -> str:
-    if re.fullmatch(PLURAL, text):
-        return text
-    raise invalid_value("bad-name.rows", most=MAX_LETTERS)
-
-
-def _proposed_confidence(text: str) -> str:
-    return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
-
-
-Confidence = Annotated[
-    Fraction,
-    ExactNumber(
-        "confidence-out-of-range",
-        least=Fraction(1, 2),
-        most=Fraction(999_999, 1_000_000),
-        proposed=_proposed_confidence,
-    ),
-]
-
-
-class SpecModel(SectionModel):
-    """The keys that specs of both models have."""
-
-    noun = "the spec"
-
-    dpcli: Annotated[
-        str,
-        Choice("unknown-version", (VERSION,)),
-        Field(json_schema_extra={"type": ["integer", "string"], "enum": [1, "1"]}),
-    ]
-    model: Annotated[str, Choice("unknown-choice", ("central", LOCAL))] | None = None
-    dataset: Annotated[
-        str, ParsedText(_parse_dataset, {"type": "string", "pattern": f"^{DATASET_PATTERN}$"})
-    ]
-    ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
-    confidence: Confidence = Fraction(19, 20)
-    csv: dict[str, Any] | None = None
-    privacy: dict[str, Any]
-    columns: dict[str, Any]
-    derive: dict[str, Any] | None = None
-    declarations: DeclarationsModel | None = None
-    title: Title | None = None
-    note: Note | None = None
-
-
-class CentralSpecModel(SpecModel):
-    """What is released from a dataset, and how much that may reveal."""
-
-    rows_are: (
-        Annotated[str, ParsedText(_parse_rows_are, {"type": "string", "maxLength": MAX_LETTERS})]
-        | None
-    ) = None
-    numbers: NumberFormat | None = None
-    quality: (
-        Annotated[
-            Annotated[str, Choice("unknown-choice.quality", ("none",))] | dict[str, Any], ByForm
-        ]
-        | None
-    ) = None
-    sample: dict[str, Any] | None = None
-    statistics: list[Any]
-
-
-class LocalSpecModel(SpecModel):
-    """How every record is randomized before it is collected."""
-
-    responses: list[Any]
-    public: list[Text] | None = None
-
-
-# Few specs have these sections, and each has a model for every form of its parts.
-
-
-def _declare_derived(node: MappingNode | None, context: SpecContext) -> None:
-    if node is not None:
-        from dpcli.specification.derive import declare_derived
-
-        declare_derived(node, context)
-
-
-def _read_sample(node: MappingNode | None, context: SpecContext) -> SampleDesign | None:
-    if node is None:
-        return None
-    from dpcli.specification.declarations import read_sample
-
-    return read_sample(node, context)
-
-
-def _read_rows_name(heading: SpecModel, unit: Unit | None) -> str:
-    name = getattr(heading, "rows_are", None) or "rows"
-    # A person can have several rows, so a count of rows must not be called a count of people.
-    if isinstance(unit, PersonUnit) and name.casefold() in PERSON_WORDS:
-        heading.report("rows-are-people", "rows_are")
-    return str(name)
 
 
 DATA_SUFFIXES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
@@ -177,7 +59,7 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
     root, findings, decoded = read_tree(raw, source)
     context = SpecContext(findings, folder or Path())
     with suppress(TooManyProblemsError, AlreadyReportedError):
-        spec = _read(root, context)
+        spec = resolve(read_document(root), context)
         if not findings:
             require_choices_used(context, spec if isinstance(spec, CentralSpec) else None)
         if not findings and isinstance(spec, CentralSpec):
@@ -190,77 +72,129 @@ def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Sp
     raise SpecError(findings.problems)
 
 
-def _read(root: MappingNode | None, context: SpecContext) -> Spec:
+def read_document(root: MappingNode | None) -> CentralSpecModel | LocalSpecModel:
+    """The document of a tree, after the problems of its forms are recorded."""
     if root is None:
         raise AlreadyReportedError
     find_placeholders(root)
     model = root.scalar("model")
     local = model is not None and model.text == LOCAL
-    # This checks the keys at the top; each section is read by a module of its own.
-    heading: Any = (LocalSpecModel if local else CentralSpecModel).read(root)
-    dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
+    return (LocalSpecModel if local else CentralSpecModel).read(root.plain())
+
+
+def resolve(document: CentralSpecModel | LocalSpecModel, context: SpecContext) -> Spec:
+    """The spec of a document; raises `AlreadyReportedError` after its problems are recorded."""
+    root = document.node
+    dialect = attempt(lambda: resolve_dialect(document.csv, root.mapping("columns")))
     with suppress(AlreadyReportedError):
         context.decimal = dialect().decimal
     declare_columns(root.mapping("columns"), context)
-    _declare_derived(root.mapping("derive"), context)
-    privacy = attempt(read_privacy, root.mapping("privacy"), context)
     with suppress(AlreadyReportedError):
-        if dialect().footer and (local or privacy().relation.size_is_public):
-            span = root.mapping("csv").key_span("footer")  # type: ignore[union-attr]
-            span.report("csv-footer.local" if local else "csv-footer.public-size")
-    requested = _requests(root, context, privacy) if not local else _responses(heading, context)
-    rows_are = attempt(_read_rows_name, heading, context.unit)
-    heading.require()
+        _declare_derived(document, context)
+    privacy = attempt(lambda: resolve_privacy(document.privacy, context))
+    with suppress(AlreadyReportedError):
+        _require_footer_suits(document, dialect(), privacy)
+    if isinstance(document, LocalSpecModel):
+        make: Callable[[dict[str, Any]], Spec] = _local_spec(document, context)
+    else:
+        make = _central_spec(document, context, privacy)
+    document.require()
     columns = tuple(column for column in context.columns.values() if column is not None)
-    shared = {
-        "dataset": heading.dataset,
-        "privacy": privacy(),
-        "columns": columns,
-        "confidence": heading.confidence,
-        "text": "",
-        "digest": "",
-        "declarations": heading.declarations.resolved() if heading.declarations else Declarations(),
-        "dialect": replace(dialect(), keys=column_names(columns)),
-        "rows_are": rows_are(),
-        "must_exist": heading.ledger is not None,
-        "named_files": tuple(context.files),
-        "caption": stated_caption(heading),
-        "column_captions": context.captions,
-        "numbers": getattr(heading, "numbers", None) or "",
-    }
-    return LocalSpec(**shared, **requested()) if local else CentralSpec(**shared, **requested())
+    declared = document.declarations
+    return make(
+        {
+            "dataset": document.dataset,
+            "privacy": privacy(),
+            "columns": columns,
+            "confidence": document.confidence,
+            "text": "",
+            "digest": "",
+            "declarations": declared.resolved() if declared else Declarations(),
+            "dialect": replace(dialect(), keys=column_names(columns)),
+            "must_exist": document.ledger is not None,
+            "named_files": tuple(context.files),
+            "caption": stated_caption(document),
+            "column_captions": context.captions,
+        }
+    )
 
 
-def _requests(
-    root: MappingNode, context: SpecContext, privacy: Callable[[], Privacy]
-) -> Callable[[], dict[str, Any]]:
-    """What only a spec of the central model states."""
-    checks = root.mapping("quality")
-    if checks is not None:
+def _declare_derived(document: SpecModel, context: SpecContext) -> None:
+    section = document.node.mapping("derive")
+    if section is not None and document.derive is not None:
+        from dpcli.specification.derive import declare_derived
+
+        declare_derived(section, document.derive, context)
+
+
+def _require_footer_suits(
+    document: SpecModel, dialect: Dialect, privacy: Callable[[], Privacy]
+) -> None:
+    """Checks that lines at the end may be left out: that says nothing about a public size."""
+    local = isinstance(document, LocalSpecModel)
+    if dialect.footer and (local or privacy().relation.size_is_public):
+        code = "csv-footer.local" if local else "csv-footer.public-size"
+        document.report_key(code, "csv", "footer")
+
+
+def _central_spec(
+    document: CentralSpecModel, context: SpecContext, privacy: Callable[[], Privacy]
+) -> Callable[[dict[str, Any]], CentralSpec]:
+    """Makes the spec of what both models state, and of what only a central one states."""
+    section = document.node.sequence("statistics")
+
+    def resolved_quality() -> QualityCheck | None:
+        model = document.quality
+        if not isinstance(model, QualityModel):
+            return None
+        # Statistics decide in which columns a blank cell is an answer.
+        check = resolve_quality(model, context)
+        return count_limits(model, check, entries(), privacy().relation)
+
+    if document.node.mapping("quality") is not None:
         context.reserved_names[QUALITY_COUNTS.name] = "the section `quality:`"
-    sample = attempt(_read_sample, root.mapping("sample"), context)
-    entries = attempt(read_entries, root, context)
-    # Statistics decide in which columns a blank cell is an answer.
-    quality = attempt(read_quality, checks, context)
-    if checks is not None:
-        quality = attempt(count_limits, checks, quality, entries, privacy)
+    sample = attempt(lambda: resolve_sample(document.sample, context) if document.sample else None)
+    entries = attempt(lambda: resolve_entries(document.statistics, section, context))
+    quality = attempt(resolved_quality)
     unit = context.unit if LIMIT_NAME in context.choices else None
-    return lambda: {
-        "entries": entries(),
-        "quality": quality(),
-        "declines_check": root.scalar("quality") is not None,
-        "sample": sample(),
-        "choices": tuple(choice for choice, _ in context.choices.values()),
-        "unit_of_choices": unit.in_one_cell if isinstance(unit, PersonUnit) else None,
-    }
+    rows_are = attempt(_rows_name, document, context)
+    return lambda shared: CentralSpec(
+        **shared,
+        entries=entries(),
+        quality=quality(),
+        declines_check=document.quality == "none",
+        sample=sample(),
+        choices=tuple(choice for choice, _ in context.choices.values()),
+        unit_of_choices=unit.in_one_cell if isinstance(unit, PersonUnit) else None,
+        rows_are=rows_are(),
+        numbers=document.numbers or "",
+    )
 
 
-def _responses(heading: Any, context: SpecContext) -> Callable[[], dict[str, Any]]:
-    """What only a spec of the local model states."""
-    from dpcli.specification.responses import read_responses
+def _rows_name(document: CentralSpecModel, context: SpecContext) -> str:
+    name = document.rows_are or "rows"
+    # A person can have several rows, so a count of rows must not be called a count of people.
+    if isinstance(context.unit, PersonUnit) and name.casefold() in PERSON_WORDS:
+        document.report("rows-are-people", "rows_are")
+    return name
 
-    collected = attempt(read_responses, heading, context)
-    return lambda: dict(zip(("responses", "public"), collected(), strict=True))
+
+def _local_spec(
+    document: LocalSpecModel, context: SpecContext
+) -> Callable[[dict[str, Any]], LocalSpec]:
+    """Makes the spec of what both models state, and of what only a local one states."""
+    from dpcli.specification.responses import resolve_responses
+
+    public = () if document.is_wrong("public") else scalars_of(document.node.get("public"))
+    collected = attempt(
+        lambda: resolve_responses(document.responses, public, document.node, context)
+    )
+
+    def make(shared: dict[str, Any]) -> LocalSpec:
+        responses, columns = collected()
+        return LocalSpec(**shared, responses=responses, public=columns)
+
+    return make
 
 
 def read_spec_file(path: Path | str) -> Spec:

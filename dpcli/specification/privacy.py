@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +30,7 @@ from dpcli.fields.values import (
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.specification.answers import AnsweredModel, MechanismName, read_answer_settings
@@ -77,14 +77,11 @@ class PrivacyModel(SectionModel):
     ] = "sequential"
 
 
-def read_privacy(node: MappingNode | None, context: SpecContext) -> Privacy:
-    """Reads the guarantee, and stores what is valid of it in the context.
+def resolve_privacy(section: PrivacyModel, context: SpecContext) -> Privacy:
+    """The guarantee; what is valid of it is stored in the context.
 
     Raises `AlreadyReportedError` after all problems are recorded.
     """
-    if node is None:
-        raise AlreadyReportedError
-    section = PrivacyModel.read(node, "privacy")
     rules = {rule.name: rule for rule in COMPOSITIONS}
     with suppress(AlreadyReportedError):
         context.unit = _read_unit(section, context)
@@ -96,7 +93,7 @@ def read_privacy(node: MappingNode | None, context: SpecContext) -> Privacy:
     section.require()
     if context.unit is None or context.composition is None:
         raise AlreadyReportedError
-    place = node_at(node, "budget").span.place
+    place = node_at(section.node, "budget").span.place
     return Privacy(context.unit, Neighbors(section.neighbors), budget, context.composition, place)
 
 
@@ -179,14 +176,9 @@ MINIMUMS = ("min_rows", "min_people", "min_readable", "max_limited")
 """The keys of a check that something could fail."""
 
 
-def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck | None:
-    """Reads the quality check; None without the section.
-
-    Raises `AlreadyReportedError` after all problems are recorded.
-    """
-    if node is None:
-        return None
-    section = QualityModel.read(node, "quality")
+def resolve_quality(section: QualityModel, context: SpecContext) -> QualityCheck:
+    """The quality check; raises `AlreadyReportedError` after all problems are recorded."""
+    node = section.node
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # This is not a quality check, and its unknown keys have been reported.
         raise AlreadyReportedError
@@ -211,24 +203,15 @@ def read_quality(node: MappingNode | None, context: SpecContext) -> QualityCheck
 
 
 def count_limits(
-    node: MappingNode,
-    read: Callable[[], QualityCheck | None],
-    entries: Callable[[], Sequence[Entry]],
-    privacy: Callable[[], Privacy],
-) -> QualityCheck | None:
-    """The check, which also counts what limits on rows leave out of the statistics of `entries`.
-
-    Raises `AlreadyReportedError` if one of these sections has problems.
-    """
-    check, relation = read(), privacy().relation
-    if check is None:
-        return None
-    designs = (entry.designs for entry in entries())
+    section: QualityModel, check: QualityCheck, entries: Sequence[Entry], relation: Relation
+) -> QualityCheck:
+    """The check, which also counts what limits on rows leave out of the statistics of `entries`."""
+    designs = (entry.designs for entry in entries)
     request = with_limits(check.entry.request, designs, relation)
     if check.max_limited is not None and not counted_limits(request):
         person = isinstance(relation.unit, PersonUnit)
         code = "nothing-limited" if person else "nothing-limited.row"
-        node.key_span("max_limited").report(code)
+        section.report_key(code, "max_limited")
     counts = QUALITY_COUNTS.designs(request, relation)
     return replace(check, entry=replace(check.entry, request=request, designs=counts))
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -27,6 +27,7 @@ from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     Findings,
     MappingNode,
+    Node,
     ScalarNode,
     Span,
     TooManyProblemsError,
@@ -61,7 +62,7 @@ from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.answers import single_key
 from dpcli.specification.context import SpecContext
-from dpcli.specification.entries import entry_nodes
+from dpcli.specification.entries import require_entry
 from dpcli.specification.model import Response, SpecFile
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 from dpcli.specification.texts import require_text
@@ -242,19 +243,30 @@ class ResponseModel(SectionModel):
     )
 
 
-def read_responses(
-    heading: Any, context: SpecContext
+def choose_response(_: ScalarNode | None, node: Node) -> type[ResponseModel]:
+    """The model of all responses."""
+    require_entry(node, "responses", "{column: ..., mechanism: ..., epsilon: ...}")
+    return ResponseModel
+
+
+def resolve_responses(
+    models: Sequence[ResponseModel | None],
+    public_names: Sequence[ScalarNode],
+    root: MappingNode,
+    context: SpecContext,
 ) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
-    """Reads the responses and the public columns of a local spec."""
-    root = heading.node
+    """The responses and the public columns of a local spec."""
+    if not models:
+        node_at(root, "responses").span.report("no-responses")
     if isinstance(context.unit, PersonUnit):
         node_at(root, "privacy", "unit").span.report("local-unit")
     if context.neighbors == Neighbors.ADD_REMOVE.value:
         node_at(root, "privacy", "neighbors").span.report("local-neighbors")
-    scalars = () if heading.is_wrong("public") else scalars_of(root.get("public"))
-    public = {scalar.text: attempt(context.valued_column, scalar, "`public`") for scalar in scalars}
+    public = {
+        scalar.text: attempt(context.valued_column, scalar, "`public`") for scalar in public_names
+    }
     reader = _ResponseReader(context, public)
-    responses = tuple(read_valid(reader.response, entry_nodes(root, "responses")))
+    responses = tuple(read_valid(reader.response, filter(None, models)))
     names = [*public, *(name for response in responses for name in response.names)]
     span = root.key_span("responses")
     for name, count in Counter(names).items():
@@ -270,9 +282,8 @@ class _ResponseReader:
         self._context, self._public = context, public
         self._randomized: dict[str, ScalarNode] = {}
 
-    def response(self, node: MappingNode) -> Response:
-        """Reads one response; raises `AlreadyReportedError` if it has problems."""
-        section = ResponseModel.read(node)
+    def response(self, section: ResponseModel) -> Response:
+        """Resolves one response; raises `AlreadyReportedError` if it has problems."""
         named_column, by = attempt(self._column, section), attempt(self._by, section)
         # The mechanism decides which other fields a response has.
         name = section.mechanism

@@ -22,9 +22,9 @@ from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import SampleModel
 from dpcli.specification.derive import DERIVED
+from dpcli.specification.document import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.filters import ConditionsModel
-from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.yaml_reader import read_tree
