@@ -35,8 +35,8 @@ from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
 from dpcli.reference import synonyms, variant_code
-from dpcli.specification.captions import Note, Title, UnitText
 from dpcli.specification.context import SpecContext
+from dpcli.specification.declarations import Note, Title, UnitText
 from dpcli.specification.grid import read_number
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide

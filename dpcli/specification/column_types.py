@@ -33,9 +33,9 @@ from dpcli.fields.values import (
     Texts,
     invalid_value,
 )
-from dpcli.specification.captions import Title, UnitText
 from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
 from dpcli.specification.choice import ChosenBoundsModel
+from dpcli.specification.declarations import Title, UnitText
 from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.specification.texts import require_distinct_texts, require_text
 

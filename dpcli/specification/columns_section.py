@@ -9,12 +9,12 @@ from dpcli.data.column import Column
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.specification.captions import stated_caption
 from dpcli.specification.cell_forms import with_form
 from dpcli.specification.choice import ChosenBoundsModel
 from dpcli.specification.code_lists import with_code_list
 from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.context import SpecContext
+from dpcli.specification.declarations import stated_caption
 from dpcli.specification.model import Caption
 from dpcli.specification.texts import is_invisible
 from dpcli.statistics.bounds_choice import BoundsChoice

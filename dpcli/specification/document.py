@@ -12,11 +12,16 @@ from dpcli.fields.section import Apart, Members, SectionModel
 from dpcli.fields.tree import Node, ScalarNode
 from dpcli.fields.values import ByForm, Choice, ExactNumber, ParsedText, Text, invalid_value
 from dpcli.specification.answers import EntryModel
-from dpcli.specification.captions import Note, NumberFormat, Title
 from dpcli.specification.columns_section import MAX_COLUMNS
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
-from dpcli.specification.declarations import DeclarationsModel, SampleModel
+from dpcli.specification.declarations import (
+    DeclarationsModel,
+    Note,
+    NumberFormat,
+    SampleModel,
+    Title,
+)
 from dpcli.specification.entries import MAX_STATISTICS, choose_entry
 from dpcli.specification.privacy import PrivacyModel, QualityModel
 

@@ -31,9 +31,9 @@ from dpcli.specification.answers import (
     refuse_for_dates,
     statistics_with_field,
 )
-from dpcli.specification.captions import entry_caption
 from dpcli.specification.choice import open_choice
 from dpcli.specification.context import SpecContext
+from dpcli.specification.declarations import entry_caption
 from dpcli.specification.model import Entry
 from dpcli.specification.requests import RequestReader, count_numbers, count_scores, read_keys
 from dpcli.statistics.statistic import Statistic

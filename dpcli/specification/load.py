@@ -18,12 +18,11 @@ from dpcli.errors import SpecError, describe_system_error
 from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt, scalars_of
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.unit import PersonUnit
-from dpcli.specification.captions import stated_caption
 from dpcli.specification.choice import require_answers_after_choices, require_choices_used
 from dpcli.specification.columns_section import declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_form import resolve_dialect
-from dpcli.specification.declarations import resolve_sample
+from dpcli.specification.declarations import resolve_sample, stated_caption
 from dpcli.specification.document import LOCAL, CentralSpecModel, LocalSpecModel, SpecModel
 from dpcli.specification.entries import resolve_entries
 from dpcli.specification.model import (
