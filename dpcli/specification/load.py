@@ -185,9 +185,8 @@ def _local_spec(
     from dpcli.specification.responses import resolve_responses
 
     public = () if document.is_wrong("public") else scalars_of(document.node.get("public"))
-    collected = attempt(
-        lambda: resolve_responses(document.responses, public, document.node, context)
-    )
+    models = None if document.is_wrong("responses") else document.responses
+    collected = attempt(resolve_responses, models, public, document.node, context)
 
     def make(shared: dict[str, Any]) -> LocalSpec:
         responses, columns = collected()

@@ -250,13 +250,13 @@ def choose_response(_: ScalarNode | None, node: Node) -> type[ResponseModel]:
 
 
 def resolve_responses(
-    models: Sequence[ResponseModel | None],
+    models: Sequence[ResponseModel | None] | None,
     public_names: Sequence[ScalarNode],
     root: MappingNode,
     context: SpecContext,
 ) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
-    """The responses and the public columns of a local spec."""
-    if not models:
+    """The responses and the public columns of a local spec; `models` is None if it is wrong."""
+    if models is not None and not models:
         node_at(root, "responses").span.report("no-responses")
     if isinstance(context.unit, PersonUnit):
         node_at(root, "privacy", "unit").span.report("local-unit")
@@ -266,7 +266,7 @@ def resolve_responses(
         scalar.text: attempt(context.valued_column, scalar, "`public`") for scalar in public_names
     }
     reader = _ResponseReader(context, public)
-    responses = tuple(read_valid(reader.response, filter(None, models)))
+    responses = tuple(read_valid(reader.response, filter(None, models or ())))
     names = [*public, *(name for response in responses for name in response.names)]
     span = root.key_span("responses")
     for name, count in Counter(names).items():
