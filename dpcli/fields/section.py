@@ -256,7 +256,8 @@ class SectionModel(BaseModel):
         fields = self.field_names()
         wrong = {str(path[0]) for path in paths if path}
         # An unknown key is probably a misspelled field: that field counts as written.
-        misspelled = (closest_match(key, fields) for key in wrong.difference(fields))
+        absent = [field for field in fields if field not in self._mapping]
+        misspelled = (closest_match(key, absent) for key in wrong.difference(fields))
         self._mapping.wrong = frozenset(wrong | {field for field in misspelled if field})
         for error, path, kind in zip(errors, paths, kinds, strict=True):
             context = error.get("ctx", {})
