@@ -1,0 +1,105 @@
+"""Whether tests find planted faults: `python -m` this [--only NAME ...] -- PYTEST ARGUMENTS.
+
+Each fault of `faults.toml` is planted in a copy of the project, where pytest runs with these
+arguments, `-x -q` without any. First it runs in a copy without a fault: if a test fails there, it
+would seem to find all faults. The exit status is 1 if a fault was missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.planted.faults import ROOT, Fault, NoPlaceError, faults
+
+LEFT_OUT = (".git", ".venv", "dist", ".*_cache", ".hypothesis", "test_planted.py")
+"""What is not copied: caches, and the test that any fault is no longer in its place."""
+
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+"""The lines of pytest that name a test that failed, or a file that could not be imported."""
+
+LONGEST = 7200
+"""Seconds after which a run that does not end counts as one that found the fault."""
+
+
+def main() -> int:
+    """Plant one fault after the other, and print a line for each."""
+    own, given = _divided(sys.argv[1:])
+    parser = argparse.ArgumentParser(prog="python -m tests.planted", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="plant these faults alone")
+    parser.add_argument("--list", action="store_true", help="print the faults, and plant none")
+    parser.add_argument("--trust", action="store_true", help="do not run without a fault first")
+    options = parser.parse_args(own)
+    wanted = [fault for fault in faults() if not options.only or fault.name in options.only]
+    if unknown := {*(options.only or ())} - {fault.name for fault in wanted}:
+        parser.error(f"no fault is named {', '.join(sorted(unknown))}")
+    if options.list:
+        print(*(f"{fault.name}: {fault.breaks}" for fault in wanted), sep="\n")
+        return 0
+    if not options.trust and (failed := _first_failure(None, given)):
+        raise SystemExit(f"without a fault, {failed} fails")
+    missed = [fault.name for fault in wanted if not _is_found(fault, given)]
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} faults were found")
+    return int(bool(missed))
+
+
+def _divided(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words before and after `--`; those after it are for pytest."""
+    end = words.index("--") if "--" in words else len(words)
+    return words[:end], words[end + 1 :] or ("-x", "-q")
+
+
+def _is_found(fault: Fault, given: Sequence[str]) -> bool:
+    start = time.monotonic()
+    test = _first_failure(fault, given)
+    found = f"found {fault.name} in {time.monotonic() - start:.0f} s by {test}"
+    print(found if test else f"MISSED {fault.name}", flush=True)
+    return bool(test)
+
+
+def _first_failure(fault: Fault | None, given: Sequence[str]) -> str:
+    """The first test that fails in a copy with a fault, or without one; empty if all pass."""
+    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        if fault is not None:
+            try:
+                path, code = fault.planted(copy)
+            except NoPlaceError as error:
+                raise SystemExit(str(error)) from None
+            path.write_text(code, encoding="utf-8")
+        return _failed_in(copy, given)
+
+
+def _failed_in(copy: Path, given: Sequence[str]) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    command = [sys.executable, "-c", "import dpcli; print(dpcli.__file__)"]
+    output = subprocess.check_output(command, cwd=copy, env=environment, text=True)
+    if not Path(output.strip()).is_relative_to(copy):
+        raise SystemExit(f"tests would import {output.strip()}, not the copy")
+    command = [sys.executable, "-m", "pytest", *given]
+    try:
+        run = subprocess.run(
+            command, cwd=copy, env=environment, text=True, capture_output=True,
+            timeout=LONGEST, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "a run that does not end"
+    if not run.returncode:
+        return ""
+    found = FAILED.search(run.stdout)
+    if found is None:
+        raise SystemExit(f"pytest failed without a test:\n{run.stdout}{run.stderr}")
+    return found[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
