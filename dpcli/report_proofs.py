@@ -20,13 +20,12 @@ from typing import Any
 
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import BalanceForecast
-from dpcli.ledger.balance import period_number
+from dpcli.ledger.balance import period_number, terms_from_spec
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import ENTRY_ID
 from dpcli.ledger.restoration import Proof
-from dpcli.ledger.terms import terms_from_spec
 from dpcli.light_dataclasses import dataclass
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan

@@ -14,10 +14,9 @@ from dpcli.cli.console import notify, print_line
 from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import waiting
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
-from dpcli.ledger.balance import RecordedCost, period_number
+from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
-from dpcli.ledger.terms import terms_from_spec
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
 

@@ -22,12 +22,18 @@ from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import RepeatedRuns
-from dpcli.ledger.balance import Balance, balance, period_number, recorded_cost
+from dpcli.ledger.balance import (
+    AccountTerms,
+    Balance,
+    balance,
+    period_number,
+    recorded_cost,
+    terms_from_spec,
+)
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
-from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
 from dpcli.numeric.exact import plain_text, readable_down, readable_up, with_exponent
 from dpcli.numeric.number_text import plain_decimal, plain_decimal_down

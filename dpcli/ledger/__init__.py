@@ -2,10 +2,10 @@
 
 Open `ledger.py` first: a `Ledger` charges for a release and stores its outputs in one transaction.
 `charge.py` has what is charged (`Charge`), and what its report states and the ledger stores;
-`open_charge.py` is the block in which noise is drawn. `terms.py` has what an account fixes,
-`balance.py` what recorded events cost, and `account.py` whether another release fits. `chain.py`
-and `anchor.py` show that an entry was changed or lost; `restoration.py` recovers entries from
-published reports. Below are `store.py` (the checked file), `sqlite.py` (tables and connection),
-`waiting.py` (what is said while others write) and `filesystem.py` (where a ledger may be). A user
-is the person of the privacy unit.
+`open_charge.py` is the block in which noise is drawn. `balance.py` has what an account fixes and
+what recorded events cost, and `account.py` whether another release fits. `chain.py`
+shows that an entry was changed or lost; `restoration.py` recovers entries from published reports.
+Below are `store.py` (the checked file: its tables, the connection to it), `waiting.py` (what is
+said while others write) and `filesystem.py` (where a ledger may be). A user is the person of the
+privacy unit.
 """

@@ -12,13 +12,14 @@ from pathlib import Path
 from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import (
     LAST_DAY,
+    AccountTerms,
     Balance,
     GuaranteeCounts,
     RecordedCost,
     balance,
+    opening_command,
     period_text,
 )
-from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note, quoted_list
 from dpcli.numeric.search import bisect

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from dpcli.ledger.balance import (
+    AccountTerms,
     Balance,
+    Payload,
     RecordedCost,
     from_events_json,
     period_number,
     recorded_cost,
+    terms_from_payload,
+    terms_from_spec,
 )
 from dpcli.ledger.chain import canonical, to_events_json
-from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload, terms_from_spec
 from dpcli.light_dataclasses import dataclass
 from dpcli.planning.disjoint import require_disjoint
 from dpcli.planning.plan import LocalPlan, Plan

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpcli.errors import LedgerError, describe_system_error
-from dpcli.ledger.anchor import ForeignAnchorError, default_anchor, read_anchor
+from dpcli.ledger.chain import ForeignAnchorError, default_anchor, read_anchor
 from dpcli.messages import note
 
 NETWORK = frozenset(

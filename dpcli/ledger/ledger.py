@@ -15,8 +15,7 @@ from typing import final
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.account import Account
-from dpcli.ledger.anchor import create_anchor, default_anchor, write_pointer
-from dpcli.ledger.balance import Balance, recorded_cost
+from dpcli.ledger.balance import AccountTerms, Balance, Payload, recorded_cost, terms_from_payload
 from dpcli.ledger.chain import (
     CLOSE,
     LOST,
@@ -24,8 +23,11 @@ from dpcli.ledger.chain import (
     RELEASE,
     LedgerEntry,
     canonical,
+    create_anchor,
+    default_anchor,
     seal_of,
     to_events_json,
+    write_pointer,
 )
 from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
 from dpcli.ledger.filesystem import (
@@ -36,9 +38,7 @@ from dpcli.ledger.filesystem import (
     require_place,
     translated_os_errors,
 )
-from dpcli.ledger.sqlite import Database
-from dpcli.ledger.store import Store
-from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload
+from dpcli.ledger.store import Database, Store
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 

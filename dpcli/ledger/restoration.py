@@ -20,15 +20,19 @@ from itertools import count
 from pathlib import Path
 
 from dpcli.errors import LedgerError, Problem, make_problem
-from dpcli.ledger.anchor import (
+from dpcli.ledger.balance import AccountTerms, Payload, period_number
+from dpcli.ledger.chain import (
+    CLOSE,
+    LOST,
+    OPEN,
+    RELEASE,
     ForeignAnchorError,
+    LedgerEntry,
     create_anchor,
     default_anchor,
     read_anchor,
     resolve_pointer,
 )
-from dpcli.ledger.balance import period_number
-from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, LedgerEntry
 from dpcli.ledger.filesystem import (
     in_doubt_error,
     is_absent,
@@ -38,7 +42,6 @@ from dpcli.ledger.filesystem import (
     translated_os_errors,
 )
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.terms import AccountTerms, Payload
 from dpcli.light_dataclasses import dataclass
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent

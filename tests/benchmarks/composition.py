@@ -10,8 +10,7 @@ import json
 import time
 from fractions import Fraction
 
-from dpcli.ledger.balance import balance, guarantee_counts, recorded_cost
-from dpcli.ledger.terms import AccountTerms
+from dpcli.ledger.balance import AccountTerms, balance, guarantee_counts, recorded_cost
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 

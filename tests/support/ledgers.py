@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.charge import Charge, Receipt
 from dpcli.ledger.ledger import OpenLedger, create_ledger
-from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity

@@ -13,9 +13,9 @@ from random import Random
 
 import pytest
 
+from dpcli.ledger.balance import AccountTerms, terms_from_spec
 from dpcli.ledger.chain import CLOSE
 from dpcli.ledger.ledger import OpenLedger, create_ledger
-from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.privacy.loss import Loss
 from dpcli.specification.load import parse_spec
 from tests.support.cli import Command

@@ -17,7 +17,7 @@ import pytest
 
 import dpcli
 from dpcli.cli import main
-from dpcli.ledger import anchor, ledger, store
+from dpcli.ledger import chain, ledger, store
 from dpcli.ledger.ledger import OpenLedger
 
 for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
@@ -48,7 +48,7 @@ POINTS = [
     (store.Store, "append"),
     (ledger, "create_anchor"),
     (store, "append_anchor"),
-    (anchor, "read_anchor"),
+    (chain, "read_anchor"),
 ]
 """The functions around every sync, commit and rename."""
 

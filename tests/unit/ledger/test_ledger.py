@@ -12,11 +12,10 @@ from random import Random
 import pytest
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
-from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.balance import AccountTerms, GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.ledger.store import Store
-from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Guarantee, Loss

@@ -12,11 +12,16 @@ import pytest
 
 from dpcli.cli.ledger_show import history, show
 from dpcli.errors import BudgetError, LedgerError
-from dpcli.ledger.balance import balance, guarantee_counts, recorded_cost
+from dpcli.ledger.balance import (
+    AccountTerms,
+    balance,
+    guarantee_counts,
+    recorded_cost,
+    terms_from_spec,
+)
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
-from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.planning.plan import CentralPlan, Plan
 from dpcli.planning.planner import make_plan

@@ -9,8 +9,7 @@ import pytest
 
 from dpcli.errors import BudgetError
 from dpcli.ledger.account import MAX_RUNS, Account, RepeatedRuns
-from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
-from dpcli.ledger.terms import AccountTerms
+from dpcli.ledger.balance import AccountTerms, GuaranteeCounts, RecordedCost, balance
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss, pure_guarantee
