@@ -28,9 +28,8 @@ from dpcli.errors import UsageError
 from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
-from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import CentralPlan
-from dpcli.planning.planner import make_plan
+from dpcli.planning.planner import allocate, make_plan
 from dpcli.planning.results import NoisyStatistic
 from dpcli.releasing import Engine, add_noise, aggregate_data
 from dpcli.specification.choice import from_json, narrowest_and_widest, to_json, with_chosen_bounds

@@ -1,8 +1,8 @@
-"""The steps of a release: aggregate the data, check them, add noise, estimate."""
+"""The steps of a release: aggregate and check the data, add noise, estimate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -10,18 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.data.axis import Axis
+from dpcli.data.column import file_columns
+from dpcli.data.ids import IdColumn
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Input, open_dataset
-from dpcli.errors import QualityError, UsageError, make_problem
+from dpcli.engine.regular_file import ZIP_ENDING, format_of
+from dpcli.engine.source import Input, open_dataset, open_file
+from dpcli.engine.zip_archive import ZipMember
+from dpcli.errors import DataError, QualityError, UsageError, make_problem
 from dpcli.ledger.charge import StoredRelease
+from dpcli.messages import note
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedQuery
 from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import NoisyStatistic, PublishedStatistic
-from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.privacy.permit import NoisePermit
+from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import apply_steps
@@ -235,3 +239,44 @@ def _answer(
         exact = cast("_Groups", exact).in_groups(groups)
     values = planned_query.calibrated.answer(cast("Confidential[Cells]", exact), permit).value
     return NoisyAnswer(values, planned_query.calibrated.noise, groups)
+
+
+def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
+    """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
+    if plan.spec.declines_check or not _may_lack(plan):
+        return []
+    is_json = any(isinstance(name, str) and _is_json(name) for name in data)
+    return [note("reading.json")] if is_json else []
+
+
+def _may_lack(plan: CentralPlan) -> bool:
+    """Whether no record may have a key that the plan reads, and no count of cells shows that.
+
+    The number of rows does not show it. Ids are counted with the rows. Where a blank cell is an
+    answer, or blank cells are counted, the published numbers show it.
+    """
+    quality, entries = plan.spec.quality, plan.spec.entries
+    if quality is None or not quality.min_readable:
+        return True
+    shown = {column.name for entry in entries for column in entry.request.checked}
+    used = (column for query in plan.engine_queries for column in query.columns)
+    return any(
+        column.name not in {*shown, *quality.min_readable}
+        for column in file_columns(used)
+        if not isinstance(column, IdColumn)
+    )
+
+
+def _is_json(name: str) -> bool:
+    """Whether the name of a file states JSON Lines, or that of the only member of an archive."""
+    if not name.lower().endswith(ZIP_ENDING):
+        return format_of(name) == "json"
+    # A pipe can be read only once.
+    if not Path(name).is_file():
+        return False
+    try:
+        with open_file(name) as file:
+            return format_of(ZipMember(file, name).name) == "json"
+    except DataError:
+        # To read it reports the problem.
+        return False

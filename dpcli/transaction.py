@@ -13,18 +13,22 @@ from typing import TYPE_CHECKING, Generic, Self, final
 
 from dpcli.charging import ChargeRequest, Notices
 from dpcli.engine.progress import Progress
-from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.messages import note
-from dpcli.planning.bounds_text import chosen_texts
-from dpcli.planning.notes import quality_warnings
+from dpcli.planning.notes import chosen_texts, quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import is_limited
 from dpcli.planning.results import NoisyNumbers
-from dpcli.releasing import add_noise, aggregate_data, check_quality, estimate_statistic
+from dpcli.releasing import (
+    add_noise,
+    aggregate_data,
+    check_quality,
+    estimate_statistic,
+    reading_warnings,
+)
 
 if TYPE_CHECKING:
     from dpcli.engine.aggregate import SealedAnswer

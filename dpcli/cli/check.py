@@ -17,17 +17,16 @@ from dpcli.cli.progress import shown_progress
 from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.reading_warnings import reading_warnings
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.ledger.account import sharing_warnings
 from dpcli.messages import note
 from dpcli.numeric.number_text import rounded_text
-from dpcli.planning.limit_notes import limit_warnings
-from dpcli.planning.notes import quality_warnings, unit_warnings
+from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
+from dpcli.releasing import reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import CentralSpec, Spec

@@ -13,16 +13,17 @@ from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_gap, writ
 from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
-from dpcli.planning.bounds_text import choice_rules
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
-from dpcli.planning.limit_notes import bounding_notes, limit_warnings
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
+    bounding_notes,
+    choice_rules,
     composition_notes,
     derived_notes,
     design_notes,
     filter_notes,
+    limit_warnings,
     population_notes,
     post_processing_notes,
     quality_warnings,

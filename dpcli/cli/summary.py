@@ -22,8 +22,7 @@ from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of
-from dpcli.report.document import Report
-from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
+from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:

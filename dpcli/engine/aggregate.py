@@ -12,11 +12,17 @@ from dpcli.data.column import Column
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.decode import FLAGS, Decoder
-from dpcli.engine.grouping import Grouping, SharedAggregation, share_aggregations
+from dpcli.engine.grouping import (
+    Answer,
+    Grouping,
+    Partial,
+    SharedAggregation,
+    roll_up,
+    share_aggregations,
+)
 from dpcli.engine.ids import HashCollisionError, id_column
 from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
-from dpcli.engine.rollup import Answer, Partial, roll_up
 from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit

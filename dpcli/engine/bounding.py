@@ -23,9 +23,8 @@ from polars.selectors import matches
 
 from dpcli.data.ids import TextColumn
 from dpcli.engine.decode import FLAGS, Decoder
-from dpcli.engine.grouping import Grouping, SharedAggregation
+from dpcli.engine.grouping import Grouping, Partial, SharedAggregation
 from dpcli.engine.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
-from dpcli.engine.rollup import Partial
 from dpcli.engine.user_shard import UserShard, bound_rows, concatenate, scatter
 from dpcli.engine.user_totals import UserTotalsTable, smallest_priorities
 from dpcli.noise.entropy import random_bytes

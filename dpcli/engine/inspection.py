@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO
 
-from dpcli.engine.csv_normalizer import BLOCK
+from dpcli.engine.csv_normalizer import BLOCK, PlainText
 from dpcli.engine.file_content import pread_blocks
-from dpcli.engine.plain_bytes import PlainText
 
 SAMPLE, SAMPLES = 1 << 9, 1 << 9
 """Bytes of a sample, and how many of them there are."""

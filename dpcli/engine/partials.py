@@ -18,7 +18,7 @@ import polars as pl
 from dpcli.engine.aggregate import Aggregation, SealedAnswers
 from dpcli.engine.dataset import Dataset
 from dpcli.engine.file_content import SEALED
-from dpcli.engine.rollup import Partial
+from dpcli.engine.grouping import Partial
 from dpcli.engine.source import collect_problems, open_file
 from dpcli.errors import DataError, Problem
 from dpcli.privacy.unit import Unit

@@ -18,12 +18,11 @@ import polars as pl
 
 from dpcli.data.column import Column
 from dpcli.data.text_cells import BLANKS
-from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
+from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer, PlainText
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.engine.decode import Decoder, raised_flags
 from dpcli.engine.file_content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
 from dpcli.engine.inspection import Inspection, has_blank_lines, has_odd_ends
-from dpcli.engine.plain_bytes import PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.typed_cells import declared_text, untyped_text
 from dpcli.light_dataclasses import dataclass

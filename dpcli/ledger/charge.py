@@ -23,8 +23,7 @@ from dpcli.ledger.balance import (
 )
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.light_dataclasses import dataclass
-from dpcli.planning.disjoint import require_disjoint
-from dpcli.planning.plan import LocalPlan, Plan
+from dpcli.planning.plan import LocalPlan, Plan, require_disjoint
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 

@@ -14,10 +14,9 @@ from dpcli.ledger.balance import require_proven
 from dpcli.ledger.chain import to_events_json
 from dpcli.ledger.charge import Charge, Render, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import unit_text
 
 EventCounts = Counter[tuple[object, ...]]

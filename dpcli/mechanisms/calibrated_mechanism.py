@@ -17,11 +17,10 @@ from dpcli.mechanisms.query_sensitivity import query_sensitivity, single_sensiti
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
-from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
+from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit, Noisy
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import Query

@@ -7,8 +7,8 @@ from math import sqrt
 
 from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up, rounded_text
-from dpcli.planning.allocation import allocate
 from dpcli.planning.plan import CentralPlan
+from dpcli.planning.planner import allocate
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds_choice import THIRDS
 

@@ -1,4 +1,4 @@
-"""Sentences about a plan: what is counted, limited, selected or exact.
+"""Sentences about a plan: what is counted, limited, selected, chosen or exact.
 
 The templates of the sentences are in `reference/notes.toml`.
 """
@@ -14,13 +14,16 @@ from dpcli.data.filters import joint_texts, negates
 from dpcli.data.ids import IdColumn
 from dpcli.data.numeric import require_numeric
 from dpcli.messages import note
-from dpcli.numeric.exact import short_up
+from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
+from dpcli.queries.query import Query
 from dpcli.specification.dataset_names import mixed_scripts_warning
-from dpcli.specification.model import Spec
+from dpcli.specification.model import CentralSpec, Spec
+from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.quality import counted_limits
 
 
 def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
@@ -259,3 +262,222 @@ def capitalized(sentence: str) -> str:
 def count_text(count: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is one."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def bounding_notes(plan: CentralPlan) -> list[str]:
+    """How the contribution of one person is bounded; empty if the privacy unit is a row."""
+    unit = plan.spec.privacy.unit
+    if not isinstance(unit, PersonUnit):
+        return []
+    keys = [_rows_key(unit), *_limited(unit), "each" if unit.singletons_without_id else "no_id"]
+    limits = _limits(unit, plan.spec)
+    notes = [note(f"bounding.{key}", **limits) for key in keys]
+    for planned in plan.statistics:
+        weighted, key = planned.queries[0].weighted, _totals_key(planned)
+        clamp = weighted.query.total_clamp
+        if key and clamp is not None:
+            low, high = (exact_or_up(bound * weighted.step) for bound in clamp)
+            notes.append(note(f"bounding.{key}", name=planned.name, low=low, high=high, **limits))
+    if names := uncounted_names(plan):
+        notes.append(note("bounding.uncounted", names=names, **limits))
+    return notes
+
+
+def left_out_note(planned: PlannedStatistic, spec: CentralSpec) -> str:
+    """What limits on people leave out, and which values chosen bounds clamp; empty if nothing."""
+    return "; ".join(_left_out(planned, spec))
+
+
+def _left_out(planned: PlannedStatistic, spec: CentralSpec) -> Iterator[str]:
+    queries, unit = _queries(planned), spec.privacy.unit
+    chosen = "choice" if queries[0].chooses else "interval"
+    if isinstance(unit, PersonUnit):
+        totals, grouped = _totals_key(planned), bool(queries[0].axes)
+        key = totals or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
+        yield note(f"left_out.{key}", **_limits(unit, spec))
+        if key != "distinct":
+            yield note(f"left_out.{chosen}")
+        if any(_uncounted(queries, unit)):
+            yield note("left_out.uncounted")
+    if clamped := _clamped(queries, spec):
+        yield note(f"left_out.clamped_{chosen}", columns=", ".join(clamped))
+
+
+def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
+    """What intervals are about, if not all rows of the file as they are; empty without them."""
+    queries, person = _queries(planned), isinstance(spec.privacy.unit, PersonUnit)
+    used = person and _totals_key(planned) != "distinct"
+    clamped = bool(_clamped(queries, spec))
+    if queries[0].chooses or not (used or clamped):
+        return ""
+    keys = ["used"] * used + ["clamped"] * clamped
+    return note(f"about.{'_and_'.join(keys)}")
+
+
+def _queries(planned: PlannedStatistic) -> list[Query]:
+    return [part.weighted.query for part in planned.queries]
+
+
+def _clamped(queries: list[Query], spec: CentralSpec) -> list[str]:
+    """The columns whose values are clamped to bounds that noisy counts chose."""
+    valued = (column.name for query in queries for column in query.valued_columns)
+    return [name for name in dict.fromkeys(valued) if name in spec.clamped_by_choice]
+
+
+def limit_warnings(plan: CentralPlan) -> list[str]:
+    """Warnings where limits on a person make numbers too small, or biased.
+
+    What a limit on all rows of a person leaves out can be counted, and what limits on groups, or
+    on rows in a group, leave out is not.
+    """
+    unit, spec = plan.spec.privacy.unit, plan.spec
+    if not isinstance(unit, PersonUnit):
+        return []
+    by_limit: dict[int, list[str]] = {}
+    by_groups: dict[tuple[int | None, int | None], list[str]] = {}
+    for planned in plan.statistics:
+        if planned.entry.statistic.adds_rows:
+            queries = _queries(planned)
+            limits = {query.row_limit(unit) for query in queries} - {None}
+            if limits:
+                by_limit.setdefault(min(filter(None, limits)), []).append(planned.name)
+            if any(on_groups := _uncounted(queries, unit)):
+                by_groups.setdefault(on_groups, []).append(planned.name)
+    counted = "counted" if counts_left_out(plan) else "uncounted"
+    open_limit = plan.chooses_bounds and spec.unit_of_choices is not None
+    warnings = []
+    for most, names in by_limit.items():
+        limit = note("limited.chosen" if open_limit else "limited.declared", most=most)
+        facts = {"names": ", ".join(names), "limit": limit}
+        warnings.append(note(f"limited.{counted}", rows=spec.rows_are, **facts))
+    for (groups, in_group), names in by_groups.items():
+        keys = ["groups"] * (groups is not None) + ["in_group"] * (in_group is not None)
+        most_of: dict[str, object] = {"groups": groups, "in_group": in_group}
+        key, named = f"limited.{'_and_'.join(keys)}", ", ".join(names)
+        warnings.append(note(key, names=named, rows=spec.rows_are, **most_of))
+    return warnings
+
+
+def counts_left_out(plan: CentralPlan) -> bool:
+    """Whether noisy counts show how much a limit on all rows of a person leaves out."""
+    return plan.quality is not None and bool(counted_limits(plan.quality.entry.request))
+
+
+def uncounted_names(plan: CentralPlan) -> str:
+    """The statistics of which limits on groups may leave out what no check counts."""
+    unit = plan.spec.privacy.unit
+    if not isinstance(unit, PersonUnit):
+        return ""
+    return ", ".join(
+        planned.name for planned in plan.statistics if any(_uncounted(_queries(planned), unit))
+    )
+
+
+def _uncounted(queries: list[Query], unit: PersonUnit) -> tuple[int | None, int | None]:
+    """The limits on groups, and on rows in a group, that leave out what is not counted.
+
+    Where one row of a person is used, a count of people by their rows shows all that is left out.
+    """
+    open_queries = [query for query in queries if query.row_limit(unit) != 1]
+    groups = [query.group_limit(unit) for query in open_queries]
+    in_group = [query.limit_in_group(unit) for query in open_queries]
+    return min(filter(None, groups), default=None), min(filter(None, in_group), default=None)
+
+
+def _totals_key(planned: PlannedStatistic) -> str:
+    """The template for a statistic that clamps the totals of a person; empty for others."""
+    query = planned.queries[0].weighted.query
+    if query.total_clamp is None:
+        return ""
+    key = "distinct" if planned.entry.statistic.counts_people else "total"
+    return key if query.cells == 1 else f"{key}_groups"
+
+
+def _rows_key(unit: PersonUnit) -> str:
+    return "one" if unit.max_rows == 1 else "several"
+
+
+def _limited(unit: PersonUnit) -> list[str]:
+    tighter = {"groups": unit.max_groups, "in_group": unit.max_rows_per_group}
+    return [key for key, most in tighter.items() if most < unit.max_rows]
+
+
+def _limits(unit: PersonUnit, spec: CentralSpec) -> dict[str, object]:
+    return {
+        "rows": spec.rows_are,
+        "most": unit.max_rows,
+        "groups": unit.max_groups,
+        "in_group": unit.max_rows_per_group,
+    }
+
+
+def choices(plan: CentralPlan) -> Iterator[tuple[BoundsChoice, PlannedStatistic]]:
+    """Each choice and the histogram from which it is made."""
+    return zip(plan.spec.choices, plan.bounds, strict=True)
+
+
+def choice_rules(plan: CentralPlan) -> Iterator[str]:
+    """What will be chosen and how, before that is done."""
+    for choice, planned in choices(plan) if plan.chooses_bounds else ():
+        yield from rule_sentences(choice, planned, plan)
+
+
+def rule_sentences(
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
+) -> Iterator[str]:
+    """How something is chosen."""
+    facts = _choice_facts(choice, planned, plan)
+    yield note("chosen.rule", **facts)
+    if choice.cover < 1:
+        yield note("chosen.cover", **facts)
+
+
+def simulated_bounds(plan: CentralPlan) -> Iterator[str]:
+    """What a simulation uses in place of the bounds and the limit that a release would choose."""
+    if plan.spec.choices:
+        nouns = " and ".join(choice.noun for choice in plan.spec.choices)
+        yield note("chosen.simulated", chosen=nouns)
+
+
+def chosen_texts(plan: CentralPlan) -> list[str]:
+    """Two sentences on each choice: what was chosen, and from which counts."""
+    return [
+        " ".join(chosen_sentences(choice, planned, plan))
+        for choice, planned in choices(plan)
+        if choice.chosen is not None
+    ]
+
+
+def chosen_sentences(
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
+) -> tuple[str, str]:
+    """What was chosen, and from which counts at which epsilon."""
+    chosen, facts = choice.chosen, _choice_facts(choice, planned, plan)
+    assert chosen is not None
+    key = ("covering" if choice.cover < 1 else "result") if chosen.decided else "fallback"
+    beyond = note(f"chosen.{choice.beyond}", **facts)
+    result = note(f"chosen.{key}", value=choice.text(chosen), beyond=beyond, **facts)
+    return result, note("chosen.counts", **facts)
+
+
+def _choice_facts(
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
+) -> dict[str, object]:
+    query, bins, rows = planned.queries[0], choice.bins, plan.spec.rows_are
+    least, most = (readable_text(end * choice.column.step) for end in (bins[0][0], bins[-1][1]))
+    # Where the limit on rows is chosen too, one row of each person enters the other histograms.
+    single = "single" if plan.spec.unit_of_choices else "rows"
+    return {
+        "chosen": choice.noun,
+        "rows": rows,
+        "counted": note(f"chosen.{choice.counted or single}", rows=rows),
+        "bins": len(bins),
+        "ladder": choice.ladder.kind.name,
+        "least": least,
+        "most": most,
+        "outermost": choice.text(choice.at_rung(-1)),
+        "epsilon": exact_or_up(choice.epsilon),
+        "scale": rounded_text(query.scale),
+        "threshold": choice.rule(query.calibrated.noise).threshold,
+        "cover": rounded_text(choice.cover * 100, 4),
+    }

@@ -16,7 +16,7 @@ from dpcli.data.numeric import numeric_columns
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import fill_sentence, note
 from dpcli.planning.guarantee_text import headline, presence_headline
-from dpcli.planning.limit_notes import counts_left_out, uncounted_names
+from dpcli.planning.notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,

@@ -2,16 +2,19 @@
 
 A `Confidential` cannot be printed, compared, tested, iterated, hashed or pickled. To a type
 checker its value has no name. Only `dpcli.mechanisms.calibrated_mechanism` opens it and, for
-synthetic rows, `dpcli.simulation.synthetic`. Both say so in a comment, and a test counts these.
+synthetic rows, `dpcli.simulation.synthetic`. Both say so in a comment, and a test counts these. A
+`NoisePermit` lets mechanisms open answers that are charged for, or about synthetic rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeVar, final
+from typing import Any, Generic, Never, NoReturn, TypeVar, final
 
 from dpcli.numeric.arrays import Array, Ints, np
+from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import Unit
 
 T = TypeVar("T")
@@ -115,3 +118,30 @@ class Noisy(Generic[T]):
     """
 
     value: T
+
+
+@final
+class NoisePermit:
+    """Lets mechanisms open certain answers with noise; its issuer decides which.
+
+    `OpenCharge.draw_noise` issues one for the answers that the ledger charges for, each of them
+    once, and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a
+    name that `mypy --strict` lets no other class write; a test counts those that do. Code that
+    keeps noisy answers and leaves the open charge by a failure is not charged: a failure
+    publishes nothing.
+    """
+
+    __slots__ = ("__rule",)
+
+    def __init__(self, _made_by_issuer: Never) -> None:
+        raise TypeError("only an open charge of a ledger and synthetic rows issue a permit")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a permit cannot be subclassed")
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise TypeError("a permit is not copied")
+
+    def use(self, event: MechanismEvent, relation: Relation, exact: Confidential[Any]) -> None:
+        """Raise ValueError unless this answer may be given, now."""
+        self.__rule(event, relation, exact)  # type: ignore[attr-defined]

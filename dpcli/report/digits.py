@@ -15,7 +15,7 @@ from math import ceil, floor
 from typing import Literal
 
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.published_numbers import PublishedCell
+from dpcli.report.document import PublishedCell
 from dpcli.statistics.postprocessing import Flag
 
 Digits = Literal["interval", "all"]

@@ -1,4 +1,4 @@
-"""What a report states about a statistic, a response, or the quality check."""
+"""What a report states about a statistic, a response, the check, or a choice."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.filters import joint_texts
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.messages import note
-from dpcli.numeric.exact import decimal_text, short_down
+from dpcli.numeric.exact import decimal_places, decimal_text, short_down
 from dpcli.numeric.number_text import plain_decimal
 from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
-from dpcli.planning.limit_notes import interval_about, left_out_note, uncounted_names
-from dpcli.planning.notes import counted_units
+from dpcli.planning.notes import (
+    choices,
+    chosen_sentences,
+    counted_units,
+    interval_about,
+    left_out_note,
+    rule_sentences,
+    uncounted_names,
+)
 from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import (
     FALSE_STOP,
@@ -27,9 +34,13 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
+from dpcli.report.document import DATE_UNIT
 from dpcli.report.entry_model import (
     AxisReport,
     BinsReport,
+    ChargeReport,
+    ChoiceReport,
+    ChoiceRuleReport,
     EstimateReport,
     LayoutReport,
     LeftOutReport,
@@ -44,9 +55,9 @@ from dpcli.report.entry_model import (
     StatisticReport,
 )
 from dpcli.report.json_text import JsonNumber, if_known
-from dpcli.report.published_numbers import DATE_UNIT
 from dpcli.report.request_facts import bounds_of, caption_texts, statistic_options
 from dpcli.specification.model import CentralSpec, Response
+from dpcli.statistics.bounds_choice import BoundsChoice
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
 if TYPE_CHECKING:
@@ -334,3 +345,45 @@ def _parameter(value: object) -> object:
     if isinstance(value, list):
         return [_parameter(item) for item in value]
     return JsonNumber(value) if isinstance(value, int) else str(value)
+
+
+BINS_COLUMNS = ("from", "to", "noisy count")
+"""The columns of the table of noisy counts."""
+
+
+def choice_reports(plan: CentralPlan) -> list[Any] | None:
+    """Each choice, with its noisy counts once they are known; None without one."""
+    return [_choice_report(choice, planned, plan) for choice, planned in choices(plan)] or None
+
+
+def _choice_report(
+    choice: BoundsChoice, planned: PlannedStatistic, plan: CentralPlan
+) -> ChoiceRuleReport:
+    def numbers(steps: tuple[int, int]) -> tuple[JsonNumber, JsonNumber]:
+        step = choice.column.step
+        low, high = (JsonNumber(decimal_text(end * step, decimal_places(step))) for end in steps)
+        return low, high
+
+    chosen, (lower, upper) = choice.chosen, numbers(choice.limits)
+    report = ChoiceRuleReport(
+        name=planned.name,
+        column=choice.column_name,
+        **queries_of(planned, plan.spec.for_choices),
+        ladder=choice.ladder.kind.name,
+        outermost=numbers(choice.column.limits),
+        cover=JsonNumber.of(choice.cover),
+        threshold=choice.rule(planned.queries[0].calibrated.noise).threshold,
+        rule=list(rule_sentences(choice, planned, plan)),
+    )
+    if chosen is None:
+        return report
+    return report.extended(
+        ChoiceReport,
+        lower=lower,
+        upper=upper,
+        decided=chosen.decided,
+        counts=list(chosen.counts),
+        bins=list(map(numbers, choice.bins)),
+        sentences=list(chosen_sentences(choice, planned, plan)),
+        ledger=ChargeReport(entry=chosen.entry, head=chosen.head),
+    )

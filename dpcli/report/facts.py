@@ -15,15 +15,14 @@ from dpcli.messages import note
 from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
-from dpcli.planning.limit_notes import bounding_notes, counts_left_out, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit, Unit
-from dpcli.report.bounds_facts import choice_reports
-from dpcli.report.document import Report
+from dpcli.report.document import Report, published_numbers
 from dpcli.report.entry_facts import (
+    choice_reports,
     layout_report,
     quality_report,
     quality_rule,
@@ -51,7 +50,6 @@ from dpcli.report.model import (
     UnitReport,
     WindowReport,
 )
-from dpcli.report.published_numbers import published_numbers
 from dpcli.report.request_facts import spec_report
 from dpcli.report.table import wide_layout
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
@@ -199,7 +197,7 @@ def _notes(plan: CentralPlan) -> dict[str, Any]:
     return {
         "unchecked": note("quality.unchecked") if notes.lacks_check(plan) else None,
         "derived": notes.derived_notes(plan) or None,
-        "bounding": bounding_notes(plan),
+        "bounding": notes.bounding_notes(plan),
         "composition": notes.composition_notes(plan),
         "selections": notes.selection_notes(plan),
         "flags": _flags(plan),
@@ -230,7 +228,7 @@ def _limited_key(plan: CentralPlan) -> str:
     """The meaning of the flag `limited`: of the two reasons for it, those that the spec allows."""
     if not plan.spec.clamped_by_choice:
         return "limited_by_rows"
-    return "limited" if counts_left_out(plan) else "limited_by_bounds"
+    return "limited" if notes.counts_left_out(plan) else "limited_by_bounds"
 
 
 def _sample(plan: CentralPlan) -> SampleReport | None:
@@ -270,7 +268,7 @@ def plan_report(
             limits=notes.collection_limitations(plan, shuffled=amplified is not None),
             shuffled=_shuffled(plan, amplified) if amplified else None,
         )
-    limits = limit_warnings(plan)
+    limits = notes.limit_warnings(plan)
     quality = (*notes.quality_warnings(plan), *kept_rows_warnings(plan))
     return PlanReport(
         **outlook,

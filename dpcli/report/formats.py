@@ -13,8 +13,7 @@ from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.light_dataclasses import dataclass
 from dpcli.report.digits import Digits
-from dpcli.report.document import Report
-from dpcli.report.published_numbers import PublishedNumbers
+from dpcli.report.document import PublishedNumbers, Report
 from dpcli.report.table import Table, long_table, wide_table
 
 LONG = "table.csv"

@@ -13,8 +13,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
-from dpcli.report.document import Report
-from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of, number_of
+from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
 from dpcli.report.request_facts import option_words
 from dpcli.specification.model import Caption
 

@@ -29,11 +29,11 @@ from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_tex
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.report.bounds_facts import BINS_COLUMNS
 from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import Report
+from dpcli.report.entry_facts import BINS_COLUMNS
 from dpcli.report.model import CollectionReport, RiskReport
 from dpcli.report.page import StatisticView
 

@@ -15,7 +15,7 @@ from dpcli.data.labels import FORMULA_STARTS
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan
-from dpcli.report.published_numbers import ISO_DATE, PublishedNumbers
+from dpcli.report.document import ISO_DATE, PublishedNumbers
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from dpcli.data.kinds import COLUMNS
 from dpcli.data.numbers import NumberColumn
 from dpcli.engine.dataset import Dataset, Source
 from dpcli.errors import DataError, UsageError
-from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
 from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id_cells

@@ -21,7 +21,7 @@ from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.person_counts import PersonCounts
 from dpcli.statistics.population import population_counts, population_sums, sum_with_squares
-from dpcli.statistics.weighting import WeightedStatistic, weight_factors, weight_step
+from dpcli.statistics.statistic import WeightedStatistic, weight_factors, weight_step
 
 
 class Count(PersonCounts, WeightedStatistic):

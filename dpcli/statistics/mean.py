@@ -15,8 +15,8 @@ from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, Weigh
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.quotient import SUM_WEIGHT, CenteredMean, Quotient
-from dpcli.statistics.statistic import Statistic
-from dpcli.statistics.weighting import (
+from dpcli.statistics.statistic import (
+    Statistic,
     WeightedStatistic,
     least_denominator,
     weight_factors,

@@ -28,7 +28,7 @@ from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_MEAN
-from dpcli.statistics.weighting import weight_step
+from dpcli.statistics.statistic import weight_step
 
 SUM_WEIGHT = Fraction(3, 5)
 """The part of epsilon that a centered sum gets if it is divided by a number of rows.

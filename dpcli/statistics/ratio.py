@@ -31,7 +31,7 @@ from dpcli.statistics.quotient import (
     Quotient,
     QuotientDesign,
 )
-from dpcli.statistics.weighting import (
+from dpcli.statistics.statistic import (
     WeightedStatistic,
     least_denominator,
     weight_factors,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.permit import NoisePermit
 
 
 def free_permit() -> NoisePermit:

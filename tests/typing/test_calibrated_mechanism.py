@@ -21,10 +21,9 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoiseSamples
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.confidential import Cells, Confidential, NoisePermit
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.simulation.synthetic import SyntheticDataset

@@ -1,8 +1,8 @@
 """Accounting: the loss of several answers together.
 
-`composition.py` defines `Composition`, what every rule states; open it first. `sequential`,
-`advanced`, `zcdp` and `pld` are the rules that a spec may name. `parallel.py` composes answers
-about disjoint rows before a rule counts them.
+`composition.py` defines `Composition`, what every rule states, and the rule `sequential`; open it
+first. `advanced`, `zcdp` and `pld` are the other rules that a spec may name. `parallel.py` composes
+answers about disjoint rows before a rule counts them.
 
 To add a rule, write one file and add one line to `COMPOSITIONS`.
 """
@@ -10,9 +10,8 @@ To add a rule, write one file and add one line to `COMPOSITIONS`.
 from __future__ import annotations
 
 from dpcli.privacy.accounting.advanced import AdvancedComposition
-from dpcli.privacy.accounting.composition import Composition
+from dpcli.privacy.accounting.composition import Composition, SequentialComposition
 from dpcli.privacy.accounting.pld import PldComposition
-from dpcli.privacy.accounting.sequential import SequentialComposition
 from dpcli.privacy.accounting.zcdp import ZcdpComposition
 
 COMPOSITIONS: tuple[Composition, ...] = (

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, log, round_down, sqrt, sqrt_up
-from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts
-from dpcli.privacy.accounting.sequential import plain_sum
+from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts, plain_sum
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import float_log, pure_rho, sum_rounded_up
 

@@ -9,9 +9,9 @@ from dpcli.privacy.accounting.composition import (
     Bound,
     Composition,
     GuaranteeCounts,
+    plain_sum,
     total_failure_delta,
 )
-from dpcli.privacy.accounting.sequential import plain_sum
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import (
     MAX_EXACT_TERMS,

@@ -15,7 +15,7 @@ from dpcli.data.axis import Axis
 from dpcli.data.csv_dialect import Dialect
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine import inspection, pieces, plain_bytes
+from dpcli.engine import csv_normalizer, inspection, pieces
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
@@ -65,7 +65,7 @@ def test_quoted_cells_that_are_too_long_are_missing(
 ) -> None:
     """A quote that is never closed makes only its cell and the cells after it missing."""
     path, longest, tried = tmp_path / "data.csv", 30, 0
-    monkeypatch.setattr(plain_bytes, "LONGEST_CELL", longest)
+    monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", longest)
     monkeypatch.setattr(oracle, "LONGEST", longest)
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
@@ -91,7 +91,7 @@ def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
 ) -> None:
     """Such a cell is missing in the last record of a file without a line end, too."""
     read_in_blocks(monkeypatch, block)
-    monkeypatch.setattr(plain_bytes, "LONGEST_CELL", 30)
+    monkeypatch.setattr(csv_normalizer, "LONGEST_CELL", 30)
     monkeypatch.setattr(oracle, "LONGEST", 30)
     path, long = tmp_path / "data.csv", b'"' + b"x" * 31 + b'"'
     records = [b'1,"y"', b'"1",y', long + b',"y"', b'"1",' + long, long + b"," + long]

@@ -15,9 +15,8 @@ from dpcli.data.axis import Axis
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine import bounding, pieces
 from dpcli.engine.bounding import UserLevelAggregation
-from dpcli.engine.grouping import share_aggregations
+from dpcli.engine.grouping import roll_up, share_aggregations
 from dpcli.engine.ids import TextDictionary, UserIdIndex
-from dpcli.engine.rollup import roll_up
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.unit import PersonUnit, RowUnit

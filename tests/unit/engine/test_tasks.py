@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.engine.file_content import UTF8_BOM
+from dpcli.engine.grouping import Partial
 from dpcli.engine.partials import read_frames, unpack_blocks
-from dpcli.engine.rollup import Partial
 from dpcli.engine.spark_tasks import File, Tasks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import DistinctQuery

@@ -15,10 +15,9 @@ from dpcli.ledger.open_charge import OpenCharge
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.arrays import integer_array
-from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.confidential import Cells, Confidential, NoisePermit
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from tests.support.ledgers import charge, render

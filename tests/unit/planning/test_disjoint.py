@@ -13,8 +13,7 @@ from dpcli.data.filters import implied_ranges
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.ledger.charge import charge_for
-from dpcli.planning.disjoint import disjoint_branches, require_disjoint
-from dpcli.planning.plan import CentralPlan
+from dpcli.planning.plan import CentralPlan, disjoint_branches, require_disjoint
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.load import parse_central_spec

@@ -11,7 +11,7 @@ import pytest
 from dpcli import messages
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise, protection
-from dpcli.planning.limit_notes import bounding_notes, left_out_note, limit_warnings
+from dpcli.planning.notes import bounding_notes, left_out_note, limit_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpcli.numeric.exact import decimal_text
 from dpcli.report.digits import any_rounded, reader_of, supported
-from dpcli.report.published_numbers import PublishedCell
+from dpcli.report.document import PublishedCell
 from dpcli.statistics.postprocessing import Flag
 
 

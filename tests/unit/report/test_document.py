@@ -12,12 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report import document
-from dpcli.report.document import Report, without_numbers
+from dpcli.report.document import RAW, PublishedNumbers, Report, without_numbers
 from dpcli.report.entry_model import CELLS
 from dpcli.report.formats import report_schema
 from dpcli.report.json_text import json_text
 from dpcli.report.model import ReleaseReport
-from dpcli.report.published_numbers import RAW, PublishedNumbers
 from dpcli.report.render import render_page
 from tests.support.cli import DATA, LOCAL, PEOPLE, SPEC, Command
 

@@ -18,7 +18,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported
-from dpcli.report.published_numbers import PublishedCell
+from dpcli.report.document import PublishedCell
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults

@@ -24,7 +24,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import Query
 from dpcli.queries.scores import ScoreQuery
-from dpcli.report.published_numbers import number_of, number_texts
+from dpcli.report.document import number_of, number_texts
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
