@@ -21,7 +21,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.ledger.account import sharing_warnings
 from dpcli.messages import note
-from dpcli.numeric.number_text import rounded_text
+from dpcli.numeric.exact import rounded_text
 from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan

@@ -35,8 +35,14 @@ from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.messages import note
-from dpcli.numeric.exact import plain_text, readable_down, readable_up, with_exponent
-from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
+from dpcli.numeric.exact import (
+    plain_decimal,
+    plain_decimal_down,
+    plain_text,
+    readable_down,
+    readable_up,
+    with_exponent,
+)
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text

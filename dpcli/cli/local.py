@@ -19,7 +19,7 @@ from dpcli.cli.text_tables import write_table
 from dpcli.ledger.charge import RandomizedCollection
 from dpcli.ledger.options import new_release_id
 from dpcli.local.estimate import count_responses, estimate_groups
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up
 from dpcli.planning.planner import make_plan
 from dpcli.publishing import publish, publish_to_stdout, require_writable
 from dpcli.report.facts import collection_report

@@ -14,8 +14,7 @@ from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
-from dpcli.numeric.exact import readable_text
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up, readable_text
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.specification.responses import MAX_BYTES, read_table_file, table_from_csv
 

@@ -17,7 +17,7 @@ from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, make_problem
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.messages import escape_controls
-from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.specification.load import read_central_spec, read_spec_file

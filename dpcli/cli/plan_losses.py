@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpcli.cli.text_tables import BUDGET_BAR_LEGEND, budget_bar, can_draw_bars
 from dpcli.ledger.account import MAX_RUNS, BalanceForecast
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up
 from dpcli.planning.guarantee_text import headline, presence_headline
 from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss, loss_text, remaining_text

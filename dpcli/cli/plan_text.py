@@ -12,7 +12,7 @@ from dpcli.cli.plan_losses import print_losses
 from dpcli.cli.text_tables import Row, can_draw_bars, share_bar, write_gap, write_table
 from dpcli.ledger.account import BalanceForecast
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.expected_errors import chosen_bounds_errors, standard_error
 from dpcli.planning.notes import (
     binning_notes,

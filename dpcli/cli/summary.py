@@ -17,8 +17,7 @@ from dpcli.cli.text_tables import (
 )
 from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
-from dpcli.numeric.exact import plain_text
-from dpcli.numeric.number_text import exact_or_rounded
+from dpcli.numeric.exact import exact_or_rounded, plain_text
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of

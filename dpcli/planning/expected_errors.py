@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import sqrt
 
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate
 from dpcli.specification.model import Response

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery
 from dpcli.privacy.interpretation import (
     at_most,

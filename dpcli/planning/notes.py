@@ -14,8 +14,7 @@ from dpcli.data.filters import joint_texts, negates
 from dpcli.data.ids import IdColumn
 from dpcli.data.numeric import require_numeric
 from dpcli.messages import note
-from dpcli.numeric.exact import readable_text, short_up
-from dpcli.numeric.number_text import exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_up, readable_text, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit

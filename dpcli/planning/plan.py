@@ -16,7 +16,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.number_text import decimal_sqrt_up
+from dpcli.numeric.exact import decimal_sqrt_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.events import MechanismEvent

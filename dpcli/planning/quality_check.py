@@ -28,8 +28,7 @@ from typing import Literal
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
-from dpcli.numeric.exact import readable_text, short_down
-from dpcli.numeric.number_text import rounded_text
+from dpcli.numeric.exact import readable_text, rounded_text, short_down
 from dpcli.planning.notes import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.days import days_of
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up
 from dpcli.report.json_text import CELLS_PLACE, json_text, parsed_json
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.filters import joint_texts
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.messages import note
-from dpcli.numeric.exact import decimal_places, decimal_text, short_down
-from dpcli.numeric.number_text import plain_decimal
+from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
 from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.notes import (

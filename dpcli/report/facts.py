@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan

@@ -23,7 +23,7 @@ from typing import (
     get_type_hints,
 )
 
-from dpcli.numeric.number_text import plain_decimal
+from dpcli.numeric.exact import plain_decimal
 from dpcli.privacy.loss import Loss
 
 Value = TypeVar("Value")

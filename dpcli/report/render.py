@@ -25,7 +25,7 @@ from jinja2 import (
 from markupsafe import Markup, escape
 
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text

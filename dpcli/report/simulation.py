@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcli.errors import Problem, make_problem
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
-from dpcli.numeric.number_text import exact_or_up, plain_decimal, rounded_text
+from dpcli.numeric.exact import exact_or_up, plain_decimal, rounded_text
 from dpcli.planning.notes import count_text, simulated_bounds
 from dpcli.privacy.unit import PersonUnit
 from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber

@@ -18,8 +18,7 @@ from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.arrays import np
-from dpcli.numeric.exact import short_up
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import SelectionQuery

@@ -17,8 +17,7 @@ from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, integer_array, np
-from dpcli.numeric.exact import short_up
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.queries.query import LinearQuery

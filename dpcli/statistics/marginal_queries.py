@@ -11,7 +11,7 @@ from dpcli.data.column import Column
 from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import Family, Noise
-from dpcli.numeric.number_text import rounded_text
+from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.effect_sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import sensitivity

@@ -11,8 +11,8 @@ from dpcli.messages import note
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_margin
 from dpcli.numeric.arrays import add_exact, multiply_exact
+from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.numeric.interval_arithmetic import sqrt_down
-from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit

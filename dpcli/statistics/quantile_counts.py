@@ -11,8 +11,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.messages import note
 from dpcli.noise.distribution import Family, Noise
 from dpcli.numeric.arrays import Ints, integer_array, multiply_exact, np
-from dpcli.numeric.exact import short_up
-from dpcli.numeric.number_text import rounded_text
+from dpcli.numeric.exact import rounded_text, short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.quantile_recursion import nearest_candidates

@@ -6,8 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from dpcli.messages import note
-from dpcli.numeric.exact import short_up
-from dpcli.numeric.number_text import exact_or_up
+from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.statistics.moments import TYPICAL_VARIANCE
 
 SHARES = {"half": Fraction(1, 2), "tenth": Fraction(1, 10), "hundredth": Fraction(1, 100)}

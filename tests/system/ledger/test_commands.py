@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.numeric.number_text import plain_decimal, plain_decimal_down
+from dpcli.numeric.exact import plain_decimal, plain_decimal_down
 from tests.support.cli import Command, data, digits, dpcli, remove_ledger, spec
 
 __all__ = ["data", "dpcli", "spec"]

@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.errors import SpecError
 from dpcli.numeric.arrays import Array, Floats, Ints, integer_array
-from dpcli.numeric.number_text import rounded_text
+from dpcli.numeric.exact import rounded_text
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.queries.effects import EffectQuery
 from dpcli.queries.query import Query
