@@ -15,6 +15,7 @@ from dpcli.charging import ChargeRequest, Notices
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease
+from dpcli.ledger.filesystem import access_warnings
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.messages import note
 from dpcli.planning.notes import chosen_texts, quality_warnings
@@ -92,8 +93,9 @@ class Transaction(Generic[PlanT]):
             self.request.require_likely_period(self.ledger)
             self._choose_bounds()
         if self.stored is None:
-            account = (*self.ledger.access_warnings(), *sharing_warnings(self._shared))
-            self._notices.warn([*account, *self._data_warnings()])
+            access = access_warnings(self.ledger.path, self.ledger.anchor)
+            shared = sharing_warnings(self._shared)
+            self._notices.warn([*access, *shared, *self._data_warnings()])
             self.ledger.check_budget(self.open_charge.charge)
 
     def _open_charge(self) -> None:

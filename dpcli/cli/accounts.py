@@ -15,7 +15,7 @@ from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import waiting
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
-from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
+from dpcli.ledger.filesystem import access_warnings, is_absent, require_no_history, require_place
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
@@ -90,7 +90,7 @@ def forecast_balance(
             from dpcli.ledger.charge import resolved, today
 
             with existing_ledger(path) as ledger:
-                warn(ledger.access_warnings())
+                warn(access_warnings(ledger.path, ledger.anchor))
                 account = ledger.account(dataset)
                 forecast = account.forecast(*request, may_open=may_open)
                 forecast = replace(forecast, shared=ledger.sharing(dataset, resolved(data)))

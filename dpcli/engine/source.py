@@ -42,9 +42,12 @@ def open_dataset(
         raws: list[tuple[str, BinaryIO]] = []
         for data in inputs:
             with collect_problems(problems):
-                raw = _open_input(data)
+                if isinstance(data, MemoryTable):
+                    name, raw = data.name, data.open()
+                else:
+                    name, raw = data, _standard_input() if data == STDIN else open_file(data)
                 opened.callback(raw.close)
-                raws.append((data.name if isinstance(data, MemoryTable) else data, raw))
+                raws.append((name, raw))
         problems += _duplicates(raws)
         sources = []
         # To copy may take long, so nothing is copied for a command with a problem.
@@ -78,12 +81,6 @@ def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
             code = "data-twice" if name == seen[place] else "data-twice.link"
             yield make_problem(code, file=name, same=seen[place])
         seen.setdefault(place, name)
-
-
-def _open_input(data: Input) -> BinaryIO:
-    if isinstance(data, MemoryTable):
-        return data.open()
-    return _standard_input() if data == STDIN else open_file(data)
 
 
 def _standard_input() -> BinaryIO:

@@ -24,7 +24,7 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.accounting.composition import Composition, MissingDependencyError
+from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
 from dpcli.privacy.events import NO_NOISE_NAME, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import (
@@ -147,6 +147,9 @@ GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
 """The guarantees of the answers of a release, each with its number of answers."""
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
+
+RULES = {rule.name: rule for rule in COMPOSITIONS}
+"""The rules of compositions, by the name that the terms of an account state."""
 
 
 @lru_cache(maxsize=4096)
@@ -293,7 +296,7 @@ def balance(
     count that hold one of the `days` days from `period` on. Raises LedgerError if the composition
     needs a package that is not installed.
     """
-    rule, budget = _composition(terms), terms.budget
+    rule, budget = RULES[terms.composition], terms.budget
     releases: Counter[GuaranteeCounts] = Counter()
     for cost in costs:
         releases[cost.guarantees] += cost.count
@@ -305,10 +308,6 @@ def balance(
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
     return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
-
-
-def _composition(terms: AccountTerms) -> Composition:
-    return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
 
 
 def _window_losses(
@@ -353,7 +352,7 @@ def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
         for guarantee, times in answers if count else ():
             totals[guarantee] += times * count
     try:
-        return _composition(terms).total(totals, terms.budget.delta)
+        return RULES[terms.composition].total(totals, terms.budget.delta)
     except MissingDependencyError as package:
         facts = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **facts) from None

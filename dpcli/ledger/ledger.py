@@ -31,14 +31,13 @@ from dpcli.ledger.chain import (
 )
 from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
 from dpcli.ledger.filesystem import (
-    access_warnings,
     is_absent,
     require_file_name,
     require_no_history,
     require_place,
     translated_os_errors,
 )
-from dpcli.ledger.store import Database, Store
+from dpcli.ledger.store import Store
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 
@@ -50,8 +49,8 @@ def undo_interrupted_creation(path: Path) -> None:
     """
     file = path.resolve()
     if path.is_file() and not is_absent(path) and file.with_name(f"{file.name}-journal").exists():
-        with closing(Database(path)) as database:
-            database.value("PRAGMA application_id")
+        with closing(Store(path)) as store:
+            store.value("PRAGMA application_id")
 
 
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> OpenLedger:
@@ -115,10 +114,6 @@ class OpenLedger(Store):
         """The recorded time of the last entry; empty if there is none."""
         last = self.last_entry()
         return str(last.content()["created"]) if last else ""
-
-    def access_warnings(self) -> list[str]:
-        """A warning if every user of the machine may write it, its anchor or their folders."""
-        return access_warnings(self.path, self.anchor)
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
         """The balance of an account; with a window, around `period`."""

@@ -119,17 +119,29 @@ REASONS = {
 }
 
 
-class Database:
-    """A connection to a file that retries while other processes keep the file locked.
+FILES = '"files":'
+"""The key before the data files in the payload of an entry."""
 
-    Outside of `writing`, each statement is committed by itself. Raises LedgerError, also from its
-    methods, if SQLite refuses the file or a statement.
+COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
+
+LARGE = 1 << 20
+"""Bytes of an output from which it is compressed three times as fast, to 25% more bytes."""
+
+NO_OUTPUTS: Mapping[str, bytes] = {}
+
+
+class Store:
+    """A connection to a ledger file; `created` says whether it created the ledger.
+
+    A statement is tried again while other processes keep the file locked. Outside of `writing`,
+    each is committed by itself. Raises LedgerError, also from its methods, if SQLite refuses the
+    file or a statement.
     """
 
-    __slots__ = ("connection", "path")  # so that nothing hides a method
+    __slots__ = ("_file", "connection", "created", "path")  # so that nothing hides a method
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.created = path, False
         if not path.exists():
             # SQLite would create a file that others may read.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -143,6 +155,7 @@ class Database:
         try:
             for setting in SETTINGS:
                 self.query(f"PRAGMA {setting}")
+            self._file = _file_identity(path)
         except BaseException:
             self.close()
             raise
@@ -229,31 +242,6 @@ class Database:
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
-
-
-FILES = '"files":'
-"""The key before the data files in the payload of an entry."""
-
-COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
-
-LARGE = 1 << 20
-"""Bytes of an output from which the best compression takes too long."""
-
-NO_OUTPUTS: Mapping[str, bytes] = {}
-
-
-class Store(Database):
-    """A connection to a ledger file; `created` says whether it created the ledger.
-
-    Its methods raise LedgerError if SQLite refuses a statement.
-    """
-
-    __slots__ = ("_file", "created")
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.created = False
-        self._file = _file_identity(path)
 
     @classmethod
     def open(cls, path: Path, *, unchecked: bool = False) -> Self:
@@ -412,7 +400,10 @@ class Store(Database):
 
         Raises LedgerError if the ledger does not return what was written.
         """
-        packed = {name: _packed(content) for name, content in outputs.items()}
+        packed = {
+            name: zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else -1)
+            for name, content in outputs.items()
+        }
         entry = replace(entry, seal=seal_of(entry.head, packed))
         self.query("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
         for name, content in packed.items():
@@ -452,11 +443,6 @@ class Store(Database):
         entries: dict[int, str] = dict(self.query(query))
         new = {number: seal for number, seal in entries.items() if recorded.get(number) != seal}
         append_anchor(self.anchor, new)
-
-
-def _packed(content: bytes) -> bytes:
-    """The compressed content; large outputs compress three times as fast, to 25% more bytes."""
-    return zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else -1)
 
 
 def _file_identity(path: Path) -> tuple[int, int]:

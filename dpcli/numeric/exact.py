@@ -118,19 +118,14 @@ def readable_text(value: Fraction) -> str:
 
 def readable_up(value: Fraction) -> str:
     """A rational for people to read: exactly if a decimal can be, else rounded up."""
-    return readable_text(value if _is_decimal(value) else short_up(value))
+    text = readable_text(value)
+    return readable_text(short_up(value)) if "/" in text else text
 
 
 def readable_down(value: Fraction) -> str:
     """The same, rounded down."""
-    return readable_text(value if _is_decimal(value) else short_down(value))
-
-
-def _is_decimal(value: Fraction) -> bool:
-    try:
-        return decimal_places(value) >= 0
-    except ValueError:
-        return False
+    text = readable_text(value)
+    return readable_text(short_down(value)) if "/" in text else text
 
 
 def with_exponent(text: str) -> str:

@@ -284,22 +284,19 @@ def bounding_notes(plan: CentralPlan) -> list[str]:
 
 def left_out_note(planned: PlannedStatistic, spec: CentralSpec) -> str:
     """What limits on people leave out, and which values chosen bounds clamp; empty if nothing."""
-    return "; ".join(_left_out(planned, spec))
-
-
-def _left_out(planned: PlannedStatistic, spec: CentralSpec) -> Iterator[str]:
-    queries, unit = _queries(planned), spec.privacy.unit
+    queries, unit, notes = _queries(planned), spec.privacy.unit, list[str]()
     chosen = "choice" if queries[0].chooses else "interval"
     if isinstance(unit, PersonUnit):
         totals, grouped = _totals_key(planned), bool(queries[0].axes)
         key = totals or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
-        yield note(f"left_out.{key}", **_limits(unit, spec))
+        notes.append(note(f"left_out.{key}", **_limits(unit, spec)))
         if key != "distinct":
-            yield note(f"left_out.{chosen}")
+            notes.append(note(f"left_out.{chosen}"))
         if any(_uncounted(queries, unit)):
-            yield note("left_out.uncounted")
+            notes.append(note("left_out.uncounted"))
     if clamped := _clamped(queries, spec):
-        yield note(f"left_out.clamped_{chosen}", columns=", ".join(clamped))
+        notes.append(note(f"left_out.clamped_{chosen}", columns=", ".join(clamped)))
+    return "; ".join(notes)
 
 
 def interval_about(planned: PlannedStatistic, spec: CentralSpec) -> str:
