@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Self, final
 from dpcli.charging import ChargeRequest, Notices
 from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
-from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease
+from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease, resolved
 from dpcli.ledger.filesystem import access_warnings
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.messages import note
@@ -55,7 +55,7 @@ class Transaction(Generic[PlanT]):
             self._latest = self.ledger.latest()
             self.request = self.request.attempt(self.ledger)
             # Known before the entry of a choice records the files as well.
-            files = self.request.charge.files
+            files = resolved(self.request.files)
             self._shared = self.ledger.new_sharing(self.plan.spec.dataset, files)
             self._opened = opened
             self._open_charge()

@@ -113,11 +113,6 @@ class PlannedStatistic:
         return self.entry.request.name
 
     @property
-    def published_queries(self) -> tuple[PlannedQuery, ...]:
-        """The queries behind the published numbers: all but supporting ones."""
-        return tuple(query for query in self.queries if not query.weighted.supports)
-
-    @property
     def mechanism(self) -> Mechanism:
         """The mechanism of the queries behind its numbers."""
         return self.queries[0].calibrated.mechanism

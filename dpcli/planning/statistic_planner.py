@@ -91,7 +91,8 @@ class StatisticPlanner:
 
     def log_error(self, planned: PlannedStatistic) -> float:
         """The logarithm of the expected error, up to a constant."""
-        published = planned.published_queries
+        # No published number has the error of a supporting query.
+        published = (query for query in planned.queries if not query.weighted.supports)
         errors = [float(query.error(self.spec.confidence)) for query in published]
         error = planned.design.expected_error(errors)
         return log(error) if error else 0.0

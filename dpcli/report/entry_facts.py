@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcli.data.filters import joint_texts
+from dpcli.data.labels import require_labeled
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.messages import note
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
@@ -36,10 +37,12 @@ from dpcli.planning.quality_check import (
 from dpcli.report.document import DATE_UNIT
 from dpcli.report.entry_model import (
     AxisReport,
+    BetweenReport,
     BinsReport,
     ChargeReport,
     ChoiceReport,
     ChoiceRuleReport,
+    Ends,
     EstimateReport,
     LayoutReport,
     LeftOutReport,
@@ -54,21 +57,89 @@ from dpcli.report.entry_model import (
     StatisticReport,
 )
 from dpcli.report.json_text import JsonNumber, if_known
-from dpcli.report.request_facts import bounds_of, caption_texts, statistic_options
-from dpcli.specification.model import CentralSpec, Response
+from dpcli.specification.model import Caption, CentralSpec, Response
 from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.design import Request
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
     from dpcli.planning.results import PublishedStatistic
 
+OPTIONS = (
+    "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
+    "numerator", "denominator", "values", "between", "max_selected", "per",
+)  # fmt: skip
+"""Keys of the optional fields of a statistic."""
+
+PARTS = ("numerator", "denominator")
+"""The fields of a ratio: a column, or the number of rows."""
+
+
+def caption_texts(caption: Caption) -> dict[str, Any]:
+    """The texts of a caption; None where one is not stated."""
+    texts = {"title": caption.title, "unit": caption.unit, "note": caption.note}
+    return {key: text or None for key, text in texts.items()}
+
+
+def statistic_options(request: Request) -> dict[str, Any]:
+    """The optional fields of a statistic; None where it has none."""
+    own = dict(request.options)
+    most, axis = own.get("max_selected"), own.get("between")
+    return {
+        "quantiles": list(map(JsonNumber.of, request.quantiles)) or None,
+        "utility": request.utility or None,
+        "weight": request.weight.name if request.weight else None,
+        "label": request.label.name if request.label else None,
+        "k": request.k if request.k > 1 else None,
+        "ways": list(request.ways) if len(request.ways) > 1 else next(iter(request.ways), None),
+        "method": request.method or None,
+        "ridge": if_known(JsonNumber.of, request.ridge),
+        "rows": request.rows or None,
+        "candidates": len(request.candidates) or None,
+        **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
+        "values": _labels(request, own.get("values")),
+        "between": axis and BetweenReport(column=axis.column.name, labels=list(axis.labels)),
+        "max_selected": most if most and most < len(request.checked) else None,
+        "per": own.get("per"),
+    }
+
+
+def _labels(request: Request, ranges: Any) -> list[str] | None:
+    """The labels at the positions of ranges; None without ranges."""
+    if ranges is None:
+        return None
+    return require_labeled(request.column).range_texts(ranges)
+
+
+def option_words(statistic: StatisticReport) -> Iterator[str]:
+    """The optional fields of a statistic in the words of a request."""
+    for name in OPTIONS:
+        option = getattr(statistic, name)
+        if isinstance(option, BetweenReport):
+            yield f"between {' and '.join(option.labels)} of {option.column}"
+        elif option is not None:
+            listed = ", ".join(map(str, option)) if isinstance(option, list) else option
+            yield f"with {name} {listed}"
+
+
+def bounds_of(request: Request) -> Ends | tuple[str, str] | None:
+    """The bounds of the column; None without one."""
+    column = request.column
+    if not isinstance(column, NumericColumn) or column.bounds is None:
+        return None
+    low, high = map(column.text, column.bounds)
+    return (JsonNumber(low), JsonNumber(high)) if column.date_range is None else (low, high)
+
 
 def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticReport:
     """One statistic: what is requested, and how it is answered and protected."""
-    entry, first = planned.entry, planned.queries[0]
-    request = entry.request
+    entry, request = planned.entry, planned.entry.request
     margins = (key.column for key in request.margins)
+    queries = [
+        _query(planned_query, spec.confidence, joint=planned.is_joint)
+        for planned_query in planned.queries
+    ]
     return StatisticReport(
         name=request.name,
         **caption_texts(entry.caption),
@@ -90,18 +161,15 @@ def statistic_report(planned: PlannedStatistic, spec: CentralSpec) -> StatisticR
             for key in request.binned_axes
         ],
         where=joint_texts(request.where),
-        mechanism=_mechanism(first),
-        sensitivity=_sensitivity(first),
+        mechanism=queries[0].mechanism,
+        sensitivity=queries[0].sensitivity,
         epsilon=JsonNumber.of(planned.target.epsilon),
         delta=JsonNumber.of(planned.target.delta),
         rho=JsonNumber.of(planned.rho),
         error95=if_known(JsonNumber.of, planned.error(spec.confidence)),
         designs=list(planned.design.sentences(planned.noises, spec.confidence)),
         protected=[protection(part, spec) for part in planned.queries],
-        queries=[
-            _query(planned_query, spec.confidence, joint=planned.is_joint)
-            for planned_query in planned.queries
-        ],
+        queries=queries,
         bounds=bounds_of(request),
         post=[step.summary for step in entry.post],
         raw=entry.raw,
@@ -178,15 +246,27 @@ def _axis(published: PublishedStatistic) -> AxisReport | None:
 
 
 def _query(planned_query: PlannedQuery, confidence: Fraction, *, joint: bool) -> QueryReport:
-    """One query of a statistic; if it is `joint`, only the sum of the losses has a meaning."""
+    """One query of a statistic, in the unit of the answer.
+
+    If it is `joint`, only the sum of the losses has a meaning.
+    """
     low, high = map(JsonNumber.of, planned_query.row_contribution)
     return QueryReport(
         role=planned_query.weighted.role,
         joint=joint,
         cells=planned_query.weighted.query.cells,
         row_contribution=(low, high),
-        mechanism=_mechanism(planned_query),
-        sensitivity=_sensitivity(planned_query),
+        mechanism=MechanismReport(
+            kind=planned_query.mechanism_kind,
+            scale=JsonNumber.of(planned_query.scale),
+            grid=JsonNumber.of(planned_query.weighted.step),
+        ),
+        sensitivity=SensitivityReport(
+            l0=planned_query.calibrated.sensitivity.l0,
+            l1=JsonNumber.of(planned_query.l1),
+            l2=JsonNumber.of(planned_query.l2),
+            linf=JsonNumber.of(planned_query.linf),
+        ),
         epsilon=JsonNumber.of(planned_query.calibrated.loss.epsilon),
         delta=JsonNumber.of(planned_query.calibrated.loss.delta),
         rho=JsonNumber.of(planned_query.calibrated.guarantee.rho),
@@ -297,25 +377,6 @@ def _count_or_share(value: Fraction, total: Fraction | None) -> str:
     if total is None:
         return f"{max(0, round(value)):,}"
     return percent_text(min(max(value / total, Fraction(0)), Fraction(1)))
-
-
-def _mechanism(planned_query: PlannedQuery) -> MechanismReport:
-    """The noise of a query, in the unit of the answer."""
-    return MechanismReport(
-        kind=planned_query.mechanism_kind,
-        scale=JsonNumber.of(planned_query.scale),
-        grid=JsonNumber.of(planned_query.weighted.step),
-    )
-
-
-def _sensitivity(planned_query: PlannedQuery) -> SensitivityReport:
-    """The sensitivities of a query, in the unit of the answer."""
-    return SensitivityReport(
-        l0=planned_query.calibrated.sensitivity.l0,
-        l1=JsonNumber.of(planned_query.l1),
-        l2=JsonNumber.of(planned_query.l2),
-        linf=JsonNumber.of(planned_query.linf),
-    )
 
 
 def response_report(response: Response, records: int | None = None) -> ResponseReport:

@@ -22,6 +22,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.report.document import Report, published_numbers
 from dpcli.report.entry_facts import (
+    caption_texts,
     choice_reports,
     layout_report,
     quality_report,
@@ -34,7 +35,9 @@ from dpcli.report.json_text import REPORT_VERSION, JsonNumber, if_known, json_te
 from dpcli.report.model import (
     AccountReport,
     CollectionReport,
+    ColumnReport,
     ComparisonReport,
+    FileReport,
     FlagsReport,
     LedgerReport,
     LocalPlanReport,
@@ -47,11 +50,12 @@ from dpcli.report.model import (
     RunsReport,
     SampleReport,
     ShuffledReport,
+    SpecReport,
     UnitReport,
     WindowReport,
 )
-from dpcli.report.request_facts import spec_report
 from dpcli.report.table import wide_layout
+from dpcli.specification.model import Caption, Spec
 from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
 from dpcli.version import __version__
 
@@ -161,6 +165,31 @@ def _common(
         ],
         "declarations": {**population, **dict(declared.answers)} or None,
     }
+
+
+def spec_report(spec: Spec) -> SpecReport:
+    """What a report states about a spec itself."""
+    captions = spec.column_captions
+    # A file may be named several times.
+    digests = {file.name: file.sha256 for file in spec.named_files}
+    return SpecReport(
+        dataset=spec.dataset,
+        digest=spec.digest,
+        rows_are=spec.rows_are,
+        title=spec.caption.title or None,
+        note=spec.caption.note or None,
+        numbers=spec.numbers or None,
+        columns=[
+            ColumnReport(
+                name=column.name,
+                type=column.kind,
+                **caption_texts(captions.get(column.name, Caption())),
+            )
+            for column in spec.columns
+        ],
+        text=spec.text,
+        files=[FileReport(name=name, sha256=digest) for name, digest in digests.items()] or None,
+    )
 
 
 def _unit(unit: Unit) -> Literal["row"] | UnitReport:

@@ -127,13 +127,6 @@ class JsonObject:
         own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return kind(**own, **more)
 
-    def stated(self) -> dict[str, Any]:
-        """The values by JSON key, without those that are not set."""
-        values = ((field, getattr(self, field.name, field.default)) for field in fields(self))  # type: ignore[arg-type]
-        return {
-            json_key(field.name): value for field, value in values if value is not field.default
-        }
-
 
 @cache
 def _fields(cls: Any) -> list[tuple[str, Any, Any]]:
@@ -202,7 +195,13 @@ def _encodable(fact: Any) -> Any:
         case Loss():
             return {field.name: _encodable(getattr(fact, field.name)) for field in fields(fact)}
         case JsonObject():
-            return _encodable(fact.stated())
+            # Values that are not set are absent, as are those of defaults.
+            values = ((field, getattr(fact, field.name, field.default)) for field in fields(fact))  # type: ignore[arg-type]
+            return {
+                json_key(field.name): _encodable(value)
+                for field, value in values
+                if value is not field.default
+            }
         case Mapping():
             return {key: _encodable(value) for key, value in fact.items()}
     return list(map(_encodable, fact))

@@ -14,7 +14,7 @@ from dpcli.messages import note
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
-from dpcli.report.request_facts import option_words
+from dpcli.report.entry_facts import option_words
 from dpcli.specification.model import Caption
 
 MAX_LINES = 1_000

@@ -300,7 +300,7 @@ def test_the_plan_takes_counts_or_choices_by_public_facts(
     """By groups, the numbers of quantiles and candidates, the mechanism, and limits on people."""
     text = SPEC.format(unit=unit, upper=upper, quantiles=quantiles, rest=rest)
     (planned,) = make_plan(parse_central_spec(text, "town")).statistics
-    kinds = {type(part.weighted.query) for part in planned.published_queries}
+    kinds = {type(one.weighted.query) for one in planned.queries if not one.weighted.supports}
     assert kinds == {LinearQuery} if counts else LinearQuery not in kinds
     if rest == "epsilon: 1" and not counts and quantiles == NINE:
         assert kinds == {QuantilesQuery}

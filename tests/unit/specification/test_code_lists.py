@@ -9,8 +9,8 @@ import pytest
 
 from dpcli.data.labels import LabeledColumn
 from dpcli.errors import SpecError
+from dpcli.report.facts import spec_report
 from dpcli.report.model import FileReport
-from dpcli.report.request_facts import spec_report
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec, SpecFile
 from tests.support.specs import with_column
