@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Literal, cast
 from dpcli.data.axis import Axis
 from dpcli.data.column import file_columns
 from dpcli.data.ids import IdColumn
-from dpcli.engine.dataset import Dataset
+from dpcli.engine.dataset import ZIP_ENDING, Dataset, format_of
 from dpcli.engine.header import refuse_possible_sheets, require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.engine.source import Input, open_dataset, open_file
 from dpcli.engine.zip_archive import ZipMember
 from dpcli.errors import DataError, QualityError, UsageError, make_problem

@@ -41,7 +41,8 @@ class Transaction(Generic[PlanT]):
     `with Transaction(request, notices) as release:` opens the ledger that pays. If something is
     `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
     are read, and `commit` of the subclass charges and stores. `notices` has what people should
-    know. Raises BudgetError, DataError or LedgerError.
+    know. The plan of the `request` has the bounds that were chosen. Raises BudgetError, DataError
+    or LedgerError.
     """
 
     def __init__(self, request: ChargeRequest[PlanT], notices: Notices) -> None:
@@ -56,7 +57,7 @@ class Transaction(Generic[PlanT]):
             self.request = self.request.attempt(self.ledger)
             # Known before the entry of a choice records the files as well.
             files = resolved(self.request.files)
-            self._shared = self.ledger.new_sharing(self.plan.spec.dataset, files)
+            self._shared = self.ledger.new_sharing(self.request.plan.spec.dataset, files)
             self._opened = opened
             self._open_charge()
             self._opened = opened.pop_all()
@@ -71,11 +72,6 @@ class Transaction(Generic[PlanT]):
         self._opened.__exit__(kind, error, trace)
         if error is None and self.stored is not None:
             self._announce(self.stored)
-
-    @property
-    def plan(self) -> PlanT:
-        """The plan, with the bounds that were chosen."""
-        return self.request.plan
 
     @property
     def outcome(self) -> StoredRelease:
@@ -114,13 +110,13 @@ class Transaction(Generic[PlanT]):
         if self.open_charge.charge.created < self._latest:
             self._notices.warn([note("notice.clock", latest=self._latest)])
         if stored.receipt is None:
-            self._notices.add("again", what=self.plan.outcome, name=stored.release_id)
+            self._notices.add("again", what=self.request.plan.outcome, name=stored.release_id)
         elif self.request.after_check:
             names = {"name": stored.release_id, "failed": self.request.after_check}
             self._notices.add("checked_again", **names)
         elif stored.receipt.first:
             ledger = stored.receipt.ledger
-            self._notices.add("first", dataset=self.plan.spec.dataset, ledger=ledger)
+            self._notices.add("first", dataset=self.request.plan.spec.dataset, ledger=ledger)
 
 
 @final
@@ -138,7 +134,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
 
     def aggregate(self, progress: Progress | None = None) -> Sequence[SealedAnswer]:
         """Read the data once, and seal the exact answer to every query; raises DataError."""
-        return aggregate_data(self.plan, self.request.data, progress, self.request.engine)
+        return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
 
     def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:
         """Add noise to every answer, and estimate what is published.
@@ -146,7 +142,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         If the quality check fails, only the check is charged and answered: the numbers are those of
         its plan, and the charge is reduced to it.
         """
-        plan = self.plan
+        plan = self.request.plan
         permit = self.open_charge.draw_noise(
             None if plan.quality is None else plan.quality_check_only.charged_events
         )
@@ -175,7 +171,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
 
     def _choose_bounds(self) -> None:
         """Let noisy counts choose the open bounds, and continue with the plan for these."""
-        if not self.plan.chooses_bounds:
+        if not self.request.plan.chooses_bounds:
             return
         # Few specs leave bounds to noisy counts.
         from dpcli.choosing_bounds import choose_bounds
@@ -190,7 +186,8 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         self._open_charge()
 
     def _data_warnings(self) -> list[str]:
-        return [*quality_warnings(self.plan), *reading_warnings(self.plan, self.request.data)]
+        plan, data = self.request.plan, self.request.data
+        return [*quality_warnings(plan), *reading_warnings(plan, data)]
 
 
 @final
@@ -212,7 +209,7 @@ class CollectionTransaction(Transaction[LocalPlan]):
         from dpcli.local.randomize import randomize_records
 
         self.stored = randomize_records(
-            self.plan, self.request.data, self.open_charge, render,
+            self.request.plan, self.request.data, self.open_charge, render,
             shuffle=shuffle, progress=progress,
         )  # fmt: skip
         return self.stored

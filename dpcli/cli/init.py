@@ -19,9 +19,9 @@ from dpcli.cli.interview import Interview
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
+from dpcli.engine.dataset import format_of
 from dpcli.engine.first_lines import recognized_source
 from dpcli.engine.header import columns_without_names, require_names
-from dpcli.engine.regular_file import format_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, StoppedBySignal, UsageError, make_problem
 from dpcli.fields.tree import closest_match

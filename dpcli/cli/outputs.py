@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from dpcli.cli.console import notify
-from dpcli.engine.regular_file import PARQUET_ENDINGS
+from dpcli.engine.dataset import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import StoredRelease
 from dpcli.light_dataclasses import dataclass

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import islice
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
-from dpcli.engine.dataset import Source
+from dpcli.engine.dataset import GZIP_ENDING, Source, format_of
 from dpcli.engine.file_content import (
     UTF8_BOM,
     WINDOWS,
@@ -28,7 +28,6 @@ from dpcli.engine.file_content import (
     read_blocks,
 )
 from dpcli.engine.header import doubtful_names
-from dpcli.engine.regular_file import GZIP_ENDING, format_of
 from dpcli.engine.source import open_dataset, open_file
 from dpcli.engine.table_text import header_names
 from dpcli.errors import DataError

@@ -287,17 +287,16 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
     """The weighted sum of columns in each joint cell, in a type that no total overflows."""
     columns = [(weight, merged[name].fill_null(0)) for weight, name in combination]
     # Weights alone may be too large for words, even if the columns hold zeros.
-    bound = sum(abs(weight) * max(1, *map(abs, _ends(column))) for weight, column in columns)
+    bound = 0
+    for weight, column in columns:
+        ends = cast("int", column.min() or 0), cast("int", column.max() or 0)
+        bound += abs(weight) * max(1, *map(abs, ends))
     if bound * max(1, len(merged)) < SAFE_INTEGER:
         words = [weight * column.cast(pl.Int64).to_numpy() for weight, column in columns]
     else:
         words = [weight * np.array(column.to_list(), object) for weight, column in columns]
     total: Array = np.sum(words, axis=0)
     return total
-
-
-def _ends(column: pl.Series) -> tuple[int, int]:
-    return cast("int", column.min() or 0), cast("int", column.max() or 0)
 
 
 def _sum_cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], values: Array) -> Array:

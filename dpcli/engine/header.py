@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dpcli.data.column import Column, file_columns
 from dpcli.data.csv_dialect import UTF8, has_unnamed_index
 from dpcli.data.ids import IdColumn
-from dpcli.engine.dataset import Dataset, Source
+from dpcli.engine.dataset import ZIP_ENDING, Dataset, Source, format_of
 from dpcli.engine.file_content import WINDOWS, is_separator_mark, read_first_record
-from dpcli.engine.regular_file import ZIP_ENDING, format_of
 from dpcli.errors import DataError, Problem, make_problem
 from dpcli.messages import quote
 

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.engine.dataset import Dataset, Source
+from dpcli.engine.dataset import STDIN, Dataset, Source, regular_file
 from dpcli.engine.file_content import read_blocks, read_header
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress
-from dpcli.engine.regular_file import STDIN, regular_file
 from dpcli.errors import DataError, Problem, describe_system_error, make_problem
 
 Input = str | MemoryTable

@@ -39,11 +39,11 @@ from pyspark.util import PythonEvalType
 from dpcli.data.column import Column
 from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.aggregate import SealedAnswers
+from dpcli.engine.dataset import STDIN
 from dpcli.engine.file_content import UTF8_BOM
 from dpcli.engine.grouping import Partial
 from dpcli.engine.partials import read_frames, unpack_blocks
 from dpcli.engine.progress import silenced_stderr
-from dpcli.engine.regular_file import STDIN
 from dpcli.engine.spark_files import file_state, open_files
 from dpcli.engine.spark_tasks import LINES, RESULT, File, Tasks
 from dpcli.errors import DataError, DpcliError, Problem, StoppedBySignal, UsageError, make_problem

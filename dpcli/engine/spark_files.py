@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from dpcli.data.column import Column
 from dpcli.data.csv_dialect import UTF8, Dialect
-from dpcli.engine.dataset import Dataset, Source
+from dpcli.engine.dataset import PARQUET_ENDINGS, ZIP_ENDING, Dataset, Source, format_of
 from dpcli.engine.file_content import (
     SEALED_ENDING,
     SIGNATURE_BYTES,
@@ -24,7 +24,6 @@ from dpcli.engine.file_content import (
     refuse_other_formats,
 )
 from dpcli.engine.header import require_columns
-from dpcli.engine.regular_file import PARQUET_ENDINGS, ZIP_ENDING, format_of
 from dpcli.engine.source import collect_problems
 from dpcli.engine.spark_tasks import File
 from dpcli.errors import DataError, Problem

@@ -25,6 +25,7 @@ from dpcli.ledger.chain import (
     canonical,
     create_anchor,
     default_anchor,
+    genesis,
     seal_of,
     to_events_json,
     write_pointer,
@@ -327,7 +328,7 @@ class OpenLedger(Store):
     ) -> LedgerEntry:
         """A new entry at the end of the chain; `append` it in the same transaction."""
         last = self.last_entry()
-        number, previous = (last.number + 1, last.seal) if last else (1, self.genesis())
+        number, previous = (last.number + 1, last.seal) if last else (1, genesis(self.metadata()))
         content = to_events_json(events), canonical(payload)
         entry = LedgerEntry(number, kind, dataset, release_id, period, *content, previous)
         return replace(entry, head=entry.expected_head())

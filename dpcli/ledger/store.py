@@ -307,7 +307,7 @@ class Store:
         except ForeignAnchorError as error:
             foreign = str(error)
         entries = self.entries()
-        fault = chain_fault(entries, self.genesis())
+        fault = chain_fault(entries, genesis(self.metadata()))
         if fault:
             return fault
         if foreign or (identity is None and not incomplete):
@@ -337,10 +337,6 @@ class Store:
         if name not in metadata:
             raise in_doubt_error(self.path, "it lacks a fact about itself")
         return metadata[name]
-
-    def genesis(self) -> str:
-        """The hash that the first entry includes in place of an earlier seal."""
-        return genesis(self.metadata())
 
     def entries(self, where: str = "1", *values: object) -> list[LedgerEntry]:
         """The entries that an SQL condition selects, in order."""

@@ -85,7 +85,7 @@ def caption_texts(caption: Caption) -> dict[str, Any]:
 def statistic_options(request: Request) -> dict[str, Any]:
     """The optional fields of a statistic; None where it has none."""
     own = dict(request.options)
-    most, axis = own.get("max_selected"), own.get("between")
+    most, axis, ranges = (own.get(name) for name in ("max_selected", "between", "values"))
     return {
         "quantiles": list(map(JsonNumber.of, request.quantiles)) or None,
         "utility": request.utility or None,
@@ -98,18 +98,11 @@ def statistic_options(request: Request) -> dict[str, Any]:
         "rows": request.rows or None,
         "candidates": len(request.candidates) or None,
         **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
-        "values": _labels(request, own.get("values")),
+        "values": None if ranges is None else require_labeled(request.column).range_texts(ranges),
         "between": axis and BetweenReport(column=axis.column.name, labels=list(axis.labels)),
         "max_selected": most if most and most < len(request.checked) else None,
         "per": own.get("per"),
     }
-
-
-def _labels(request: Request, ranges: Any) -> list[str] | None:
-    """The labels at the positions of ranges; None without ranges."""
-    if ranges is None:
-        return None
-    return require_labeled(request.column).range_texts(ranges)
 
 
 def option_words(statistic: StatisticReport) -> Iterator[str]:

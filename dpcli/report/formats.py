@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from dpcli.data.csv_dialect import TAB_ENDINGS
-from dpcli.engine.regular_file import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
+from dpcli.engine.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.light_dataclasses import dataclass
