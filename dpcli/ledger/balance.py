@@ -24,8 +24,13 @@ from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.accounting.composition import MissingDependencyError
-from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
+from dpcli.privacy.accounting.composition import (
+    Answer,
+    Branch,
+    MissingDependencyError,
+    composed_answer,
+    parallel_composition,
+)
 from dpcli.privacy.events import NO_NOISE_NAME, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import (
     ZERO_GUARANTEE,

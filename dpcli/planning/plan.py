@@ -17,8 +17,13 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import decimal_sqrt_up
-from dpcli.privacy.accounting.composition import Bound
-from dpcli.privacy.accounting.parallel import Answer, Branch, composed_answer, parallel_composition
+from dpcli.privacy.accounting.composition import (
+    Answer,
+    Bound,
+    Branch,
+    composed_answer,
+    parallel_composition,
+)
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.unit import PersonUnit, Unit

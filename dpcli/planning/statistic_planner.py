@@ -20,7 +20,7 @@ from dpcli.mechanisms.mechanism import CalibrationError, Mechanism
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
-from dpcli.privacy.accounting.parallel import Branch
+from dpcli.privacy.accounting.composition import Branch
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.specification.model import CentralSpec, Entry
 from dpcli.statistics.design import Design, Measure, WeightedQuery

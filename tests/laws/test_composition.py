@@ -14,8 +14,7 @@ from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.accounting.parallel import Answer, parallel_composition
+from dpcli.privacy.accounting.composition import Answer, Composition, parallel_composition
 from dpcli.privacy.accounting.pld import composed_epsilon
 from dpcli.privacy.dominating_pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.loss import Guarantee, Loss, compose

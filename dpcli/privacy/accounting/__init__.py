@@ -1,8 +1,8 @@
 """Accounting: the loss of several answers together.
 
 `composition.py` defines `Composition`, what every rule states, and the rule `sequential`; open it
-first. `advanced`, `zcdp` and `pld` are the other rules that a spec may name. `parallel.py` composes
-answers about disjoint rows before a rule counts them.
+first. It also composes answers about disjoint rows before a rule counts them. `advanced`, `zcdp`
+and `pld` are the other rules that a spec may name.
 
 To add a rule, write one file and add one line to `COMPOSITIONS`.
 """
