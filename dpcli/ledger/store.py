@@ -434,11 +434,12 @@ class Store:
 
     def _append_to_anchor(self) -> None:
         """Append the entries that the anchor lacks, or records with another seal."""
-        _, recorded = read_anchor(self.anchor, self.metadata_value("identity"))
+        anchor = self.anchor
+        _, recorded = read_anchor(anchor, self.metadata_value("identity"))
         query = "SELECT number, seal FROM entries NOT INDEXED"
         entries: dict[int, str] = dict(self.query(query))
         new = {number: seal for number, seal in entries.items() if recorded.get(number) != seal}
-        append_anchor(self.anchor, new)
+        append_anchor(anchor, new)
 
 
 def _file_identity(path: Path) -> tuple[int, int]:
