@@ -36,9 +36,6 @@ PLAIN_NUMBER = r"([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?"
 PLAIN_NUMBERS = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 """The same numbers, as a regular expression of polars."""
 
-MOST_FORMS = 100
-"""How many affixes, formats or footers are read: each cell is compared with all of them."""
-
 LONGEST_AFFIX, LONGEST_FORMAT = 40, 100
 """Letters of an affix and of a format; the pattern of all affixes must not be too large."""
 
@@ -293,11 +290,6 @@ class DateFormat:
     forms: tuple[DateForm, ...] = ()
     zone: str | None = None
     part: Literal["day", "hour"] = "day"
-
-    @property
-    def has_time(self) -> bool:
-        """Whether cells may have a time of day."""
-        return not self.forms or any(form.has("HI") for form in self.forms)
 
     def written(self, day: str, hour: int) -> str:
         """An ISO date in the first form, at an hour, for synthetic data."""

@@ -8,13 +8,14 @@ Everything here is public: it comes from the spec, never from the data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, replace
-from typing import Any, ClassVar, Self
+from itertools import product
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from dpcli.data.key_texts import list_text
 from dpcli.data.lazy_polars import pl
 from dpcli.data.text_cells import strip_blanks
+from dpcli.fields.section import SectionModel
 
 Source = str | int | None
 """Where a file has the cells of a column: under a name, at a position from 1 on, or under the
@@ -22,6 +23,9 @@ column's own name. Several columns may read the same cells."""
 
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of values, none of which overlap, in increasing order."""
+
+C = TypeVar("C", bound="Column")
+Kind = TypeVar("Kind", bound="Option")
 
 Rule = Callable[["pl.Expr"], "pl.Expr"]
 """Gives the values of texts as far as it can read them, and null for all others."""
@@ -43,6 +47,136 @@ class Derivation(ABC):
         """How it is computed, in words or as a formula, such as `wage + bonus`."""
 
 
+class SampledTexts(Protocol):
+    """Texts of cells that `check --cells` passes, without blanks around them.
+
+    `unread` cannot be read as declared, `read` can, each with the number of its rows. `decimal` is
+    the decimal mark of columns without their own.
+    """
+
+    @property
+    def unread(self) -> Mapping[str, int]: ...
+
+    @property
+    def read(self) -> Mapping[str, int]: ...
+
+    @property
+    def decimal(self) -> str: ...
+
+    def shown(self, rows: Mapping[str, int], usual: Container[str] = ()) -> list[str]:
+        """The texts that a proposal may name, the most frequent first."""
+
+
+class Option(ABC):
+    """What a column may declare of its cells, as the value of one key.
+
+    Everything about the option stands in its class: the key, the type of its value, the rules that
+    it has with the rest of the column, how it changes the texts of cells, and what `check --cells`
+    says of it. A column lists the options that it takes. The docstring is its page in `explain` if
+    the reference has none.
+
+    Privacy: a query is made of the listed classes of options alone, as of columns.
+    """
+
+    __slots__ = ()
+
+    key: ClassVar[str]
+    """The key in a spec."""
+
+    field: ClassVar[str] = ""
+    """The name of the field that has the value, if it is not the key."""
+
+    value_type: ClassVar[Any]
+    """The type of the value in a spec."""
+
+    for_texts: ClassVar[bool] = False
+    """Whether it says nothing about numbers and days whose type a file states."""
+
+    # How it is declared.
+
+    @classmethod
+    @abstractmethod
+    def stated(cls, value: Any) -> Self:
+        """The option with the value of its key."""
+
+    def applied(self, column: C) -> C:
+        """The column with the option."""
+        return column.with_options(self)
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:  # noqa: B027 - none
+        """Report a problem that it has with the rest of the column, and raise it."""
+
+    # How cells are decoded.
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The texts that mark missing cells."""
+        return ()
+
+    @property
+    def declared_texts(self) -> tuple[str, ...]:
+        """The texts that have a meaning of their own."""
+        return ()
+
+    # What `check --cells` says.
+
+    @property
+    @abstractmethod
+    def value_text(self) -> str:
+        """The value as in YAML."""
+
+    @property
+    def words(self) -> str:
+        """The key and the value as in YAML."""
+        return f"{self.key}: {self.value_text}"
+
+    def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        """The declared parts of texts but for marks, each with the cells that have it."""
+        yield from ()
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:  # noqa: ARG003
+        """What would read more cells: of several options, the first is what is declared now.
+
+        None is to leave it out. It depends on the counts of texts that are passed, on nothing else.
+        """
+        return [column.option(cls)]
+
+    def instead(self, declared: Self | None) -> Option | None:
+        """Another option that may read the same cells, with another meaning."""
+        return None
+
+
+class TextOption(Option):
+    """An option that changes the text of a cell before it is read."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        """A text without blanks around it as it is read, or null."""
+
+    def folded(self, text: str) -> str:
+        """A declared text, which must be different from other declared texts."""
+        return text
+
+    def compared(self, texts: Sequence[str]) -> Sequence[str]:
+        """Declared texts, as the changed texts of cells are compared with them."""
+        return texts
+
+
+class FormOption(Option):
+    """An option that changes the form in which numbers or dates are read."""
+
+    __slots__ = ()
+
+    for_texts = True
+
+    @abstractmethod
+    def in_form(self, form: Any) -> Any:
+        """The form with the option."""
+
+
 class Column(ABC):
     """A column of a file, or one that is derived from others.
 
@@ -55,7 +189,10 @@ class Column(ABC):
     missing: int | None
     source: Source
     derivation: Derivation | None
-    na: tuple[str, ...]
+    options: tuple[Option, ...]
+
+    takes: ClassVar[tuple[type[Option], ...]] = ()
+    """The options that the column may have, in the order in which `check --cells` names them."""
 
     # Each kind is a data class, so that `replace` takes any column.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -96,6 +233,30 @@ class Column(ABC):
         """The column without a constant, whose bounds are a step wider, so that clamping shows."""
         return self.without_missing_constant()
 
+    # What is declared about cells.
+
+    def option(self, kind: type[Kind]) -> Kind | None:
+        """The option of a kind, if it is declared."""
+        return next((option for option in self.options if isinstance(option, kind)), None)
+
+    def with_options(self, *options: Option | None, without: Sequence[type[Option]] = ()) -> Self:
+        """The column with these options, each instead of one of its kind, in their usual order."""
+        kept = {type(option): option for option in self.options if type(option) not in without}
+        kept |= {type(option): option for option in options if option is not None}
+        ranks = {kind: rank for rank, kind in enumerate(self.takes)}
+        ordered = sorted(kept.values(), key=lambda option: ranks.get(type(option), len(ranks)))
+        return replace(self, options=tuple(ordered))
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The texts that mark missing cells."""
+        return tuple(mark for option in self.options for mark in option.marks)
+
+    @property
+    def text_options(self) -> list[TextOption]:
+        """The options that change texts before they are read."""
+        return [option for option in self.options if isinstance(option, TextOption)]
+
     # How cells are decoded.
 
     @abstractmethod
@@ -116,25 +277,45 @@ class Column(ABC):
     @property
     def needs_plain_text(self) -> bool:
         """Whether cells must become plain texts before rules read them."""
-        return bool(self.na)
+        return bool(self.options)
+
+    @property
+    def reads_types(self) -> bool:
+        """Whether numbers and days whose type a file states can be read as they are."""
+        return all(option.for_texts for option in self.options)
 
     @property
     def has_form(self) -> bool:
         """Whether the column declares how its cells are written."""
-        return self.needs_plain_text
+        return bool(self.options)
 
     def plain_text(self, cell: pl.Expr) -> pl.Expr:
         """The cell as a plain text; null if it is blank, marked as missing, or of another form."""
-        plain = self.unmarked_text(cell)
-        return pl.when(~self.is_marked(cell)).then(plain) if self.na else plain
+        plain, marks = self.unmarked_text(cell), self.marks
+        return pl.when(~self.is_mark(cell, marks)).then(plain) if marks else plain
 
     def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
         """The plain text of a cell that is no mark of a missing one."""
-        return strip_blanks(cell)
+        text = strip_blanks(cell)
+        for option in self.text_options:
+            text = option.changed(text)
+        return text
 
-    def is_marked(self, cell: pl.Expr) -> pl.Expr:
-        """Whether a cell is one of the declared marks of missing cells."""
-        return strip_blanks(cell).is_in(list(self.na))
+    def folded(self, text: str) -> str:
+        """A declared text, as it is compared with other declared texts."""
+        for option in self.text_options:
+            text = option.folded(text)
+        return text
+
+    def compared(self, texts: Sequence[str]) -> Sequence[str]:
+        """Declared texts, as cells are compared with them."""
+        for option in self.text_options:
+            texts = option.compared(texts)
+        return texts
+
+    def is_mark(self, cell: pl.Expr, marks: Sequence[str]) -> pl.Expr:
+        """Whether a cell is one of these marks of missing cells."""
+        return Column.unmarked_text(self, cell).is_in(list(self.compared(marks)))
 
     def with_point(self, text: pl.Expr, decimal: str) -> pl.Expr:
         """The text of a cell with a point as decimal mark, if `decimal` is that of the file."""
@@ -164,8 +345,10 @@ class Column(ABC):
 
     def declared_parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         """The declared marks and parts of texts, each with the cells that have it."""
-        for mark in self.na:
-            yield mark, replace(self, na=(mark,)).is_marked(cell)
+        for mark in self.marks:
+            yield mark, self.is_mark(cell, [mark])
+        for option in self.options:
+            yield from option.parts(cell)
 
     @abstractmethod
     def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
@@ -174,10 +357,17 @@ class Column(ABC):
         `decimal` is the decimal mark of columns without their own.
         """
 
-    def changed_keys(self, old: Self, decimal: str) -> Iterator[str]:
+    def changed_keys(self, old: Self) -> Iterator[str]:
         """What this column declares differently from an old one, each key as in YAML."""
-        if self.na != old.na:
-            yield f"na: {list_text(self.na)}"
+        yield from (option.words for option in self.options if option not in old.options)
+
+    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
+        """The columns with other options that may read more cells, the likeliest first."""
+        choices = [kind.proposed(self, cells) for kind in self.takes]
+        kept = tuple(choice[0] for choice in choices)
+        others = product(*(choice[1:] or choice for choice in choices))
+        for options in dict.fromkeys((kept, *others)):
+            yield self.with_options(*options, without=self.takes)
 
     # Axes of tables.
 

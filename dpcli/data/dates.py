@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from dpcli.data.cell_formats import DateFormat
-from dpcli.data.column import Column, Rule
+from dpcli.data.column import Column, Option, Rule
 from dpcli.data.date_cells import (
     first_word,
     formatted_dates,
@@ -15,9 +15,10 @@ from dpcli.data.date_cells import (
     iso_days,
     within_calendar,
 )
-from dpcli.data.key_texts import list_text
 from dpcli.data.lazy_polars import pl
 from dpcli.data.numeric import NumericColumn, NumericKind
+from dpcli.data.options.dates import Formats, Zone
+from dpcli.data.options.every import From, Marks
 from dpcli.fields.numbers import parse_day
 from dpcli.numeric.days import day_of, days_of
 
@@ -31,7 +32,7 @@ class DateColumn(NumericColumn):
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "date"
-    format: DateFormat | None
+    takes: ClassVar[tuple[type[Option], ...]] = (Formats, Zone, Marks, From)
     comparison_words: ClassVar[Mapping[str, str]] = {
         "<": "before",
         "<=": "not after",
@@ -41,6 +42,10 @@ class DateColumn(NumericColumn):
     }
     wrong_type: ClassVar[str] = "wrong-column-type.days"
     grid_words: ClassVar[str] = "a whole number of days"
+
+    @property
+    def format(self) -> DateFormat | None:
+        return self.in_form(DateFormat())
 
     @property
     def mean_decimals(self) -> int:
@@ -74,27 +79,26 @@ class DateColumn(NumericColumn):
             lambda bare: self.possible(iso_days(first_word(bare))),
         ]
 
+    @property
+    def needs_plain_text(self) -> bool:
+        return bool(self.marks or self.text_options)
+
     def typed_text(self, plain: pl.Expr) -> pl.Expr | None:
-        forms = self.format.forms if self.format else ()
-        return formatted_time(plain, forms[0]) if forms else plain
+        form = self.format
+        return formatted_time(plain, form.forms[0]) if form and form.forms else plain
 
     def whole_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-        has_hours = self.format is not None and self.format.part != "day"
-        if self.na or dtype != pl.Date or has_hours:
+        if dtype != pl.Date or not self.reads_types:
             return None
         return within_calendar(cell, dtype, 1).to_physical().cast(pl.Int64)
 
     def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
         day = self.text(self.upper) if self.bounds else "2024-12-31"
-        if self.format and self.format.forms:
-            examples = [form.written(day, NOON) for form in self.format.forms]
+        form = self.format
+        if form and form.forms:
+            examples = [one.written(day, NOON) for one in form.forms]
             return "check.format", {"examples": examples}
         return "check.date", {"example": day}
-
-    def changed_keys(self, old: Self, decimal: str) -> Iterator[str]:
-        if self.format is not None and self.format != old.format:
-            yield f"format: {list_text(form.text for form in self.format.forms)}"
-        yield from NumericColumn.changed_keys(self, old, decimal)
 
     def closed_range(self, first: str, end: str) -> str:
         return f"{first}..{end}"

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
-from dpcli.data.cell_formats import MONTHS, DateFormat
+from dpcli.data.cell_formats import MONTHS
 from dpcli.data.column import Column, Derivation
 from dpcli.data.derived_numbers import (
     Arithmetic,
@@ -30,6 +30,7 @@ from dpcli.data.filters import Filter, filtered_columns
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.data.options.dates import Hours
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.days import day_of
 
@@ -146,9 +147,7 @@ class DatePart(Derivation):
 
 def hours_of(date: NumericColumn) -> NumericColumn:
     """The hours in the cells of a date: a column of the same cells, missing without a time."""
-    declared = date.format if isinstance(date.format, DateFormat) else DateFormat()
-    hours = replace(declared, part="hour")
-    return replace(date, bounds=(0, HOURS - 1), missing=None, format=hours)
+    return replace(date, bounds=(0, HOURS - 1), missing=None).with_options(Hours())
 
 
 @dataclass(frozen=True, slots=True)

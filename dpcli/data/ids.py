@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from dpcli.data.column import Column, Rule, Source
+from dpcli.data.column import Column, Option, Rule, Source
 from dpcli.data.lazy_polars import pl
+from dpcli.data.options.every import From, Marks
 from dpcli.data.text_cells import private_key, strip_blanks
 from dpcli.light_dataclasses import dataclass
 
@@ -15,6 +16,8 @@ class TextColumn(Column):
     """A column whose cells stay texts."""
 
     __slots__ = ()
+
+    takes: ClassVar[tuple[type[Option], ...]] = (Marks, From)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class PrivatePartitionColumn(TextColumn):
     missing: None = None
     source: Source = None
     derivation: None = None
-    na: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
 
     kind: ClassVar[str] = "category"
 
@@ -43,7 +46,7 @@ class PrivatePartitionColumn(TextColumn):
 class IdColumn(TextColumn):
     """The id of the person of a row. Ids are counted, but never published.
 
-    A row with an empty id, or with one of the marks `na`, belongs to no person. With
+    A row with an empty id, or with a mark of missing cells, belongs to no person. With
     `singletons_without_id`, it belongs to a person with no other row.
     """
 
@@ -52,7 +55,7 @@ class IdColumn(TextColumn):
     missing: None = None
     source: Source = None
     derivation: None = None
-    na: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
 
     kind: ClassVar[str] = "id"
 

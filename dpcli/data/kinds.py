@@ -1,14 +1,16 @@
-"""Every kind of column."""
+"""Every kind of column, and of option."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
+from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.data.options.dates import Hours
 
 NUMERIC_COLUMNS: Final[dict[str, type[NumericColumn]]] = {
     "integer": IntegerColumn, "number": NumberColumn, "date": DateColumn,
@@ -22,3 +24,8 @@ COLUMNS: Final[frozenset[type]] = (
     frozenset(NUMERIC_COLUMNS.values()) | LABELED_COLUMNS | {PrivatePartitionColumn, IdColumn}
 )
 """All classes of columns. Privacy: an object of a subclass is refused where this matters."""
+
+OPTIONS: Final[frozenset[type]] = frozenset(
+    {option for kind in COLUMNS for option in cast("type[Column]", kind).takes} | {Hours}
+)
+"""All classes of options."""

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Self
 
-from dpcli.data.column import Derivation, Ranges, Rule, Source, ValuedColumn
+from dpcli.data.column import Derivation, Option, Ranges, Rule, SampledTexts, Source, ValuedColumn
 from dpcli.data.key_texts import mapping_text, yaml_text
 from dpcli.data.lazy_polars import pl
-from dpcli.data.text_cells import lower_texts, position_of_text
+from dpcli.data.options.every import MOST_NAMED, From, Marks
+from dpcli.data.options.texts import Case
+from dpcli.data.spellings import added_texts
+from dpcli.data.text_cells import position_of_text
 from dpcli.light_dataclasses import dataclass
+from dpcli.reference import usual_cells
 
 MOST_VALUES = 10
 """Texts of a category that are all shown; of more, only those that are added."""
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-"""First characters of cells that a spreadsheet evaluates, or hides.
-
-Declared labels do not begin with them, except for numbers. So a label is the same text in every
-format. A private key from the data that begins with one of them gets an apostrophe in CSV.
-"""
 
 
 @dataclass(frozen=True)
@@ -30,9 +27,9 @@ class LabeledColumn(ValuedColumn):
     """Declared texts and their labels; several texts may have the same label.
 
     `values` are pairs of a text in the file and its label. `missing` is the position of the label
-    of all other cells; if it is None, they are missing. `na` are texts that mark missing cells, and
-    `other` is the label of every other text that is not blank. Properties are computed once,
-    because a column may have very many values and be used by many statistics.
+    of all other cells; if it is None, they are missing. `other` is the label of every other text
+    that is not blank. Properties are computed once, because a column may have very many values and
+    be used by many statistics.
     """
 
     name: str
@@ -40,17 +37,18 @@ class LabeledColumn(ValuedColumn):
     missing: int | None = None
     source: Source = None
     derivation: Derivation | None = None
-    na: tuple[str, ...] = ()
-    ignores_case: bool = False
+    options: tuple[Option, ...] = ()
     other: str | None = None
+
+    takes: ClassVar[tuple[type[Option], ...]] = (Case, Marks, From)
 
     unknown_label: ClassVar[str] = "unknown-label.of"
     """The problem of a text that is no label."""
 
     def __post_init__(self) -> None:
         # What is counted must be what is compared, so all of it is plain data.
-        texts = {*map(type, chain.from_iterable(self.values)), *map(type, self.na)}
-        lists = {type(self.values), type(self.na), *map(type, self.values)}
+        texts = {*map(type, chain.from_iterable(self.values))}
+        lists = {type(self.values), *map(type, self.values)}
         if texts - {str} or lists - {tuple} or type(self.other) not in (str, type(None)):
             raise TypeError("categories are plain texts")
         if self.missing is not None:
@@ -86,7 +84,7 @@ class LabeledColumn(ValuedColumn):
     @cached_property
     def compared_texts(self) -> Sequence[str]:
         """The declared texts, as cells are compared with them."""
-        return tuple(lower_texts(self.texts)) if self.ignores_case else self.texts
+        return self.compared(self.texts)
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -116,15 +114,11 @@ class LabeledColumn(ValuedColumn):
 
     @property
     def needs_plain_text(self) -> bool:
-        return bool(self.na) or self.ignores_case or self.other is not None
+        return bool(self.options) or self.other is not None
 
-    def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
-        bare = ValuedColumn.unmarked_text(self, cell)
-        return bare.str.to_lowercase() if self.ignores_case else bare
-
-    def is_marked(self, cell: pl.Expr) -> pl.Expr:
-        marks = lower_texts(self.na) if self.ignores_case else list(self.na)
-        return self.unmarked_text(cell).is_in(marks)
+    @property
+    def has_form(self) -> bool:
+        return self.needs_plain_text
 
     def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         yield "least", value.min()
@@ -133,14 +127,12 @@ class LabeledColumn(ValuedColumn):
         yield "texts", text.filter(text.is_in(list(self.compared_texts))).unique().implode()
 
     def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
-        return ("check.any_case" if self.ignores_case else "check.category"), {}
+        return ("check.any_case" if self.option(Case) else "check.category"), {}
 
-    def changed_keys(self, old: Self, decimal: str) -> Iterator[str]:
+    def changed_keys(self, old: Self) -> Iterator[str]:
         if self.values != old.values:
             yield f"values: {self.changed_values(old)}"
-        if self.ignores_case and not old.ignores_case:
-            yield "case: ignore"
-        yield from ValuedColumn.changed_keys(self, old, decimal)
+        yield from ValuedColumn.changed_keys(self, old)
 
     def changed_values(self, old: Self) -> str:
         """The texts and labels as in YAML; of many, only those that the old column lacks."""
@@ -159,6 +151,12 @@ class CategoryColumn(LabeledColumn):
     kind: ClassVar[str] = "category"
     wrong_type: ClassVar[str] = "wrong-column-type.labels"
 
+    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
+        """The column with other spellings and abbreviations of its declared texts."""
+        for column in LabeledColumn.proposed(self, cells):
+            added = added_texts(column, column.values, cells.unread)
+            yield replace(column, values=(*column.values, *added[:MOST_NAMED]))
+
 
 class BooleanColumn(LabeledColumn):
     """A column with the labels `false` and `true`."""
@@ -169,6 +167,21 @@ class BooleanColumn(LabeledColumn):
 
     def changed_values(self, old: Self) -> str:
         return f"[{', '.join(map(yaml_text, self.texts))}]"
+
+    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
+        """The column with other options, or with a usual pair of words."""
+        yield from LabeledColumn.proposed(self, cells)
+        for pair in usual_cells()["booleans"]:
+            yield self._with_words(pair, cells.unread)
+
+    def _with_words(self, pair: Sequence[str], texts: Iterable[str]) -> Self:
+        """The column with other words, in the case of the file if there is one case."""
+        used = {text for text in texts if text.lower() in pair}
+        cases: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper)
+        case = next((case for case in cases if used <= {case(word) for word in pair}), None)
+        words = [word if case is None else case(word) for word in pair]
+        column = replace(self, values=tuple(zip(words, self.labels, strict=False)))
+        return column.with_options(Case()) if case is None else column
 
 
 def labeled_columns(items: Iterable[object]) -> tuple[LabeledColumn, ...]:

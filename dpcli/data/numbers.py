@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from dpcli.data.cell_formats import NumberFormat
-from dpcli.data.column import Column, Rule
-from dpcli.data.key_texts import list_text, mapping_text, yaml_text
+from dpcli.data.column import Column, Option, Rule, SampledTexts
 from dpcli.data.lazy_polars import pl
 from dpcli.data.number_cells import (
     NUMBER,
@@ -21,7 +20,8 @@ from dpcli.data.number_cells import (
     steps,
 )
 from dpcli.data.numeric import NumericColumn, NumericKind
-from dpcli.data.text_cells import strip_blanks
+from dpcli.data.options.every import From, Marks
+from dpcli.data.options.numbers import Affixes, Brackets, Decimal, NumberValues, Thousands
 from dpcli.fields.numbers import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 
@@ -32,7 +32,13 @@ class NumberColumn(NumericColumn):
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "number"
-    format: NumberFormat | None
+    takes: ClassVar[tuple[type[Option], ...]] = (
+        Thousands, Decimal, Affixes, Brackets, NumberValues, Marks, From,
+    )  # fmt: skip
+
+    @property
+    def format(self) -> NumberFormat | None:
+        return self.in_form(NumberFormat())
 
     @property
     def mean_decimals(self) -> int:
@@ -82,17 +88,18 @@ class NumberColumn(NumericColumn):
     def decide(self, text: str) -> int | None:
         return parse_number_cell(text, self.step, self.limits)
 
-    @property
-    def needs_plain_text(self) -> bool:
-        return bool(self.na) or self.format is not None
-
     def unmarked_text(self, cell: pl.Expr) -> pl.Expr:
-        return strip_blanks(cell) if self.format is None else plain_number(cell, self.format)
+        form = self.format
+        if form is None:
+            return NumericColumn.unmarked_text(self, cell)
+        # Most cells have no blanks around them, so they are removed only where they must be.
+        text = NumericColumn.unmarked_text(self, cell) if self.text_options else cell
+        return plain_number(text, form)
 
-    def is_marked(self, cell: pl.Expr) -> pl.Expr:
-        marked = strip_blanks(cell).is_in(list(self.na))
-        is_number = is_number_of(self.unmarked_text(cell), self.na)
-        return marked if is_number is None else marked | is_number
+    def is_mark(self, cell: pl.Expr, marks: Sequence[str]) -> pl.Expr:
+        is_same = NumericColumn.is_mark(self, cell, marks)
+        is_number = is_number_of(self.unmarked_text(cell), marks)
+        return is_same if is_number is None else is_same | is_number
 
     def with_point(self, text: pl.Expr, decimal: str) -> pl.Expr:
         # A form of the column has its own mark.
@@ -101,33 +108,23 @@ class NumberColumn(NumericColumn):
         return text.str.replace_many([".", decimal], [decimal, "."])
 
     def typed_text(self, plain: pl.Expr) -> pl.Expr | None:
-        if self.format is None:
-            return plain
-        return plain.str.replace(".", self.format.decimal, literal=True)
+        form = self.format
+        return plain if form is None else plain.str.replace(".", form.decimal, literal=True)
 
     def whole_cells(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-        if self.na or (self.format is not None and self.format.values):
-            return None
-        return cell.cast(pl.Int64) if self.step == 1 and fits_a_word(dtype) else None
-
-    def declared_parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        """The marks, affixes and open-ended values."""
-        yield from NumericColumn.declared_parts(self, cell)
-        if self.format is not None:
-            for affix in self.format.affixes:
-                yield affix, cell.str.contains(affix, literal=True)
-            for text, _ in self.format.values:
-                yield text, strip_blanks(cell) == text
+        is_whole = self.step == 1 and fits_a_word(dtype) and self.reads_types
+        return cell.cast(pl.Int64) if is_whole else None
 
     def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
         number = self.text(self.upper) if self.bounds else "1234"
         form = self.format or NumberFormat(decimal=decimal)
         return f"check.{self.kind}", {"example": form.written(number)}
 
-    def changed_keys(self, old: Self, decimal: str) -> Iterator[str]:
-        if self.format is not None:
-            yield from _number_keys(old.format or NumberFormat(decimal=decimal), self.format)
-        yield from NumericColumn.changed_keys(self, old, decimal)
+    def proposed(self, cells: SampledTexts) -> Iterator[Self]:
+        for column in NumericColumn.proposed(self, cells):
+            form = column.format
+            if form is None or form.decimal != form.thousands:
+                yield column
 
 
 class IntegerColumn(NumberColumn):
@@ -136,16 +133,3 @@ class IntegerColumn(NumberColumn):
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "integer"
-
-
-def _number_keys(old: NumberFormat, new: NumberFormat) -> Iterator[str]:
-    if new.thousands != old.thousands:
-        yield f"thousands: {yaml_text(new.thousands)}"
-    if new.decimal != old.decimal:
-        yield f"decimal: {yaml_text(new.decimal)}"
-    if new.affixes != old.affixes:
-        yield f"affixes: {list_text(new.affixes)}"
-    if new.brackets and not old.brackets:
-        yield "brackets: true"
-    if new.values != old.values:
-        yield f"values: {mapping_text(new.values)}"

@@ -6,14 +6,26 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeVar
 
 from dpcli.data.cell_formats import DateFormat, NumberFormat
-from dpcli.data.column import Column, Derivation, Ranges, Rule, Source, ValuedColumn
+from dpcli.data.column import (
+    Column,
+    Derivation,
+    FormOption,
+    Option,
+    Ranges,
+    Rule,
+    Source,
+    ValuedColumn,
+)
 from dpcli.data.lazy_polars import pl
 from dpcli.data.number_cells import clamped
 from dpcli.light_dataclasses import dataclass
+
+F = TypeVar("F")
 
 NumericKind = Literal["integer", "number", "date"]
 
@@ -24,8 +36,7 @@ class NumericColumn(ValuedColumn):
 
     `bounds` and `missing` are numbers of steps. A column without bounds can be declared, but no
     statistic can use it. A column with a `derivation` is computed from other columns instead of
-    being read. `na` are texts that mark missing cells. `format` is how cells are written, if not
-    plainly.
+    being read. `options` say how cells are written, if not plainly.
     """
 
     name: str
@@ -34,8 +45,7 @@ class NumericColumn(ValuedColumn):
     missing: int | None = None
     source: Source = None
     derivation: Derivation | None = None
-    na: tuple[str, ...] = ()
-    format: NumberFormat | DateFormat | None = None
+    options: tuple[Option, ...] = ()
 
     comparison_words: ClassVar[Mapping[str, str]] = {
         "<": "below",
@@ -84,6 +94,18 @@ class NumericColumn(ValuedColumn):
 
     @property
     @abstractmethod
+    def format(self) -> NumberFormat | DateFormat | None:
+        """How cells are written, if not plainly."""
+
+    def in_form(self, plain: F) -> F | None:
+        """A plain form with all options that change it; None without such an option."""
+        options = [option for option in self.options if isinstance(option, FormOption)]
+        return (
+            reduce(lambda form, option: option.in_form(form), options, plain) if options else None
+        )
+
+    @property
+    @abstractmethod
     def mean_decimals(self) -> int:
         """The printed decimals of a mean of the values."""
 
@@ -125,10 +147,6 @@ class NumericColumn(ValuedColumn):
     def possible(self, value: pl.Expr) -> pl.Expr:
         """Whole steps within the bounds, in the smallest type that fits them."""
         return clamped(value, self.limits)
-
-    @property
-    def has_form(self) -> bool:
-        return bool(self.na) or self.format is not None
 
     def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         yield "least", value.min()

@@ -78,7 +78,7 @@ class UserLevelAggregation:
         self._names = names
         ids = id_column(unit)
         id_text = pl.col(decoder.inputs[ids])
-        self._id_cell = ids.plain_text(id_text) if ids.na else id_text
+        self._id_cell = ids.plain_text(id_text) if ids.needs_plain_text else id_text
         self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
         self._totals = {
             grouping: UserTotalsTable(

@@ -195,7 +195,8 @@ def _cell(place: int) -> pl.Expr:
 
 def _is_blank(column: Column, place: int) -> pl.Expr:
     blank = strip_blanks(_cell(place)).is_null()
-    return blank | column.is_marked(_cell(place)) if column.na else blank
+    marks = column.marks
+    return blank | column.is_mark(_cell(place), marks) if marks else blank
 
 
 def _column_cells(

@@ -7,6 +7,7 @@ import secrets
 import polars as pl
 
 from dpcli.data.ids import IdColumn
+from dpcli.data.options.every import Marks
 from dpcli.data.text_cells import strip_blanks
 from dpcli.privacy.unit import PersonUnit
 
@@ -40,7 +41,8 @@ class HashCollisionError(Exception):
 
 def id_column(unit: PersonUnit) -> IdColumn:
     """The column of the ids of a privacy unit."""
-    return IdColumn(unit.column, unit.singletons_without_id, source=unit.source, na=unit.na)
+    ids = IdColumn(unit.column, unit.singletons_without_id, source=unit.source)
+    return ids.with_options(Marks(unit.na) if unit.na else None)
 
 
 class UserIdIndex:

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any, Final, cast
 
 from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateForm, DateFormat, NumberFormat
+from dpcli.data.cell_formats import DateForm
 from dpcli.data.derivations import DERIVATIONS
 from dpcli.data.filters import FILTERS
-from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS
+from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS, OPTIONS
 from dpcli.data.labels import LabeledColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity
@@ -53,7 +53,8 @@ QUERIES: Final[frozenset[type]] = frozenset(
 PARTS: Final[frozenset[type]] = frozenset(
     {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, PassesAmongFirst}
     | COLUMNS - LABELED_COLUMNS
-    | {NumberFormat, DateFormat, DateForm}
+    | OPTIONS
+    | {DateForm}
 )
 """Every kind of object that a query is made of."""
 
@@ -77,7 +78,8 @@ def require_plain(query: Query) -> None:
         elif type(value) in QUERIES | PARTS:
             waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
         elif type(value) in LABELED_COLUMNS:
-            waiting.append(cast("LabeledColumn", value).derivation)
+            column = cast("LabeledColumn", value)
+            waiting += [column.derivation, column.options]
         elif type(value) not in PLAIN:
             raise TypeError("a query is made of plain values")
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
-from dpcli.data.labels import FORMULA_STARTS
+from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan

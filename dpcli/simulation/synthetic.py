@@ -7,7 +7,6 @@ import io
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, final
 
 import numpy as np
@@ -243,9 +242,10 @@ def _columns_of_file(spec: CentralSpec) -> dict[str, Column | None]:
     for column in file_columns(spec.columns):
         key = column.file_key
         first = columns.setdefault(key, column)
-        if isinstance(first, DateColumn) and isinstance(column, DateColumn):
+        is_bare = isinstance(first, DateColumn) and first.format is None
+        if is_bare and isinstance(column, DateColumn):
             # Hours are read from dates with a time.
-            columns[key] = replace(first, format=first.format or column.format)
+            columns[key] = first.with_options(*column.with_options(*first.options).options)
     if spec.dialect.names:
         return {
             name: columns.get(name, columns.get(position))

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from dpcli.data.declared_texts import text_fault
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span
 from dpcli.specification.model import SpecFile
-from dpcli.specification.texts import text_fault
 
 MAX_BYTES = 1 << 24
 MAX_CODES = 100_000

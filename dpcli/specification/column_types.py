@@ -9,16 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from dpcli.data.column import Column
+from dpcli.data.column import Column, Option
+from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.dates import DateColumn
+from dpcli.data.declared_texts import require_distinct_texts, require_text
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.data.options.numbers import Decimal
 from dpcli.fields.numbers import parse_day, parse_number
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, attempt, scalars_of
@@ -33,11 +36,9 @@ from dpcli.fields.values import (
     Texts,
     invalid_value,
 )
-from dpcli.specification.cell_forms import Case, Forms, From, Marks, NumberFormModel, Zone
 from dpcli.specification.choice import ChosenBoundsModel
 from dpcli.specification.declarations import Title, UnitText
 from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
-from dpcli.specification.texts import require_distinct_texts, require_text
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
@@ -71,10 +72,13 @@ MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
 class ColumnModel(SectionModel):
-    """The declaration of a column; each type is a subclass, listed in `COLUMN_TYPES`."""
+    """The declaration of a column; each type is a subclass, listed in `COLUMN_TYPES`.
+
+    `made` is the class of the column, which lists its options: `taking_options` adds their fields.
+    """
 
     kind: ClassVar[str]
-    source: From | None = Field(None, alias="from")
+    made: ClassVar[type[Column]] = Column
     title: Title | None = None
 
     @property
@@ -82,22 +86,56 @@ class ColumnModel(SectionModel):
         return f"{'an' if self.kind.startswith('i') else 'a'} `{self.kind}` column"
 
     def column(self, name: str) -> Column:
-        """The declared column; raises `AlreadyReportedError` if it has problems.
-
-        What is the same for all types, such as `from` and `na`, is added later.
-        """
+        """The declared column without options; raises `AlreadyReportedError` if it has problems."""
         raise NotImplementedError
+
+    def with_options(self, column: Column, decimal: str) -> Column:
+        """The column with the declared options, which may have problems with each other.
+
+        `decimal` is the decimal mark of columns without their own.
+        """
+        values = {kind: getattr(self, kind.field or kind.key) for kind in self.made.takes}
+        options = [kind.stated(value) for kind, value in values.items() if value is not None]
+        for option in options:
+            column = option.applied(column)
+        # Cells are compared with marks and texts before decimal marks are exchanged.
+        if decimal != DECIMALS[0] and Decimal in values and column.options:
+            column = column.with_options(column.option(Decimal) or Decimal(decimal))
+        for option in options:
+            option.require_fit(column, self)
+        return column
+
+
+M = TypeVar("M", bound=ColumnModel)
+
+
+def taking_options(model: type[M]) -> type[M]:
+    """The model with a field for each option that its column takes."""
+    fields: Any = {
+        option.field or option.key: (
+            option.value_type | None,
+            Field(None, alias=option.key if option.field else None, description=_summary(option)),
+        )
+        for option in model.made.takes
+    }
+    bases: Any = model, create_model("Options", __base__=model.__base__, **fields)
+    made: type[M] = create_model(model.__name__, __base__=bases, __doc__=model.__doc__)
+    return made
+
+
+def _summary(option: type[Option]) -> str:
+    """The docstring on one line."""
+    return " ".join((option.__doc__ or "").split())
 
 
 class NumericColumnModel(ColumnModel):
     """A type of numbers or days, which become whole numbers of steps.
 
-    `made` is the class of the column. A type that makes no `NumericColumn` overrides `column`.
+    A type that makes no `NumericColumn` overrides `column`.
     """
 
     made: ClassVar[type[NumericColumn]]
 
-    na: Marks | None = None
     unit: UnitText | None = None
 
     def missing_line(self, key: str) -> str:
@@ -128,7 +166,8 @@ class NumericColumnModel(ColumnModel):
         return made(name, step, limits, constant)
 
 
-class IntegerColumnModel(NumberFormModel, NumericColumnModel):
+@taking_options
+class IntegerColumnModel(NumericColumnModel):
     """Whole numbers within bounds."""
 
     kind = "integer"
@@ -139,7 +178,8 @@ class IntegerColumnModel(NumberFormModel, NumericColumnModel):
     missing: MissingNumber = None
 
 
-class NumberColumnModel(NumberFormModel, NumericColumnModel):
+@taking_options
+class NumberColumnModel(NumericColumnModel):
     """Numbers within bounds, rounded to multiples of the step."""
 
     kind = "number"
@@ -150,6 +190,7 @@ class NumberColumnModel(NumberFormModel, NumericColumnModel):
     missing: MissingNumber = None
 
 
+@taking_options
 class DateColumnModel(NumericColumnModel):
     """Days within bounds."""
 
@@ -158,22 +199,20 @@ class DateColumnModel(NumericColumnModel):
     type: Literal["date"]
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
-    format: Forms | None = None
-    zone: Zone | None = None
 
 
 class LabeledColumnModel(ColumnModel):
     """A type of texts with labels."""
 
-    na: Marks | None = None
-    case: Case | None = None
     other: Text | None = None
 
 
+@taking_options
 class CategoryColumnModel(LabeledColumnModel):
     """Declared texts, each published as a label."""
 
     kind = "category"
+    made = CategoryColumn
     type: Literal["category"]
     values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None = None
     missing: Text = DROP
@@ -181,9 +220,12 @@ class CategoryColumnModel(LabeledColumnModel):
     def column(self, name: str) -> Column:
         """The column. Without `values`, it is a column with private partitions."""
         if self.values is None:
-            if self.missing == DROP:
-                return PrivatePartitionColumn(name)
-            raise self.report("unknown-label.open", "missing")
+            if self.missing != DROP:
+                raise self.report("unknown-label.open", "missing")
+            self.require()
+            if wrong := next((key for key in ("case", "other") if self.has(key)), None):
+                raise self.report_key("values-needed", wrong, column=name)
+            return PrivatePartitionColumn(name)
         values = self.node.get("values")
         pairs = [(scalar, scalar) for scalar in scalars_of(values)]
         if isinstance(values, MappingNode):
@@ -198,10 +240,12 @@ class CategoryColumnModel(LabeledColumnModel):
         return with_missing(column, self, check_texts)
 
 
+@taking_options
 class BooleanColumnModel(LabeledColumnModel):
     """Two texts: the first means false, the second true."""
 
     kind = "boolean"
+    made = BooleanColumn
     type: Literal["boolean"]
     values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
@@ -216,13 +260,14 @@ class BooleanColumnModel(LabeledColumnModel):
         return with_missing(BooleanColumn(name, pairs), self, check_texts)
 
 
+@taking_options
 class IdColumnModel(ColumnModel):
     """The id of the person of a row. It is never published."""
 
     kind = "id"
+    made = IdColumn
     type: Literal["id"]
     missing: MissingId = DROP
-    na: Marks | None = None
 
     def column(self, name: str) -> Column:
         """The column; `missing: each` makes a person of each row without an id."""

@@ -6,17 +6,16 @@ import unicodedata
 from contextlib import suppress
 
 from dpcli.data.column import Column
+from dpcli.data.declared_texts import is_invisible
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.specification.cell_forms import with_form
 from dpcli.specification.choice import ChosenBoundsModel
 from dpcli.specification.code_lists import with_code_list
 from dpcli.specification.column_types import COLUMN_TYPES, CategoryColumnModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import stated_caption
 from dpcli.specification.model import Caption
-from dpcli.specification.texts import is_invisible
 from dpcli.statistics.bounds_choice import BoundsChoice
 
 MAX_COLUMNS = 10_000
@@ -90,7 +89,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     caption = stated_caption(section)
     if caption != Caption():
         context.captions[key.text] = caption
-    column = with_form(column, section, context.decimal)
+    column = section.with_options(column, context.decimal)
     bounds, place = getattr(section, "bounds", None), section.node.get("bounds")
     if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and place:
         bounds.add_choice(BoundsChoice, column, place.span, context)

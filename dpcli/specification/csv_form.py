@@ -19,6 +19,7 @@ from dpcli.data.csv_dialect import (
     Dialect,
     find_encoding,
 )
+from dpcli.data.declared_texts import require_few
 from dpcli.errors import SpecError
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt, scalars_of
@@ -31,7 +32,6 @@ from dpcli.fields.values import (
     invalid_value,
     whole_number,
 )
-from dpcli.specification.cell_forms import require_few
 from dpcli.specification.columns_section import MAX_NAME_LENGTH
 
 NO_QUOTE = "none"

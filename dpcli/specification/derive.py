@@ -15,9 +15,9 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 from pydantic import Field
 
 from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateFormat
 from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
+from dpcli.data.declared_texts import require_distinct_texts
 from dpcli.data.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
 from dpcli.data.derived_numbers import (
     Arithmetic,
@@ -32,6 +32,7 @@ from dpcli.data.filters import AllOf
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn, labeled_columns
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
+from dpcli.data.options.dates import Formats
 from dpcli.fields.columns import NUMERIC, ORDERED, VALUED
 from dpcli.fields.numbers import DATE, NumberSyntaxError, parse_day, parse_number
 from dpcli.fields.section import SectionModel, extended_model, name_of
@@ -45,7 +46,6 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.filters import read_where
 from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
 from dpcli.specification.requests import MAX_BINS, read_bin_starts
-from dpcli.specification.texts import require_distinct_texts
 
 MAX_MAGNITUDE = 1 << 125
 """The integers on the way to a derived value stay below this limit, so that they fit 128 bits."""
@@ -312,7 +312,8 @@ def _require_hours(date: NumericColumn, scalar: ScalarNode) -> None:
     """Checks that cells of a date may have a time."""
     if date.derivation is not None:
         raise scalar.span.report("derived-form.hour-derived", column=date.name)
-    if isinstance(date.format, DateFormat) and not date.format.has_time:
+    formats = date.option(Formats)
+    if formats is not None and not any(form.has("HI") for form in formats.forms):
         raise scalar.span.report("derived-form.hour", column=date.name)
 
 

@@ -10,6 +10,7 @@ from operator import contains
 from typing import Annotated, Any
 
 from dpcli.data.column import Column, Ranges, ValuedColumn
+from dpcli.data.declared_texts import require_text
 from dpcli.data.derivations import PositionAmong
 from dpcli.data.filters import (
     AllOf,
@@ -42,7 +43,6 @@ from dpcli.numeric.exact import readable_text
 from dpcli.reference import variant_code
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_in_steps, read_within_bounds
-from dpcli.specification.texts import require_text
 
 COMPARISONS: dict[str, ComparisonSign] = {
     "min": ">=",

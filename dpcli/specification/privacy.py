@@ -120,7 +120,7 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
         rows,
         id_column.singletons_without_id,
         id_column.source,
-        id_column.na,
+        id_column.marks,
     )
 
 

@@ -12,10 +12,11 @@ from typing import Any
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
+from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.derivations import FirstTrue
 from dpcli.data.filters import Filter, InRanges
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import FORMULA_STARTS, CategoryColumn
+from dpcli.data.labels import CategoryColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
 from dpcli.fields.numbers import is_year

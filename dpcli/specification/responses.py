@@ -19,7 +19,8 @@ from pydantic import Field
 
 from dpcli.data.column import ValuedColumn
 from dpcli.data.dates import DateColumn
-from dpcli.data.labels import FORMULA_STARTS, LabeledColumn, require_labeled
+from dpcli.data.declared_texts import FORMULA_STARTS, require_text
+from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.errors import SpecError
 from dpcli.fields.columns import LABELED, NUMERIC
 from dpcli.fields.numbers import NumberSyntaxError, parse_probability
@@ -65,7 +66,6 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.entries import require_entry
 from dpcli.specification.model import Response, SpecFile
 from dpcli.specification.requests import ESTIMATE_COLUMNS
-from dpcli.specification.texts import require_text
 
 MAX_PROBABILITIES = 10_000
 """The most probabilities in one table, which the ledger stores completely."""

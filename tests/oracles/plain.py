@@ -40,6 +40,7 @@ from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissi
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
+from dpcli.data.options.texts import Case
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.bernstein import BernsteinQuery
@@ -682,7 +683,7 @@ def _present(column: Column, text: str) -> int | str | None:
         odd = any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
         return None if odd or len(text) > 1000 else text
     if isinstance(column, LabeledColumn):
-        same = str.lower if column.ignores_case else str
+        same = str.lower if column.option(Case) else str
         matches = [label for declared, label in column.values if same(declared) == same(text)]
         if not matches and column.other is not None:
             matches = [column.other]
@@ -697,8 +698,8 @@ def _present(column: Column, text: str) -> int | str | None:
 
 def _is_marked(column: Column, text: str) -> bool:
     """Whether a stripped cell is a declared mark of missing cells, or a number equal to one."""
-    same = str.lower if isinstance(column, LabeledColumn) and column.ignores_case else str
-    if same(text) in map(same, column.na):
+    same = str.lower if column.option(Case) else str
+    if same(text) in map(same, column.marks):
         return True
     if not isinstance(column, NumericColumn) or column.kind == "date":
         return False
@@ -707,7 +708,7 @@ def _is_marked(column: Column, text: str) -> bool:
         plain = _unformatted(column.format, text) or ""
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", plain):
         return False
-    marks = [mark for mark in column.na if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]*", mark)]
+    marks = [mark for mark in column.marks if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]*", mark)]
     return any(Decimal(plain) == Decimal(mark) for mark in marks if re.search("[0-9]", mark))
 
 

@@ -36,6 +36,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.reference import time_zones
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, value
+from tests.support.options import options
 
 DAYS = ("%d/%m/%Y", "%m/%d/%y", "%Y%m%d", "%Y-%m", "%d %b %Y", "%B %d, %Y", "%Y-%j", "%d.%m.%Y")
 TIMES = ("", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %H%M%S", " %H:%M:%S.%f%z")
@@ -43,13 +44,13 @@ TIMES = ("", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %H%M%S", " %H:%M:%S.%f%z")
 
 def number(form: NumberFormat | None = None, na: tuple[str, ...] = ()) -> NumericColumn:
     """A column of numbers with two decimals."""
-    return NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7), na=na, format=form)
+    return NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7), options=options(form, na))
 
 
 def date(*forms: str, na: tuple[str, ...] = (), zone: str | None = None) -> NumericColumn:
     """A column of dates."""
     format_ = DateFormat(tuple(map(DateForm, forms)), zone)
-    return DateColumn("x", bounds=(-(10**6), 10**6), na=na, format=format_)
+    return DateColumn("x", bounds=(-(10**6), 10**6), options=options(format_, na))
 
 
 def read(column: Column, cells: list[str | None]) -> list[object]:
@@ -215,9 +216,12 @@ FORMS: list[tuple[Column, str]] = [
     (date(), "2024-03-07T23:30Z"),
     (hours_of(date()), "2024-03-07T23:30"),
     (hours_of(date("%B %Y %I:%M %p")), "august 2024 11:10 PM"),
-    (CategoryColumn("x", (("Klasse", "k"), ("ΟΔΟΣ", "o")), ignores_case=True), "KLASSE"),
-    (CategoryColumn("x", (("a", "a"),), other="b", na=("NA",)), "NA"),
-    (IdColumn("x", na=("0",)), "0"),
+    (
+        CategoryColumn("x", (("Klasse", "k"), ("ΟΔΟΣ", "o")), options=options(any_case=True)),
+        "KLASSE",
+    ),
+    (CategoryColumn("x", (("a", "a"),), other="b", options=options(na=("NA",))), "NA"),
+    (IdColumn("x", options=options(na=("0",))), "0"),
 ]
 
 
@@ -296,7 +300,7 @@ def test_marks_of_missing_cells_are_missing_before_bounds_apply() -> None:
     cells: list[str | None] = ["-99", "-99.0", "-099", " NA ", "na", ".", "-99.5", "99", "", None]
     expected = [None] * 6 + [-9950, 9900, None, None]
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
-    private = PrivatePartitionColumn("x", na=("NA",))
+    private = PrivatePartitionColumn("x", options=options(na=("NA",)))
     assert read(private, ["NA", "Na"]) == [None, "Na"]
 
 
@@ -346,7 +350,7 @@ def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool
     path.write_text(text, "utf-8")
     pl.read_csv(path, infer_schema=False).write_parquet(parquet)
     unit = PersonUnit("who", 1, 1, 1, singletons, na=("0", "NA"))
-    ids = IdColumn("who", singletons, na=unit.na)
+    ids = IdColumn("who", singletons, options=options(na=unit.na))
     expected = evaluate([LinearQuery()], text.encode(), unit)
     assert expected == [[6 if singletons else 2]]
     assert engine([LinearQuery()], unit, path) == expected
@@ -357,7 +361,7 @@ def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool
 def test_a_text_without_a_label_gets_the_declared_other_label() -> None:
     """Blank and marked cells stay missing, and case may be ignored, also that of marks."""
     values = (("Male", "m"), ("Female", "f"))
-    column = CategoryColumn("x", values, na=("NA",), ignores_case=True, other="rest")
+    column = CategoryColumn("x", values, options=options(na=("NA",), any_case=True), other="rest")
     cells: list[str | None] = [" male", "FEMALE", "x", "NA", "na", " ", None]
     expected = [0, 1, 2, None, None, None, None]
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]

@@ -45,6 +45,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.oracles.plain import derived, evaluate
+from tests.support.options import options
 
 MAGNITUDE = 1 << 125
 """The limit of the readers of specs."""
@@ -172,7 +173,7 @@ def test_parts_of_dates_are_those_of_the_standard_library(part: PartName) -> Non
 @pytest.mark.parametrize("kind", ["csv", "parquet", "users"])
 def test_hours_are_those_of_the_cells_of_a_date(tmp_path: Path, kind: str) -> None:
     """A cell without a time has no hour, whatever day replaces missing ones or bounds allow."""
-    on = DateColumn("day", bounds=(0, 9), missing=3, source=2, na=("-",))
+    on = DateColumn("day", bounds=(0, 9), missing=3, source=2, options=options(na=("-",)))
     hour = DatePart(on, "hour")
     pairs = tuple((label, label) for label in hour.labels)
     hours = CategoryColumn("h", pairs, derivation=hour)
@@ -204,7 +205,7 @@ def test_times_of_parquet_are_by_the_clock_of_their_type(tmp_path: Path, zone: s
     pl.DataFrame({"time": times, "rome": rome, "day": times.dt.date()}).write_parquet(path)
     counts = []
     for name in ("time", "rome", "day"):
-        date = DateColumn(name, bounds=(0, 30_000), format=DateFormat(zone=zone))
+        date = DateColumn(name, bounds=(0, 30_000), options=options(DateFormat(zone=zone)))
         derivation = DatePart(date, "hour")
         pairs = tuple((label, label) for label in derivation.labels)
         hours = CategoryColumn("h", pairs, derivation=derivation)

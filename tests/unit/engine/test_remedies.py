@@ -16,6 +16,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.engine.cell_remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
+from tests.support.options import options
 
 MONEY = NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7))
 AGE = IntegerColumn("x", Fraction(1), (0, 110))
@@ -125,7 +126,7 @@ def test_days_and_months_may_change_places() -> None:
         (["31/12/2024"], (other[1], "")),
     ):
         assert remedy(DAY, cells) == Remedy((first,), "all", instead)
-    declared = replace(DAY, format=DateFormat((DateForm("%d/%m/%Y"),)))
+    declared = replace(DAY, options=options(DateFormat((DateForm("%d/%m/%Y"),))))
     both = 'format: ["%d/%m/%Y", "%Y-%m-%d"]'
     assert remedy(declared, ["2024-01-02", "2024-12-31"]) == Remedy((both,), "all")
 
@@ -133,7 +134,7 @@ def test_days_and_months_may_change_places() -> None:
 def test_a_remedy_keeps_what_is_declared() -> None:
     """Declared affixes and marks stay in the lists, before the new ones."""
     declared = NumberColumn(
-        "x", MONEY.step, MONEY.bounds, na=("-",), format=NumberFormat(affixes=("$",))
+        "x", MONEY.step, MONEY.bounds, options=options(NumberFormat(affixes=("$",)), ("-",))
     )
     found = remedy(declared, ["€5", "NA"], ["$5"])
     assert found == Remedy(('affixes: ["$", "€"]', 'na: ["-", NA]'), "all")
@@ -165,3 +166,12 @@ def test_spellings_of_an_unread_text_are_one_text() -> None:
 
     assert found is not None
     assert "case: ignore" in found.keys
+
+
+def test_spellings_are_one_text_where_case_is_ignored_already() -> None:
+    """A column that ignores case gets an abbreviation once, in whatever case the file has it."""
+    declared = replace(SEX, options=options(any_case=True))
+
+    assert remedy(declared, ["f", "F"], ["Male"]) == Remedy(
+        ("values: {male: male, female: female, f: female}",), "all"
+    )

@@ -45,6 +45,7 @@ from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import Answer, evaluate
+from tests.support.options import options
 from tests.support.priorities import prioritize_by_content
 from tests.support.spark import spark
 from tests.unit.engine.test_people import without_empty
@@ -199,15 +200,19 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
 def test_declared_forms_and_derived_columns_pass_the_shuffle(tmp_path: Path) -> None:
     """Marks, formats, zones, hours and sums are those of the plain rules, by row and user."""
     prices = NumberFormat(",", ".", ("€",), brackets=True, values=(("85+", "85"),))
-    price = NumberColumn("price", Fraction(1, 100), (-(10**6), 10**6), format=prices)
-    other = replace(price, name="other", source=3, na=("-99",))
+    price = NumberColumn("price", Fraction(1, 100), (-(10**6), 10**6), options=options(prices))
+    other = replace(price, name="other", source=3, options=options(prices, ("-99",)))
     total = NumberColumn(
         "total", price.step, (-(10**6), 10**6), derivation=Sum((price, other), price.step)
     )
-    day = DateColumn("day", bounds=(0, 30_000), na=("-",), format=DateFormat(zone="Europe/Rome"))
+    day = DateColumn(
+        "day", bounds=(0, 30_000), options=options(DateFormat(zone="Europe/Rome"), ("-",))
+    )
     hour = DatePart(day, "hour")
     hours = CategoryColumn("h", tuple((x, x) for x in hour.labels), derivation=hour)
-    sex = CategoryColumn("sex", (("M", "m"), ("F", "f")), ignores_case=True, other="?", na=("NA",))
+    sex = CategoryColumn(
+        "sex", (("M", "m"), ("F", "f")), options=options(na=("NA",), any_case=True), other="?"
+    )
     columns: list[Column] = [total, day, hours, sex]
     queries: list[Query] = [
         LinearQuery(factors=(Factor(total),)),

@@ -24,13 +24,14 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
+from tests.support.options import options
 from tests.unit.engine.test_file_forms import texts, workbook
 
 DAY = datetime.date
 GERMAN = NumberFormat(decimal=",", thousands=".")
-PRICE = NumberColumn("price", Fraction(1, 1000), (0, 10**7), format=GERMAN)
+PRICE = NumberColumn("price", Fraction(1, 1000), (0, 10**7), options=options(GERMAN))
 RATE = NumberColumn("rate", Fraction(1, 1000), (0, 10**7))
-SCORE = IntegerColumn("score", Fraction(1), (-1000, 1000), na=("-99",))
+SCORE = IntegerColumn("score", Fraction(1), (-1000, 1000), options=options(na=("-99",)))
 BORN = DateColumn("born", Fraction(1), (-1000, 30_000))
 YEAR = CategoryColumn("year", (("2023", "2023"), ("2024", "2024")))
 DIALECT = Dialect(delimiter=";", decimal=",")
@@ -68,7 +69,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "jsonl", "parquet"])
 def test_every_format_gives_the_same_numbers(kind: str, files: dict[str, Path]) -> None:
     """Forms of numbers and dates are those of texts; marks and labels are those of all cells."""
-    born = replace(BORN, format=DateFormat((DateForm("%d/%m/%Y"),)))
+    born = replace(BORN, options=options(DateFormat((DateForm("%d/%m/%Y"),))))
     queries = [LinearQuery(factors=(Factor(column),)) for column in (PRICE, RATE, SCORE, born)]
     by_year = LinearQuery(by=(Axis(YEAR),))
     days = sum((row[3] - DAY(1970, 1, 1)).days for row in ROWS)
@@ -86,7 +87,7 @@ def test_texts_of_a_workbook_have_the_declared_form(tmp_path: Path) -> None:
 
 def test_a_date_that_the_form_cannot_hold_is_missing(tmp_path: Path) -> None:
     """Two digits of a year would be another year; nothing is read as what it is not."""
-    column = replace(BORN, format=DateFormat((DateForm("%d/%m/%y"),)))
+    column = replace(BORN, options=options(DateFormat((DateForm("%d/%m/%y"),))))
     path = workbook(tmp_path / "a.xlsx", ["born"], [DAY(2075, 1, 1)], ["02/01/70"])
     assert engine([LinearQuery(factors=(Factor(column),))], RowUnit(), path) == [[1]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
+from dpcli.data.options.every import Marks
 from dpcli.engine.aggregate import Aggregation
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
@@ -78,12 +79,20 @@ class Narrow(IntegerColumn):
         return 0, 0
 
 
+class OtherMarks(Marks):
+    """An option that no column lists."""
+
+    __slots__ = ()
+
+
 QUERIES: list[Query] = [
     Less(),
     LinearQuery(factors=(Nothing(AGE),)),
     LinearQuery(factors=(Factor(Narrow("age", bounds=(0, 100))),)),
     LinearQuery(offset=More(1)),
     LinearQuery(by=[SEX]),  # type: ignore[arg-type]
+    LinearQuery(by=(Axis(replace(SEX.column, options=(Marks(cast("Any", ["x"])),))),)),
+    LinearQuery(factors=(Factor(replace(AGE, options=(OtherMarks(("x",)),))),)),
     ScoreQuery(classes=(SEX,), score_function=Spying((0, 1))),
 ]
 
@@ -151,7 +160,6 @@ class Shifting(tuple[tuple[str, str], ...]):
         lambda: CategoryColumn("c", (("a", "a"),), missing=-1),
         lambda: CategoryColumn("c", (("a", "a"),), missing=cast("int", Fraction(0))),
         lambda: CategoryColumn("c", Shifting((("a", "a"),))),
-        lambda: CategoryColumn("c", (("a", "a"),), na=cast("tuple[str, ...]", ["x"])),
     ],
 )
 def test_a_column_whose_cells_could_exceed_its_declaration_is_refused(

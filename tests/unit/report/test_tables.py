@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.data.labels import FORMULA_STARTS
+from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.report.entry_model import LayoutReport
 from tests.support.cli import PEOPLE, SPECS, Command

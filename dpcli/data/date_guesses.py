@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 
-from dpcli.data.cell_formats import MONTHS, DateForm, DateFormat, DateFormatError
+from dpcli.data.cell_formats import MONTHS, DateForm, DateFormatError
 
 MOST_FORMS = 4
 """Formats of one column; a file with more of them is better corrected."""
@@ -34,11 +33,11 @@ AFTER_YEAR = ("md", "dm")
 """The same for two numbers after a year."""
 
 
-def guessed_format(
-    texts: Mapping[str, int], declared: DateFormat | None = None
-) -> DateFormat | None:
-    """The declared formats, then others that read most of the rows; None if there is none."""
-    forms = list(declared.forms) if declared else []
+def guessed_forms(
+    texts: Mapping[str, int], declared: Iterable[DateForm] = ()
+) -> tuple[DateForm, ...]:
+    """The declared formats, then others that read most of the rows."""
+    forms = list(declared)
     left = Counter(dict(Counter(texts).most_common(MOST_TEXTS)))
     least = LEAST_SHARE * left.total()
     candidates = list(dict.fromkeys(form for text in left for form in _forms(text)))
@@ -51,18 +50,11 @@ def guessed_format(
             break
         forms.append(best)
         left = unread[best]
-    return replace(declared or DateFormat(), forms=tuple(forms)) if forms else declared
+    return tuple(forms)
 
 
-def swapped_format(guessed: DateFormat, declared: DateFormat | None) -> DateFormat:
-    """The formats with day and month exchanged, except those that are declared."""
-    kept = declared.forms if declared else ()
-    return replace(
-        guessed, forms=tuple(form if form in kept else _swapped(form) for form in guessed.forms)
-    )
-
-
-def _swapped(form: DateForm) -> DateForm:
+def swapped_form(form: DateForm) -> DateForm:
+    """The format with day and month exchanged."""
     if not form.has("d") or not form.has("m"):
         return form
     others = {"%d": "%m", "%m": "%d"}

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
-from dpcli.data.labels import FORMULA_STARTS
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.fields.tree import ScalarNode, attempt, read_all
-from dpcli.fields.values import AlreadyReportedError
+from dpcli.fields.values import AlreadyReportedError, invalid_value
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+"""First characters of cells that a spreadsheet evaluates, or hides.
+
+Declared labels do not begin with them, except for numbers. So a label is the same text in every
+format. A private key from the data that begins with one of them gets an apostrophe in CSV.
+"""
+
+MOST_FORMS = 100
+"""How many affixes, formats or footers are read: each cell is compared with all of them."""
 
 INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories that a declared text must not contain."""
@@ -17,6 +27,20 @@ INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 def is_invisible(text: str) -> bool:
     """Whether a text contains a character that cannot be seen."""
     return any(unicodedata.category(character) in INVISIBLE_CATEGORIES for character in text)
+
+
+def require_few(texts: list[Any]) -> list[Any]:
+    """Raise a problem for more texts than become one pattern."""
+    if len(texts) > MOST_FORMS:
+        raise invalid_value("too-many-forms", at=(MOST_FORMS,), most=MOST_FORMS)
+    return texts
+
+
+def require_short(text: str, most: int) -> str:
+    """Raise a problem for a text that is too long to become a part of a pattern."""
+    if len(text) > most:
+        raise invalid_value("too-many-forms.long", most=most)
+    return text
 
 
 def require_distinct_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]) -> None:

@@ -1,0 +1,261 @@
+"""Options of columns of numbers: how they are written, and texts that stand for numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field
+
+from dpcli.data.cell_formats import LONGEST_AFFIX, NOT_IN_AFFIXES, THOUSANDS, NumberFormat
+from dpcli.data.column import Column, FormOption, Option, SampledTexts
+from dpcli.data.csv_dialect import DECIMALS
+from dpcli.data.declared_texts import require_few, require_short
+from dpcli.data.key_texts import list_text, mapping_text, yaml_text
+from dpcli.data.lazy_polars import pl
+from dpcli.data.numeric import require_numeric
+from dpcli.data.options.every import MOST_NAMED
+from dpcli.data.text_cells import strip_blanks
+from dpcli.fields.section import SectionModel
+from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
+from dpcli.light_dataclasses import dataclass
+from dpcli.numeric.exact import decimal_places, decimal_text
+from dpcli.reference import usual_cells
+
+TEXT = {"type": "string"}
+
+PARTS = re.compile(r"([^0-9]*?)([0-9][0-9.,'\u2019_ \u00a0\u202f]*[0-9]|[0-9]|[.,][0-9]+)([^0-9]*)")
+"""A number with what is before and after it."""
+
+BLANKS = " \t\u00a0\u202f"
+
+NOT_PROPOSED = NOT_IN_AFFIXES | set("<>=~\u2264\u2265/:;\"'\ufffd")
+"""Characters of texts next to numbers that are not proposed as affixes."""
+
+
+def _parts(cells: SampledTexts) -> Iterator[tuple[str, int, str, str, str, bool]]:
+    """Each text with its rows, what is before the number, the number, and what is after it.
+
+    The last part is whether the words around the number say that it is open-ended.
+    """
+    for text, rows in cells.unread.items():
+        if found := PARTS.fullmatch(text):
+            before, digits, after = found.groups()
+            first, last = (part.strip(BLANKS).lower() for part in (before, after))
+            is_open = last in usual_cells()["after"] or first in usual_cells()["before"]
+            yield text, rows, before, digits, after, is_open
+
+
+@dataclass(frozen=True, slots=True)
+class Thousands(FormOption):
+    """The mark between groups of three digits."""
+
+    mark: str
+
+    @staticmethod
+    def _parse(text: str) -> str:
+        mark = next((mark for mark, alike in THOUSANDS.items() if text and text in alike), text)
+        if mark in THOUSANDS:
+            return mark
+        raise invalid_value("unknown-choice", choices=tuple(THOUSANDS))
+
+    key = "thousands"
+    value_type = Annotated[str, ParsedText(_parse, TEXT | {"enum": [*THOUSANDS, " "]})]
+
+    @classmethod
+    def stated(cls, value: str) -> Self:
+        return cls(value)
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, thousands=self.mark)
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Groups of digits have another mark than decimals."""
+        decimal = column.option(Decimal)
+        if self.mark == (decimal.mark if decimal else DECIMALS[0]):
+            raise section.report_key("equal-marks", self.key, mark=self.mark)
+
+    @property
+    def value_text(self) -> str:
+        return yaml_text(self.mark)
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        used = {letter for _, _, _, digits, _, _ in _parts(cells) for letter in digits}
+        declared = column.option(cls)
+        marks = [cls(mark) for mark, alike in THOUSANDS.items() if used & set(alike)]
+        return [declared, *marks, cls("") if declared else None]
+
+    def instead(self, declared: Self | None) -> Option | None:
+        """Three digits may be decimals, which is rare."""
+        return Decimal(self.mark) if self.mark in DECIMALS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal(FormOption):
+    """The mark before decimals."""
+
+    mark: str
+
+    @staticmethod
+    def _parse(text: str) -> str:
+        if text in DECIMALS:
+            return text
+        raise invalid_value("unknown-choice", choices=DECIMALS)
+
+    key = "decimal"
+    value_type = Annotated[str, ParsedText(_parse, TEXT | {"enum": [*DECIMALS]})]
+
+    @classmethod
+    def stated(cls, value: str) -> Self:
+        return cls(value)
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, decimal=self.mark)
+
+    @property
+    def value_text(self) -> str:
+        return yaml_text(self.mark)
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        return [column.option(cls) or cls(cells.decimal), *map(cls, DECIMALS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Affixes(FormOption):
+    """Texts before or after numbers, such as currencies and units."""
+
+    affixes: tuple[str, ...]
+
+    @staticmethod
+    def _parse(text: str) -> str:
+        bare = text.strip(" \t")
+        if not bare or NOT_IN_AFFIXES & set(bare) or bare.casefold() == "e" or "\n" in bare:
+            raise invalid_value("affix")
+        return require_short(bare, LONGEST_AFFIX)
+
+    key = "affixes"
+    value_type = Annotated[
+        list[Annotated[str, ParsedText(_parse, TEXT)]],
+        Field(min_length=1),
+        AfterValidator(require_few),
+        ListOrItem(),
+    ]
+
+    @classmethod
+    def stated(cls, value: Sequence[str]) -> Self:
+        return cls(tuple(value))
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, affixes=self.affixes)
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """No affix has a mark between digits."""
+        thousands = column.option(Thousands)
+        marks = set(THOUSANDS[thousands.mark]) if thousands else set()
+        for place, affix in enumerate(self.affixes):
+            if marks & set(affix):
+                raise section.report("affix", self.key, place)
+
+    @property
+    def value_text(self) -> str:
+        return list_text(self.affixes)
+
+    def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        for affix in self.affixes:
+            yield affix, cell.str.contains(affix, literal=True)
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        declared, found = column.option(cls), Counter[str]()
+        for _, rows, before, _, after, is_open in _parts(cells):
+            for part in (
+                () if is_open else (before.strip(BLANKS + "()+-"), after.strip(BLANKS + "()+-"))
+            ):
+                if part and not NOT_PROPOSED & set(part) and part.lower() != "e":
+                    found[part] += rows
+        named = cells.shown(found, usual_cells()["affixes"])[:MOST_NAMED]
+        every = dict.fromkeys((*(declared.affixes if declared else ()), *named))
+        return [cls(tuple(every)) if every else None]
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets(FormOption):
+    """Whether numbers in brackets are negative."""
+
+    are_negative: bool = True
+
+    key = "brackets"
+    value_type = Boolean
+
+    @classmethod
+    def stated(cls, value: bool) -> Self:
+        return cls(value)
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, brackets=self.are_negative)
+
+    @property
+    def value_text(self) -> str:
+        return "true" if self.are_negative else "false"
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        return [cls() if any("(" in text for text in cells.unread) else column.option(cls)]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberValues(FormOption):
+    """Texts that stand for a number, such as `85+` for 85."""
+
+    values: tuple[tuple[str, str], ...]
+
+    key = "values"
+    value_type = Annotated[dict[str, Number], Field(min_length=1)]
+    for_texts = False
+
+    @classmethod
+    def stated(cls, value: Mapping[str, Fraction]) -> Self:
+        texts = (decimal_text(number, decimal_places(number)) for number in value.values())
+        return cls(tuple(zip(value, texts, strict=True)))
+
+    @property
+    def declared_texts(self) -> tuple[str, ...]:
+        return tuple(text for text, _ in self.values)
+
+    def in_form(self, form: NumberFormat) -> NumberFormat:
+        return replace(form, values=self.values)
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """A stated number outside the bounds would be clamped to another one."""
+        numeric = require_numeric(column)
+        if numeric.bounds is None:
+            return
+        least, most = (bound * numeric.step for bound in numeric.bounds)
+        low, high = map(numeric.text, numeric.bounds)
+        for text, number in self.values:
+            if not least <= Fraction(number) <= most:
+                raise section.report("out-of-bounds.value", self.key, text, low=low, high=high)
+
+    @property
+    def value_text(self) -> str:
+        return mapping_text(self.values)
+
+    def parts(self, cell: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        for text in self.declared_texts:
+            yield text, strip_blanks(cell) == text
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        declared, rows_of, numbers = column.option(cls), dict[str, int](), dict[str, str]()
+        for text, rows, _, digits, _, is_open in _parts(cells):
+            if is_open and re.fullmatch(r"[0-9]+(\.[0-9]+)?", digits):
+                rows_of[text], numbers[text] = rows, digits
+        named = {text: numbers[text] for text in cells.shown(rows_of)[:MOST_NAMED]}
+        every = dict(declared.values if declared else ()) | named
+        return [cls(tuple(every.items())) if every else None]

@@ -1,0 +1,31 @@
+"""Options of columns, as tests declare them."""
+
+from __future__ import annotations
+
+from dpcli.data.cell_formats import DateFormat, NumberFormat
+from dpcli.data.column import Option
+from dpcli.data.options.dates import Formats, Hours, Zone
+from dpcli.data.options.every import Marks
+from dpcli.data.options.numbers import Affixes, Brackets, Decimal, NumberValues, Thousands
+from dpcli.data.options.texts import Case
+
+
+def options(
+    form: NumberFormat | DateFormat | None = None,
+    na: tuple[str, ...] = (),
+    *,
+    any_case: bool = False,
+) -> tuple[Option, ...]:
+    """The options of a column whose cells are written in a form, with marks of missing cells."""
+    stated: list[Option] = [Case()] if any_case else []
+    if isinstance(form, NumberFormat):
+        stated += [Thousands(form.thousands)] if form.thousands else []
+        stated += [Decimal(form.decimal)]
+        stated += [Affixes(form.affixes)] if form.affixes else []
+        stated += [Brackets()] if form.brackets else []
+        stated += [NumberValues(form.values)] if form.values else []
+    if isinstance(form, DateFormat):
+        stated += [Formats(form.forms)]
+        stated += [Zone(form.zone)] if form.zone else []
+        stated += [Hours()] if form.part == "hour" else []
+    return (*stated, *([Marks(na)] if na else []))
