@@ -48,20 +48,19 @@ class Derivation(ABC):
 
 
 class SampledTexts(Protocol):
-    """Texts of cells that `check --cells` passes, without blanks around them.
-
-    `unread` cannot be read as declared, `read` can, each with the number of its rows. `decimal` is
-    the decimal mark of columns without their own.
-    """
+    """Texts of cells that `check --cells` passes, without blanks around them."""
 
     @property
-    def unread(self) -> Mapping[str, int]: ...
+    def unread(self) -> Mapping[str, int]:
+        """The texts that cannot be read as declared, with the rows of each."""
 
     @property
-    def read(self) -> Mapping[str, int]: ...
+    def read(self) -> Mapping[str, int]:
+        """The texts that can be read, with the rows of each."""
 
     @property
-    def decimal(self) -> str: ...
+    def decimal(self) -> str:
+        """The decimal mark of columns without their own."""
 
     def shown(self, rows: Mapping[str, int], usual: Container[str] = ()) -> list[str]:
         """The texts that a proposal may name, the most frequent first."""

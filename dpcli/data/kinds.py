@@ -25,7 +25,8 @@ COLUMNS: Final[frozenset[type]] = (
 )
 """All classes of columns. Privacy: an object of a subclass is refused where this matters."""
 
-OPTIONS: Final[frozenset[type]] = frozenset(
-    {option for kind in COLUMNS for option in cast("type[Column]", kind).takes} | {Hours}
-)
-"""All classes of options."""
+
+def option_kinds() -> frozenset[type]:
+    """All classes of options: those that columns take, and that of a derived column."""
+    taken = (option for kind in COLUMNS for option in cast("type[Column]", kind).takes)
+    return frozenset({*taken, Hours})

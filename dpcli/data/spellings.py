@@ -1,4 +1,4 @@
-"""Which labels texts probably mean that are not declared: other spellings and abbreviations."""
+"""Which labels undeclared texts mean: other spellings, and abbreviations."""
 
 from __future__ import annotations
 

@@ -11,11 +11,12 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
+from dpcli.data import kinds
 from dpcli.data.axis import Axis
 from dpcli.data.cell_formats import DateForm
 from dpcli.data.derivations import DERIVATIONS
 from dpcli.data.filters import FILTERS
-from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS, OPTIONS
+from dpcli.data.kinds import LABELED_COLUMNS, option_kinds
 from dpcli.data.labels import LabeledColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity
@@ -51,12 +52,20 @@ QUERIES: Final[frozenset[type]] = frozenset(
 """Every kind of query."""
 
 PARTS: Final[frozenset[type]] = frozenset(
-    {Frequency, Rank, Accuracy, Revenue, Factor, Axis, *FILTERS, *DERIVATIONS, PassesAmongFirst}
-    | COLUMNS - LABELED_COLUMNS
-    | OPTIONS
-    | {DateForm}
+    {
+        Frequency,
+        Rank,
+        Accuracy,
+        Revenue,
+        Factor,
+        Axis,
+        *FILTERS,
+        *DERIVATIONS,
+        PassesAmongFirst,
+        DateForm,
+    }
 )
-"""Every kind of object that a query is made of."""
+"""Every kind of object that a query is made of, besides columns and their options."""
 
 PLAIN: Final[frozenset[type]] = frozenset({int, str, bool, Fraction, range, type(None)})
 """Plain values. A column of labels checks its own texts."""
@@ -70,12 +79,13 @@ def require_plain(query: Query) -> None:
     """
     if type(query) not in QUERIES:
         raise TypeError("a query cannot be subclassed")
+    known = QUERIES | PARTS | kinds.COLUMNS - LABELED_COLUMNS | option_kinds()
     waiting: list[object] = [query]
     while waiting:
         value = waiting.pop()
         if type(value) is tuple:
             waiting += value
-        elif type(value) in QUERIES | PARTS:
+        elif type(value) in known:
             waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
         elif type(value) in LABELED_COLUMNS:
             column = cast("LabeledColumn", value)

@@ -78,7 +78,7 @@ class ColumnModel(SectionModel):
     """
 
     kind: ClassVar[str]
-    made: ClassVar[type[Column]] = Column
+    made: ClassVar[type[Column]]
     title: Title | None = None
 
     @property

@@ -44,13 +44,15 @@ def received_from(ours: int) -> str:
     return received.decode()
 
 
-def on_terminal(*words: str | Path, columns: int, cwd: Path, **environment: str) -> Screen:
+def on_terminal(
+    *words: str | Path, columns: int, cwd: Path, module: str = "dpcli", **environment: str
+) -> Screen:
     """Run `dpcli` with all three streams on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     inherited = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpcli", *map(str, words)],
+        [sys.executable, "-m", module, *map(str, words)],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

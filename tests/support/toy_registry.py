@@ -1,25 +1,33 @@
-"""dpcli with one more member in each of its registries, in a process of its own.
+"""dpcli with more members in each of its registries, in a process of its own.
 
 `python -m tests.support.toy_registry plan SPEC` is `dpcli plan SPEC`; for pytest it is a plugin.
 """
 
 from __future__ import annotations
 
-from dpcli import mechanisms, noise, statistics
-from dpcli.mechanisms import query_sensitivity
-from dpcli.specification import column_types
-from tests.support.toy_column import Percentage
-from tests.support.toy_family.capped_counts import CappedCountQuery
-from tests.support.toy_family.statistic import CappedCount
-from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
-from tests.support.toy_statistic import HighCount
+from dpcli.data import kinds
+from dpcli.data.labels import CategoryColumn
+from tests.support.toy_option import Prefix
+
+# The models of columns have their options when they are imported.
+CategoryColumn.takes = (Prefix, *CategoryColumn.takes)
+
+from dpcli import mechanisms, noise, statistics  # noqa: E402
+from dpcli.mechanisms import query_sensitivity  # noqa: E402
+from dpcli.specification import column_types  # noqa: E402
+from tests.support.toy_column import Duration, DurationColumn, Percentage  # noqa: E402
+from tests.support.toy_family.capped_counts import CappedCountQuery  # noqa: E402
+from tests.support.toy_family.statistic import CappedCount  # noqa: E402
+from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism  # noqa: E402
+from tests.support.toy_statistic import HighCount  # noqa: E402
 
 setattr(noise, "NOISES", (*noise.NOISES, TwoLaplaces))  # noqa: B010 - final
 setattr(mechanisms, "MECHANISMS", (*mechanisms.MECHANISMS, TwoLaplacesMechanism()))  # noqa: B010 - final
 setattr(query_sensitivity, "QUERIES", query_sensitivity.QUERIES | {CappedCountQuery})  # noqa: B010 - final
+setattr(kinds, "COLUMNS", kinds.COLUMNS | {DurationColumn})  # noqa: B010 - final
 statistics.STATISTICS = statistics.STATISTICS.with_member(HighCount())
 statistics.STATISTICS = statistics.STATISTICS.with_member(CappedCount())
-column_types.COLUMN_TYPES = (*column_types.COLUMN_TYPES, Percentage)
+column_types.COLUMN_TYPES = (*column_types.COLUMN_TYPES, Percentage, Duration)
 
 if __name__ == "__main__":
     # The registry must be complete before it is read.

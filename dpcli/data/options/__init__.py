@@ -1,4 +1,5 @@
-"""What a column may declare of its cells: a class for each key, listed by the columns that take it.
+"""What a column may declare of its cells: a class for each key.
 
-An option of all columns is in `every.py`, one of texts, numbers or dates in a file with its like.
+A column lists the classes that it takes. Options of all columns are in `every.py`, those of texts,
+numbers and dates in a file each.
 """

@@ -1,4 +1,4 @@
-"""Options that every column takes: where its cells are, and what marks missing ones."""
+"""Options of all columns: where cells are, and which texts mark missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of columns of numbers: how they are written, and texts that stand for numbers."""
+"""Options of numbers: how they are written, and texts that stand for numbers."""
 
 from __future__ import annotations
 

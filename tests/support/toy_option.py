@@ -1,0 +1,44 @@
+"""An option of columns for tests, in one file; `toy_registry` adds it to a column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+import polars as pl
+from pydantic import Field
+
+from dpcli.data.column import Column, Option, SampledTexts, TextOption
+from dpcli.data.key_texts import yaml_text
+from dpcli.fields.values import Text
+from dpcli.light_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(TextOption):
+    """A text that stands before the text of each cell, and is removed."""
+
+    text: str
+
+    key = "prefix"
+    value_type = Annotated[Text, Field(examples=["AB-"])]
+
+    @classmethod
+    def stated(cls, value: str) -> Self:
+        return cls(value)
+
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        return text.str.strip_prefix(self.text)
+
+    @property
+    def value_text(self) -> str:
+        return yaml_text(self.text)
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        starts = Counter[str]()
+        for text, rows in cells.unread.items():
+            if "-" in text:
+                starts[text[: text.index("-") + 1]] += rows
+        return [column.option(cls), *map(cls, cells.shown(starts))]

@@ -1,0 +1,47 @@
+"""Answers from columns of the tests alone, on the local engine and on Spark.
+
+A process that imports this module knows the toys, and so do the processes of its tasks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import tests.support.toy_registry  # noqa: F401 - it registers the toys
+from dpcli.data.axis import Axis
+from dpcli.data.csv_dialect import STANDARD_DIALECT
+from dpcli.data.labels import CategoryColumn
+from dpcli.data.options.every import Marks
+from dpcli.engine import spark
+from dpcli.engine.spark_tasks import Tasks
+from dpcli.privacy.unit import RowUnit
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Factor
+from tests.oracles.opened import engine, opened
+from tests.support.toy_column import DurationColumn
+from tests.support.toy_option import Prefix
+
+SITE = CategoryColumn(
+    "site", (("north", "n"), ("south", "s")), options=(Prefix("AB-"), Marks(("AB-none",)))
+)
+SPENT = DurationColumn("spent", bounds=(0, 600), options=(Marks(("-",)),))
+QUERIES: list[Query] = [LinearQuery(by=(Axis(SITE),)), LinearQuery(factors=(Factor(SPENT),))]
+
+
+class ToyTasks(Tasks):
+    """Tasks that are found here, so that their processes know the toys."""
+
+    __slots__ = ()
+
+
+def main() -> None:
+    """Print the answers from a file, of both engines."""
+    path = sys.argv[1]
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    setattr(spark, "Tasks", ToyTasks)  # noqa: B010 - not exported
+    columns = (SITE, SPENT)
+    sealed = spark.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
+    print("local:", engine(QUERIES, RowUnit(), Path(path)))
+    print("spark:", opened(sealed))
