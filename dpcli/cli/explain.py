@@ -27,7 +27,7 @@ from dpcli.privacy import interpretation
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import KeyUse, Page
-from dpcli.specification.column_types import COLUMN_TYPES
+from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS

@@ -30,7 +30,7 @@ from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text, short_down
 from dpcli.planning.notes import count_text
 from dpcli.specification import draft
-from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
+from dpcli.specification.columns import COLUMN_TYPES, ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
 

@@ -32,7 +32,7 @@ from dpcli.fields.values import (
     invalid_value,
     whole_number,
 )
-from dpcli.specification.columns_section import MAX_NAME_LENGTH
+from dpcli.specification.columns import MAX_NAME_LENGTH
 
 NO_QUOTE = "none"
 """The value of `quote` for files in which no character quotes cells."""

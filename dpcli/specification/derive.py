@@ -40,8 +40,14 @@ from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, read_all, 
 from dpcli.fields.values import AlreadyReportedError, Choice, GridNumber, Text, Texts
 from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
-from dpcli.specification.column_types import BOOLEAN_LABELS, DROP, Step, with_missing
-from dpcli.specification.columns_section import MAX_COLUMNS, require_name
+from dpcli.specification.columns import (
+    BOOLEAN_LABELS,
+    DROP,
+    MAX_COLUMNS,
+    Step,
+    require_name,
+    with_missing,
+)
 from dpcli.specification.context import SpecContext
 from dpcli.specification.filters import read_where
 from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds

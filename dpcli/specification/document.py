@@ -12,7 +12,7 @@ from dpcli.fields.section import Apart, Members, SectionModel
 from dpcli.fields.tree import Node, ScalarNode
 from dpcli.fields.values import ByForm, Choice, ExactNumber, ParsedText, Text, invalid_value
 from dpcli.specification.answers import EntryModel
-from dpcli.specification.columns_section import MAX_COLUMNS
+from dpcli.specification.columns import MAX_COLUMNS
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.declarations import (

@@ -19,7 +19,7 @@ from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt, scalar
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.unit import PersonUnit
 from dpcli.specification.choice import require_answers_after_choices, require_choices_used
-from dpcli.specification.columns_section import declare_columns
+from dpcli.specification.columns import declare_columns
 from dpcli.specification.context import SpecContext
 from dpcli.specification.csv_form import resolve_dialect
 from dpcli.specification.declarations import resolve_sample, stated_caption

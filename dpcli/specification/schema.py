@@ -18,7 +18,7 @@ from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
 from dpcli.specification.answers import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
-from dpcli.specification.column_types import COLUMN_TYPES
+from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import SampleModel
 from dpcli.specification.derive import DERIVED

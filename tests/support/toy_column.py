@@ -13,7 +13,7 @@ from dpcli.data.column import Column, Option, Rule
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.options.every import From, Marks
 from dpcli.fields.values import whole_number
-from dpcli.specification.column_types import ColumnModel, taking_options
+from dpcli.specification.columns import ColumnModel, taking_options
 
 MAX_DECIMALS = 3
 

@@ -1,14 +1,24 @@
-"""The types of columns: one model and one line of `COLUMN_TYPES` for each.
+"""Reads the section `columns`: a model, and a line in `COLUMN_TYPES`, each type.
 
-Declared texts and labels must be visible and different, and no spreadsheet may run them.
+Declared texts and labels must be visible and different, and no spreadsheet may run them. The values
+of a category may be in a file of codes, such as `districts.csv`: that is public, it is read once,
+and its digest is part of that of the spec. It could be a file of records by mistake, so no message
+quotes a cell of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import hashlib
+import io
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, create_model
@@ -16,7 +26,7 @@ from pydantic import Field, create_model
 from dpcli.data.column import Column, Option
 from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.dates import DateColumn
-from dpcli.data.declared_texts import require_distinct_texts, require_text
+from dpcli.data.declared_texts import is_invisible, require_distinct_texts, require_text, text_fault
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
@@ -24,8 +34,9 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.data.options.numbers import Decimal
 from dpcli.fields.numbers import parse_day, parse_number
 from dpcli.fields.section import SectionModel
-from dpcli.fields.tree import MappingNode, ScalarNode, attempt, scalars_of
+from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (
+    AlreadyReportedError,
     ByForm,
     Choice,
     Day,
@@ -37,8 +48,90 @@ from dpcli.fields.values import (
     invalid_value,
 )
 from dpcli.specification.choice import ChosenBoundsModel
-from dpcli.specification.declarations import Title, UnitText
+from dpcli.specification.context import SpecContext
+from dpcli.specification.declarations import Title, UnitText, stated_caption
 from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
+from dpcli.specification.model import Caption, SpecFile
+from dpcli.statistics.bounds_choice import BoundsChoice
+
+MAX_BYTES = 1 << 24
+MAX_CODES = 100_000
+
+DELIMITERS = (",", ";", "\t", "|")
+"""What may stand between cells; of a list, the first with which its header has most names."""
+
+KEYS = ({"file", "key"}, {"file", "key", "label"})
+"""The keys of a mapping that names a file of codes, and is no mapping from texts to labels."""
+
+
+def with_code_list(node: MappingNode, folder: Path, files: list[SpecFile]) -> MappingNode:
+    """The declaration of a column in which values from a file are written out.
+
+    The file is added to `files`. Raises `AlreadyReportedError` after the problems
+    of the file are recorded.
+    """
+    values = node.mapping("values")
+    if values is None or set(values.pairs) not in KEYS:
+        return node
+    file, key, label = map(values.scalar, ("file", "key", "label"))
+    if file is None or key is None or (label is None and "label" in values.pairs):
+        return node
+    pairs: dict[str, tuple[ScalarNode, Node]] = {}
+    for code, text in _read(file, key, label or key, folder, files):
+        pairs[code] = ScalarNode(code, file.span), ScalarNode(text, file.span)
+    listed = MappingNode(pairs, values.span)
+    return replace(node, pairs=node.pairs | {"values": (node.pairs["values"][0], listed)})
+
+
+def _read(
+    file: ScalarNode, key: ScalarNode, label: ScalarNode, folder: Path, files: list[SpecFile]
+) -> list[tuple[str, str]]:
+    span, path = file.span, folder / file.text
+    try:
+        with path.open("rb") as opened:
+            raw = opened.read(MAX_BYTES + 1)
+        text = raw.decode("utf-8-sig")
+    except (OSError, ValueError):
+        raise span.report("code-list", file=file.text) from None
+    if len(raw) > MAX_BYTES:
+        raise span.report("code-list.large", file=file.text, most=MAX_CODES)
+    files.append(SpecFile(file.text, path, hashlib.sha256(raw).hexdigest()))
+    csv.field_size_limit(sys.maxsize)
+    names = {key.text, label.text}
+    delimiter = max(DELIMITERS, key=lambda one: len(names & set(_header(text, one))))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = ((reader.line_num, row) for row in reader if any(row))
+    header = next(lines, (1, []))[1]
+    for column in (key, label):
+        if header.count(column.text) != 1:
+            raise column.span.report("code-list.column", file=file.text, word=column.text)
+    places = header.index(key.text), header.index(label.text)
+    return list(_pairs(lines, places, file.text, span))
+
+
+def _header(text: str, delimiter: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return next(filter(any, reader), [])
+
+
+def _pairs(
+    lines: Iterator[tuple[int, list[str]]], places: tuple[int, int], file: str, span: Span
+) -> Iterator[tuple[str, str]]:
+    """The code and the label of each line; at the first wrong line, its problem is recorded."""
+    known: dict[str, int] = {}
+    for line, row in lines:
+        cells = [row[place].strip() if place < len(row) else "" for place in places]
+        code, label = cells
+        if text_fault(code) or text_fault(label, published=True):
+            raise span.report("code-list.text", file=file, line=line)
+        if code in known:
+            raise span.report("code-list.twice", file=file, line=line, first=known[code])
+        known[code] = line
+        yield code, label
+    if not known or len(known) > MAX_CODES:
+        code = "code-list.large" if known else "code-list.empty"
+        raise span.report(code, file=file, most=MAX_CODES)
+
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
@@ -297,3 +390,81 @@ def with_missing(
             raise section.report("unknown-label", "missing", word=label, choices=column.labels)
     check_texts()
     return replace(column, missing=position)
+
+
+MAX_COLUMNS = 10_000
+MAX_NAME_LENGTH = 1000
+
+TYPE_SYNONYMS = {
+    "int": "integer",
+    "float": "number",
+    "decimal": "number",
+    "bool": "boolean",
+    "string": "category",
+    "str": "category",
+    "text": "category",
+    "enum": "category",
+    "datetime": "date",
+}
+"""The names of types in other tools."""
+
+
+def declare_columns(section: MappingNode | None, context: SpecContext) -> None:
+    """Adds every declared column to the context, or None for one with problems."""
+    context.declared = section is not None
+    pairs = section.pairs if section else {}
+    if section and len(pairs) > MAX_COLUMNS:
+        section.span.report("too-many-columns", count=len(pairs), most=MAX_COLUMNS)
+    normalized_names: dict[str, ScalarNode] = {}
+    for name, (key, value) in pairs.items():
+        context.spans[name], context.columns[name] = key.span, None
+        check_name = attempt(require_name, key)
+        first = normalized_names.setdefault(unicodedata.normalize("NFC", name), key)
+        if first is not key:
+            key.span.report("twin-names", column=name, line=first.span.line)
+        column = attempt(_read_column, key, value, context)
+        with suppress(AlreadyReportedError):
+            check_name()
+            context.columns[name] = column()
+
+
+def require_name(key: ScalarNode) -> None:
+    """Checks that a column can have the name of a key."""
+    code, name = "", key.text
+    if not name:
+        code = "empty-text.column"
+    elif len(name) > MAX_NAME_LENGTH:
+        code = "name-too-long"
+    elif is_invisible(name):
+        code = "control-character.column"
+    if code:
+        raise key.span.report(code, column=name, count=len(name), most=MAX_NAME_LENGTH)
+
+
+def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
+    types = {model.kind: model for model in COLUMN_TYPES}
+    if not isinstance(node, MappingNode):
+        proposed = node.text if node.text in types else "..."
+        facts = {"found": node.shown, "proposed": proposed}
+        raise node.span.report("wrong-shape.column", column=key.text, **facts)
+    kind = node.get("type")
+    if kind is None:
+        raise key.span.report("missing-field.type", column=key.text, choices=types)
+    text = kind.text
+    if text not in types:
+        facts = {"name": "`type`", "found": kind.shown}
+        word = TYPE_SYNONYMS.get(text.casefold(), text)
+        raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
+    if text == CategoryColumnModel.kind:
+        node = with_code_list(node, context.folder, context.files)
+    section = types[text].read(node.plain(("columns", key.text)))
+    column = section.column(key.text)
+    section.require()
+    caption = stated_caption(section)
+    if caption != Caption():
+        context.captions[key.text] = caption
+    column = section.with_options(column, context.decimal)
+    bounds, place = getattr(section, "bounds", None), section.node.get("bounds")
+    if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and place:
+        bounds.add_choice(BoundsChoice, column, place.span, context)
+    return column
