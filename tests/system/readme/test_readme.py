@@ -28,9 +28,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/spark.md"})]
 """What is typed from top to bottom, the README first; there is no cluster for Spark."""
 
-GENERATED = {"errors.md", "reference.md"}
-"""Pages with the examples of `dpcli explain`, which are not typed in order; some of them fail."""
-
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
@@ -261,9 +258,7 @@ def test_a_failed_night_is_repaired_and_charged(nightly: NightlyJob) -> None:
     assert charged == [*expected, (f"{nights[LATE]}+2", "1")]
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in GENERATED], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_stand_where_they_are_run(page: Path) -> None:
     """A line that begins with `dpcli` is in a block that this test runs, or in a spec."""
     text = page.read_text(encoding="utf-8")
