@@ -44,8 +44,8 @@ most that all choices get."""
 BINS, CANDIDATES = 10, 1000
 """About how many bins are proposed, and the most candidates of a median."""
 
-FORMS = ("thousands", "na", "format")
-"""The fields of a column about how cells are written. The default of a question declares none."""
+FORMS = ("na", "thousands", "format")
+"""The fields about how cells are written, asked last. The default of a question declares none."""
 
 PARSERS: dict[str, Callable[[str], Any]] = {
     # The loader refuses all but two values.
@@ -165,7 +165,9 @@ class Interview:
         self._tree["columns"][name] = {"type": shape.kind}
         fields, texts = shape.model_fields, question_texts()
         # The loader accepts a column only with all its required fields.
-        for key in sorted(fields, key=lambda key: (not fields[key].is_required(), key in FORMS)):
+        optional = [key for key in fields if not fields[key].is_required() and key not in FORMS]
+        required = [key for key in fields if fields[key].is_required()]
+        for key in (*required, *optional, *(key for key in FORMS if key in fields)):
             own = next(
                 (one for kind in (shape.kind, "any") if (one := f"{kind}.{key}") in texts), ""
             )
