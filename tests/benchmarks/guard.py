@@ -50,6 +50,10 @@ RELEASES = 400
 """What the ledger of the last case holds: a year of nightly releases."""
 
 
+ENTRIES = 1000
+"""Columns, and statistics, of the longest spec."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """The rows of each workload, the groups with means and with counts, and the tries at most."""
@@ -157,6 +161,9 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     spec.write_text(town, encoding="utf-8")
     yield "plan", Case(dpcli("plan", spec), python(TEXT), rounds=11)
     yield "first release", Case(dpcli("release", spec, people), base, rounds=5)
+    long = folder / "long.yaml"
+    long.write_text(long_spec(ENTRIES), encoding="utf-8")
+    yield f"check of {ENTRIES:,}", Case(dpcli("check", long), python(TEXT))
     # A thousand rows pass the quality check.
     spec.write_text(town.replace("min_people: 1000", "min_people: 100"), encoding="utf-8")
     small.write_text("".join(people.read_text("utf-8").splitlines(True)[:1001]), encoding="utf-8")
@@ -165,6 +172,18 @@ def start_cases(folder: Path) -> Iterator[tuple[str, Case]]:
     run([sys.executable, "-m", "tests.benchmarks.ledger", str(RELEASES), str(year)])
     release = dpcli("release", year / "spec.yaml", people)
     yield f"after {RELEASES} releases", Case(release, base, rounds=5)
+
+
+def long_spec(entries: int) -> str:
+    """A spec with this number of columns, and a mean of each."""
+    lines = [
+        "dpcli: 1", "dataset: long", "quality: none",
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1000}}", "columns:",
+    ]  # fmt: skip
+    lines += [f"  c{n}: {{type: integer, bounds: [0, 100], na: [x]}}" for n in range(entries)]
+    lines += ["statistics:"]
+    entry = "{{name: s{0}, statistic: mean, column: c{0}, epsilon: 0.5}}"
+    return "\n".join([*lines, *(f"  - {entry.format(n)}" for n in range(entries))]) + "\n"
 
 
 def cell_cases(folder: Path, size: Size) -> Iterator[tuple[str, Case]]:
