@@ -241,6 +241,10 @@ class SectionModel(BaseModel):
         """Records the problem of an unknown key; False for the problem of all models."""
         return False
 
+    def special_code(self, code: str, text: str, path: Path) -> str:  # noqa: ARG002
+        """The variant of a code for a wrong text of this model; the code itself without one."""
+        return code
+
     # The errors of pydantic, as problems.
 
     def _record(self, errors: list[Any]) -> None:
@@ -296,14 +300,11 @@ class SectionModel(BaseModel):
 
     def _refused(self, code: str, path: Path, facts: Mapping[str, Any]) -> None:
         text = self.text(*path)
-        word = {"word": facts.get("meant", text)} if "choices" in facts else {}
-        if code == "unknown-statistic":
-            code = variant_code("unknown-statistic", plain_word(text))
-            word = word if code == "unknown-statistic" else {}
-        elif code == "not-a-number" and text.endswith("%") and path == ("epsilon",):
-            # A percentage is meant of the budget, which entries divide by `share`.
-            code = "not-a-number.percent" if "share" in type(self).model_fields else code
-        self.report(code, *path, **word, **facts)
+        special = self.special_code(code, text, path)
+        # The hint of a special problem is better than the most similar choice.
+        is_choice = "choices" in facts and special == code
+        word = {"word": facts.get("meant", text)} if is_choice else {}
+        self.report(special, *path, **word, **facts)
 
     def _length(self, path: Path, count: int) -> None:
         code = variant_code("wrong-shape", str(path[-1])) if count else "empty-list"
@@ -356,7 +357,7 @@ def extended_model(fields: Fields, base: type[M] = SectionModel) -> type[M]:  # 
     return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **definitions)
 
 
-class Apart:
+class SeparateSection:
     """A mapping that is read by itself: what is wrong in it leaves the one around it as it is."""
 
     def __get_pydantic_core_schema__(
@@ -373,7 +374,7 @@ class Apart:
         return {"type": "object"}
 
 
-class Members:
+class SeparateSections:
     """A list or mapping of mappings, each of which is read by itself; None for a wrong one.
 
     `choose` returns the model of a member by its name, which is empty in lists, and its node, or

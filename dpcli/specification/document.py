@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.fields.section import Apart, Members, SectionModel
+from dpcli.fields.section import SectionModel, SeparateSection, SeparateSections
 from dpcli.fields.tree import Node, ScalarNode
 from dpcli.fields.values import ByForm, Choice, ExactNumber, ParsedText, Text, invalid_value
-from dpcli.specification.answers import EntryModel
 from dpcli.specification.columns import MAX_COLUMNS
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
@@ -23,6 +22,7 @@ from dpcli.specification.declarations import (
     Title,
 )
 from dpcli.specification.entries import MAX_STATISTICS, choose_entry
+from dpcli.specification.entry_fields import EntryModel
 from dpcli.specification.privacy import PrivacyModel, QualityModel
 
 VERSION = "1"
@@ -94,10 +94,10 @@ class SpecModel(SectionModel):
     ]
     ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
     confidence: Confidence = Fraction(19, 20)
-    csv: Annotated[CsvModel, Apart()] | None = None
-    privacy: Annotated[PrivacyModel, Apart()]
+    csv: Annotated[CsvModel, SeparateSection()] | None = None
+    privacy: Annotated[PrivacyModel, SeparateSection()]
     columns: dict[str, Any]
-    derive: Annotated[dict[str, Any], Members(_choose_derived, MAX_COLUMNS)] | None = None
+    derive: Annotated[dict[str, Any], SeparateSections(_choose_derived, MAX_COLUMNS)] | None = None
     declarations: DeclarationsModel | None = None
     title: Title | None = None
     note: Note | None = None
@@ -114,17 +114,17 @@ class CentralSpecModel(SpecModel):
     quality: (
         Annotated[
             Annotated[str, Choice("unknown-choice.quality", ("none",))]
-            | Annotated[QualityModel, Apart()],
+            | Annotated[QualityModel, SeparateSection()],
             ByForm,
         ]
         | None
     ) = None
-    sample: Annotated[SampleModel, Apart()] | None = None
-    statistics: Annotated[list[EntryModel | None], Members(choose_entry, MAX_STATISTICS)]
+    sample: Annotated[SampleModel, SeparateSection()] | None = None
+    statistics: Annotated[list[EntryModel | None], SeparateSections(choose_entry, MAX_STATISTICS)]
 
 
 class LocalSpecModel(SpecModel):
     """How every record is randomized before it is collected."""
 
-    responses: Annotated[list[Any], Members(_choose_response, MAX_COLUMNS)]
+    responses: Annotated[list[Any], SeparateSections(_choose_response, MAX_COLUMNS)]
     public: list[Text] | None = None

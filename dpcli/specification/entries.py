@@ -21,7 +21,10 @@ from dpcli.fields.tree import (
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.messages import truncated
 from dpcli.reference import synonyms, variant_code
-from dpcli.specification.answers import (
+from dpcli.specification.choice import open_choice
+from dpcli.specification.context import SpecContext
+from dpcli.specification.declarations import entry_caption
+from dpcli.specification.entry_fields import (
     EntryModel,
     entry_model,
     read_answer_settings,
@@ -31,9 +34,6 @@ from dpcli.specification.answers import (
     refuse_for_dates,
     statistics_with_field,
 )
-from dpcli.specification.choice import open_choice
-from dpcli.specification.context import SpecContext
-from dpcli.specification.declarations import entry_caption
 from dpcli.specification.model import Entry
 from dpcli.specification.requests import RequestReader, count_numbers, count_scores, read_keys
 from dpcli.statistics.statistic import Statistic

@@ -33,9 +33,9 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.specification.answers import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.choice import MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
+from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.statistics.bounds_choice import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request

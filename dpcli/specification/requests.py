@@ -36,8 +36,8 @@ from dpcli.numeric.exact import readable_text
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
-from dpcli.specification.answers import EntryModel
 from dpcli.specification.context import SpecContext
+from dpcli.specification.entry_fields import EntryModel
 from dpcli.specification.grid import (
     MAX_STEPS,
     read_number,

@@ -61,9 +61,9 @@ from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
-from dpcli.specification.answers import single_key
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entries import require_entry
+from dpcli.specification.entry_fields import single_key
 from dpcli.specification.model import Response, SpecFile
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 

@@ -17,13 +17,13 @@ from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
-from dpcli.specification.answers import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import SampleModel
 from dpcli.specification.derive import DERIVED
 from dpcli.specification.document import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.entries import MAX_STATISTICS
+from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
 from dpcli.specification.filters import ConditionsModel
 from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel

@@ -19,7 +19,7 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import RowUnit
-from dpcli.specification.answers import EntryModel, entry_model
+from dpcli.specification.entry_fields import EntryModel, entry_model
 from dpcli.specification.load import parse_central_spec, read_spec_file
 from dpcli.specification.model import Entry
 from dpcli.specification.yaml_reader import MAX_BYTES

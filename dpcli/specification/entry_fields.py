@@ -14,7 +14,7 @@ from pydantic import WithJsonSchema
 from dpcli import mechanisms, statistics
 from dpcli.fields.columns import KeyForm
 from dpcli.fields.section import SectionModel, extended_model, plain_word
-from dpcli.fields.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
+from dpcli.fields.tree import MappingNode, Node, Path, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.fields.values import (
     AlreadyReportedError,
     Boolean,
@@ -336,6 +336,13 @@ class EntryModel(PostProcessedModel):
     def subject(self) -> str:
         name = self.node.scalar("name")
         return name.shown if name and self.statistic_of else self.what
+
+    def special_code(self, code: str, text: str, path: Path) -> str:
+        if code == "unknown-statistic":
+            return variant_code(code, plain_word(text))
+        # A percentage is meant of the budget, which entries divide by `share`.
+        is_percent = code == "not-a-number" and text.endswith("%") and path == ("epsilon",)
+        return "not-a-number.percent" if is_percent else code
 
     def report_unknown(self, key: str) -> bool:
         """Reports a field that only other statistics have; False if no statistic has it.
