@@ -134,7 +134,7 @@ class QualityError(DpcliError):
     status = 8
 
 
-def internal_error(error: Exception) -> DpcliError:
+def internal_error(error: BaseException) -> DpcliError:
     """An unexpected error by its type and place in the code.
 
     Privacy: the message of the error is left out, because it may quote a record.

@@ -123,11 +123,12 @@ def run() -> int:
             # parser could not write, because the reader of standard output has ended.
             is_completion = COMPLETION_VARIABLE in os.environ
             return 1 if leaving.code and is_completion else 7 if leaving.code else 0
-        except Exception as error:  # noqa: BLE001 - no error may end in a traceback
-            if _signals and not isinstance(error, DpcliError):
-                # A library caught the interruption and raised an error of its own.
-                return 128 + _signals[0]
+        except BaseException as error:  # noqa: BLE001 - no error or panic may end in a traceback
             failure = _failure(error)
+            if _signals and not isinstance(failure, OutputError):
+                # A library caught the interruption and raised an error of its own, of which there
+                # may be only one of ours left. That a stored release is not written must be said.
+                return 128 + _signals[0]
             with suppress(OSError):
                 print_failure(failure)
             return failure.status

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli import main
-from dpcli.errors import StoppedBySignal
+from dpcli.errors import DataError, StoppedBySignal
 from tests.support.cli import Command
 
 SPEC = """
@@ -229,14 +229,21 @@ def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
     assert dpcli("plan", before, "--diff", after, "--fail-on-weaker").status == 0
 
 
-def test_an_interruption_keeps_its_status_in_any_library(monkeypatch: pytest.MonkeyPatch) -> None:
+class Panic(BaseException):
+    """As native code raises it."""
+
+
+@pytest.mark.parametrize("error", [RuntimeError(), Panic(), DataError.about("data-unreadable")])
+def test_an_interruption_keeps_its_status_in_any_library(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
     """A library that catches the interruption and raises another error hides nothing."""
 
     def wrapped(_words: list[str], *, standalone_mode: bool, prog_name: str) -> None:
         try:
             main._stop(15, None)
         except StoppedBySignal:
-            raise RuntimeError from None
+            raise error from None
 
     monkeypatch.setattr(main, "_signals", [])
     monkeypatch.setattr(main, "app", wrapped)
