@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcli.cli.explain import pages
-from dpcli.reference import Page
+from dpcli.problems.reference import Page
 from dpcli.specification.schema import spec_schema
 
 FILE = Path(__file__).parent / "reference.md"

@@ -55,15 +55,15 @@ __all__ = [
     "release",
 ]
 
-HOMES = {"DpcliError": "dpcli.errors", "Ledger": "dpcli.public_ledger"}
+HOMES = {"DpcliError": "dpcli.problems.errors", "Ledger": "dpcli.ledger.public"}
 """Where public names are that are not in `dpcli.api`."""
 
 TYPE_CHECKING = False  # type checkers read it as true; to import it would take longer than the rest
 
 if TYPE_CHECKING:
     from dpcli.api import Collection, Release, estimate, load_spec, plan, randomize, release
-    from dpcli.errors import DpcliError
-    from dpcli.public_ledger import Ledger
+    from dpcli.ledger.public import Ledger
+    from dpcli.problems.errors import DpcliError
 else:
 
     def __getattr__(name: str) -> object:

@@ -13,8 +13,16 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dpcli.charged_responses import ChargedResponses
-from dpcli.charging import (
+from dpcli.ledger.charge import StoredRelease
+from dpcli.ledger.public import FileName, Ledger
+from dpcli.planning.notes import reader_warnings
+from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.loss import Loss
+from dpcli.problems.errors import LedgerError, SpecError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.publishing import require_writable
+from dpcli.releasing.request import (
     ChargeRequest,
     Notices,
     WrongTypeError,
@@ -23,16 +31,9 @@ from dpcli.charging import (
     redacted,
     require_type,
 )
-from dpcli.errors import LedgerError, SpecError
-from dpcli.ledger.charge import StoredRelease
-from dpcli.light_dataclasses import dataclass
-from dpcli.planning.notes import reader_warnings
-from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
-from dpcli.planning.planner import make_plan
-from dpcli.privacy.loss import Loss
-from dpcli.public_ledger import FileName, Ledger
-from dpcli.publishing import require_writable
-from dpcli.releasing import require_quality
+from dpcli.releasing.responses import ChargedResponses
+from dpcli.releasing.steps import require_quality
+from dpcli.releasing.transaction import CollectionTransaction, ReleaseTransaction
 from dpcli.report.document import Report
 from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import (
@@ -47,12 +48,11 @@ from dpcli.report.formats import (
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_spec_file, require_model
 from dpcli.specification.model import LocalSpec, Spec
-from dpcli.transaction import CollectionTransaction, ReleaseTransaction
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.charging import Data
+    from dpcli.releasing.request import Data
 
 
 Form = Literal["html", "markdown", "json", "registry"]

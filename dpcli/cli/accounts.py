@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.cli.console import notify, print_line
-from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
-from dpcli.ledger import waiting
+from dpcli.ledger import filesystem
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
 from dpcli.ledger.filesystem import access_warnings, is_absent, require_no_history, require_place
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
+from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
 
 if TYPE_CHECKING:
-    from dpcli.charging import Notices
     from dpcli.cli.outputs import Outputs
     from dpcli.ledger.ledger import OpenLedger
-    from dpcli.transaction import Transaction
+    from dpcli.releasing.request import Notices
+    from dpcli.releasing.transaction import Transaction
 
-waiting.notice = partial(notify, "waiting")
+filesystem.notice_waiting = partial(notify, "waiting")
 
 REPORT = " --report check.md"
 """What `dpcli ledger export` needs for a failed check, which has no table."""
@@ -119,8 +119,8 @@ def published(
     would replace `inputs`, are refused before a ledger is created or anything is read. So are
     `files`, plain ones of this machine, that do not exist, if nothing is stored.
     """
-    from dpcli.engine.source import drain_stdin, require_files
-    from dpcli.releasing import require_quality
+    from dpcli.engine.files.source import drain_stdin, require_files
+    from dpcli.releasing.steps import require_quality
 
     request = transaction.request
     again = f"run the command again with --release-id {request.release_id}"
@@ -163,6 +163,6 @@ def published(
 
 def shown_notices(*, quiet: bool) -> Notices:
     """Notices of a charge that are printed on standard error."""
-    from dpcli.charging import Notices
+    from dpcli.releasing.request import Notices
 
     return Notices(lambda name, text: None if quiet and name in QUIET else print_line(text))

@@ -12,11 +12,11 @@ from dpcli.cli.accounts import warn
 from dpcli.cli.console import notify, print_json
 from dpcli.cli.options import input_file, refuse_first, require_new_file
 from dpcli.cli.progress import shown_progress
-from dpcli.engine.file_content import SEALED_ENDING
-from dpcli.errors import UsageError
+from dpcli.engine.files.content import SEALED_ENDING
 from dpcli.planning.planner import make_plan
-from dpcli.publishing import is_device, write_private
-from dpcli.releasing import reading_warnings, seal_data
+from dpcli.problems.errors import UsageError
+from dpcli.releasing.publishing import is_device, write_private
+from dpcli.releasing.steps import reading_warnings, seal_data
 from dpcli.specification.load import read_central_spec
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dpcli.cli.console import width_of, wrapped
 from dpcli.cli.text_tables import write_table
 from dpcli.data.column import Column
-from dpcli.engine.cells_check import CellsCheck, ColumnCells
-from dpcli.messages import escape_controls, note
+from dpcli.engine.check.cells import CellsCheck, ColumnCells
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.messages import escape_controls, note
 from dpcli.specification.model import Spec
 
 NOTICE = """\

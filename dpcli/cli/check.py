@@ -15,24 +15,24 @@ from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.data.csv_dialect import Dialect
-from dpcli.engine.header import require_columns
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DpcliError
 from dpcli.ledger.account import sharing_warnings
-from dpcli.messages import note
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.notes import limit_warnings, quality_warnings, unit_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
-from dpcli.releasing import reading_warnings
+from dpcli.problems.errors import DpcliError
+from dpcli.problems.messages import note
+from dpcli.releasing.steps import reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import CentralSpec, Spec
 
 if TYPE_CHECKING:
-    from dpcli.engine.cells_check import CellsCheck
+    from dpcli.engine.check.cells import CellsCheck
 
 
 def check(
@@ -112,7 +112,7 @@ def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:
     """
     # Both load polars, for this alone.
     from dpcli.cli.cells_text import show_cells  # noqa: PLC0415
-    from dpcli.engine.cells_check import check_cells  # noqa: PLC0415
+    from dpcli.engine.check.cells import check_cells  # noqa: PLC0415
 
     quality = spec.quality if isinstance(spec, CentralSpec) else None
     relation = spec.privacy.relation

@@ -18,8 +18,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpcli.cli.console import is_json, print_failure
-from dpcli.errors import Problem, UsageError, make_problem
-from dpcli.messages import quote
+from dpcli.problems.errors import Problem, UsageError, make_problem
+from dpcli.problems.messages import quote
 
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """The class of the parser's errors, whichever library it belongs to."""

@@ -19,10 +19,10 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
 
-from dpcli.diagnostics import render_problem
-from dpcli.errors import DpcliError, Problem
-from dpcli.messages import clauses, escape_controls, note
-from dpcli.reference import wrap_paragraph
+from dpcli.problems.diagnostics import render_problem
+from dpcli.problems.errors import DpcliError, Problem
+from dpcli.problems.messages import clauses, escape_controls, note
+from dpcli.problems.reference import wrap_paragraph
 
 CONTROL_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -103,7 +103,7 @@ def escaped(text: str) -> str:
 
 
 def notify(name: str, /, **facts: object) -> None:
-    """Print a notice of `reference/notes.toml` on standard error."""
+    """Print a notice of `problems/notes.toml` on standard error."""
     print_line(note(f"notice.{name}", **facts))
 
 

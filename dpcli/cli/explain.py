@@ -13,23 +13,23 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcli import reference
 from dpcli.cli.commands import COMMANDS, help_prose
 from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.text_tables import plain_table
-from dpcli.errors import UsageError
 from dpcli.fields.section import example_line
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
-from dpcli.messages import note
 from dpcli.privacy import interpretation
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.reference import KeyUse, Page
+from dpcli.problems import reference
+from dpcli.problems.errors import UsageError
+from dpcli.problems.messages import note
+from dpcli.problems.reference import KeyUse, Page
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.choices import SCORE_FUNCTIONS
+from dpcli.statistics.choices.choices import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
 from dpcli.statistics.statistic import Statistic
 

@@ -14,20 +14,19 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli.console import print_json, print_line, write_json
-from dpcli.cli.dialogue import InvalidAnswerError, Prompter, parse_list
-from dpcli.cli.interview import Interview
+from dpcli.cli.interview import Interview, InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
-from dpcli.engine.dataset import format_of
-from dpcli.engine.first_lines import recognized_source
-from dpcli.engine.header import columns_without_names, require_names
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError, StoppedBySignal, UsageError, make_problem
+from dpcli.engine.files.dataset import format_of
+from dpcli.engine.files.first_lines import recognized_source
+from dpcli.engine.files.header import columns_without_names, require_names
+from dpcli.engine.files.source import open_dataset
 from dpcli.fields.tree import closest_match
-from dpcli.messages import note
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.publishing import publish, publish_to_stdout
+from dpcli.problems.errors import DataError, StoppedBySignal, UsageError, make_problem
+from dpcli.problems.messages import note
+from dpcli.releasing.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
 from dpcli.specification.load import parse_central_spec

@@ -1,38 +1,147 @@
-"""`dpcli init --ask`: builds a spec from answers.
+"""`dpcli init --ask`: builds a spec from answers to questions.
 
-Only the header of the file is read. Each answer is put at its place in the spec. If the loader
-refuses the spec, its messages are shown and the question is asked again. The spec is written so
-that the loader reads back each answer exactly.
+Questions are on standard error, and answers are lines of standard input.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from operator import getitem
-from typing import Any
+from pathlib import Path
+from textwrap import fill
+from typing import Any, BinaryIO, TypeVar
 
-from dpcli.cli import dialogue
-from dpcli.cli.dialogue import InvalidAnswerError, Prompter, explain, parse_choice, question_texts
 from dpcli.data.csv_dialect import DECIMALS, Dialect
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.errors import SpecError
 from dpcli.fields.numbers import parse_number
 from dpcli.fields.section import field_examples
+from dpcli.fields.tree import closest_match
 from dpcli.fields.values import MAX_EPSILON
-from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text, short_down
 from dpcli.planning.notes import count_text
+from dpcli.problems.errors import SpecError, UsageError
+from dpcli.problems.messages import quote, quoted_list, truncated
 from dpcli.specification import draft
 from dpcli.specification.columns import COLUMN_TYPES, ColumnModel
 from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.load import parse_central_spec
+
+T = TypeVar("T")
+
+MAX_LENGTH, MAX_TRIES, WIDTH = 100_000, 100, 78
+"""The most characters of an answer, wrong answers to a question, and characters of a line."""
+
+
+class InvalidAnswerError(Exception):
+    """An answer that is not accepted, with the reasons; the question is asked again."""
+
+
+@cache
+def question_texts() -> dict[str, dict[str, str]]:
+    """The texts of every question, by key."""
+    return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
+
+
+def explain(key: str, **facts: object) -> None:
+    """Print the paragraph before a question."""
+    if before := question_texts()[key].get("before", ""):
+        sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
+
+
+class Prompter:
+    """Asks each question until its answer is valid; UsageError when the input ends."""
+
+    def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
+        self._answers, self._terminal = answers, terminal
+
+    def ask(
+        self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
+    ) -> T:
+        """The result of `check` for the answer, or for the default if the answer is empty.
+
+        Raises UsageError when the input ends, and after `MAX_TRIES` invalid answers.
+        """
+        explain(key, **facts)
+        question = question_texts()[key]
+        default = question.get("default", "") if default is None else default
+        prompt = f"{question['ask'].format(**facts)}{f' [{default}]' if default else ''}: "
+        for _ in range(MAX_TRIES):
+            sys.stderr.write(prompt)
+            sys.stderr.flush()
+            try:
+                return check(self._line() or default)
+            except InvalidAnswerError as refused:
+                sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
+        sys.stderr.write("\n")
+        raise UsageError.about("no-answer.wrong")
+
+    def _line(self) -> str:
+        line = self._answers.readline(MAX_LENGTH)
+        text = line.decode("utf-8", "replace").strip()
+        if not self._terminal or not line:
+            # Show piped answers, so that the dialogue can be read afterwards.
+            sys.stderr.write(f"{truncated(text)}\n")
+        if not line:
+            raise UsageError.about("no-answer")
+        if "\ufffd" in text or not text.isprintable():
+            raise InvalidAnswerError("the answer holds characters that cannot be shown")
+        return text
+
+
+def parse_choice(*choices: str) -> Callable[[str], str]:
+    """A check that accepts only these words."""
+
+    def check(text: str) -> str:
+        if text in choices:
+            return text
+        near = closest_match(text, choices)
+        hint = f"did you mean {quote(near)}?" if near else f"answer {quoted_list(choices, 'or')}"
+        raise InvalidAnswerError(f"{quote(text)} is none of the answers; {hint}" if text else hint)
+
+    return check
+
+
+def parse_yes_or_no(text: str) -> bool:
+    """Whether the answer is yes; InvalidAnswerError unless it is yes or no."""
+    return parse_choice("yes", "no", "y", "n")(text.casefold()).startswith("y")
+
+
+def parse_count(text: str) -> int:
+    """A whole number from 1 to 999,999; InvalidAnswerError for another text."""
+    if re.fullmatch("[1-9][0-9]{0,5}", text):
+        return int(text)
+    raise InvalidAnswerError("answer a whole number from 1 to 999,999")
+
+
+def parse_list(text: str) -> list[str]:
+    """Texts between commas; InvalidAnswerError for none. A comma may stand in quotes."""
+    if not text:
+        raise InvalidAnswerError("list the texts with commas between; quotes keep a comma inside")
+    try:
+        (texts,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise InvalidAnswerError("a quote is not closed, or stands inside a text") from None
+    return [item.strip() for item in texts]
+
+
+def parse_values(text: str) -> list[str] | dict[str, str]:
+    """A list of texts, or a mapping if any has a label; the loader refuses an empty label."""
+    texts = parse_list(text)
+    if not any("=" in item for item in texts):
+        return texts
+    pairs = (item.partition("=") for item in texts)
+    return {key.strip(): label.strip() for key, _, label in pairs}
+
 
 PROBE = "1e-6"
 """The epsilon of each part of the release until all parts are known."""
@@ -50,8 +159,8 @@ FORMS = ("na", "thousands", "format")
 PARSERS: dict[str, Callable[[str], Any]] = {
     # The loader refuses all but two values.
     "bounds": lambda text: re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")),
-    "values": dialogue.parse_values,
-    "na": dialogue.parse_list,
+    "values": parse_values,
+    "na": parse_list,
 }
 """The parsers of answers about fields of a column whose values are not single texts."""
 
@@ -125,7 +234,7 @@ class Interview:
             self._ask_statistics()
         ask("min_rows", self._put_quality)
         self._choose_unknown()
-        self._divide(ask("releases", dialogue.parse_count))
+        self._divide(ask("releases", parse_count))
         return self._text()
 
     def _names(self, header: Sequence[str], *, certain: bool) -> Sequence[str]:
@@ -133,7 +242,7 @@ class Interview:
         ask, count = self._prompter.ask, len(header)
 
         def put_names(text: str) -> list[str]:
-            names = dialogue.parse_list(text)
+            names = parse_list(text)
             if len(names) != count:
                 found = f"these are {len(names):,} names, and the file has {count:,} columns"
                 raise InvalidAnswerError(found)
@@ -141,7 +250,7 @@ class Interview:
             return names
 
         if not self._at("csv").names and (
-            certain or ask("header", dialogue.parse_yes_or_no, cells=count_text(count, "cell"))
+            certain or ask("header", parse_yes_or_no, cells=count_text(count, "cell"))
         ):
             return header
         return ask("names", put_names, count=count)
@@ -185,7 +294,7 @@ class Interview:
 
         def add_count(name: str, **more: object) -> Callable[[str], None]:
             entry = {"statistic": counted, **more}
-            return lambda text: self._add({name: entry} if dialogue.parse_yes_or_no(text) else {})
+            return lambda text: self._add({name: entry} if parse_yes_or_no(text) else {})
 
         self._prompter.ask("total", add_count(what), what=what)
         for column in parse_central_spec(self._text(), "answers").columns:

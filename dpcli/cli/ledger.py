@@ -14,7 +14,6 @@ from dpcli.cli.accounts import existing_ledger, open_ledger
 from dpcli.cli.console import notify, print_json, print_line
 from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
-from dpcli.errors import LedgerError, UsageError, make_problem
 from dpcli.ledger.balance import AccountTerms
 from dpcli.ledger.charge import now
 from dpcli.ledger.filesystem import removed_if_empty, require_file_name, translated_os_errors
@@ -22,10 +21,11 @@ from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.options import DEFAULT, checked_entry_id
 from dpcli.ledger.restoration import Recovered
 from dpcli.ledger.restoration import recover as recover_ledger
-from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
-from dpcli.report_proofs import report_faults, report_proofs
+from dpcli.problems.errors import LedgerError, UsageError, make_problem
+from dpcli.problems.messages import note
+from dpcli.releasing.recovery import report_faults, report_proofs
 from dpcli.specification.dataset_names import dataset_name_fault
 
 MAX_UNPROVEN = 1_000_000

@@ -20,7 +20,6 @@ from dpcli.cli.accounts import existing_ledger
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
-from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import (
     AccountTerms,
@@ -34,7 +33,6 @@ from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import DEFAULT, NAMED
-from dpcli.messages import note
 from dpcli.numeric.exact import (
     plain_decimal,
     plain_decimal_down,
@@ -46,6 +44,8 @@ from dpcli.numeric.exact import (
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text
+from dpcli.problems.errors import DpcliError, LedgerError
+from dpcli.problems.messages import note
 from dpcli.report.json_text import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 

@@ -20,7 +20,13 @@ from dpcli.cli.console import (
     print_failure,
     use_json,
 )
-from dpcli.errors import DpcliError, OutputError, StoppedBySignal, UsageError, internal_error
+from dpcli.problems.errors import (
+    DpcliError,
+    OutputError,
+    StoppedBySignal,
+    UsageError,
+    internal_error,
+)
 from dpcli.version import __version__
 
 COMPLETION_VARIABLE = "_DPCLI_COMPLETE"

@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.data.csv_dialect import Dialect
-from dpcli.errors import SpecError, UsageError
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO
 from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
+from dpcli.problems.errors import SpecError, UsageError
 from dpcli.specification.csv_form import parse_dialect
 
 
@@ -54,7 +54,7 @@ def input_file(data: str) -> Path:
 
 def require_new_file(output: Path, *sources: Path) -> None:
     """Raise UsageError for an output that exists already, is an input, or cannot be written."""
-    from dpcli.publishing import is_device, require_writable
+    from dpcli.releasing.publishing import is_device, require_writable
 
     try:
         require_writable([output], sources, force=is_device(output))

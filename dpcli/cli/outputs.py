@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from dpcli.cli.console import notify
-from dpcli.engine.dataset import PARQUET_ENDINGS
-from dpcli.errors import LedgerError, OutputError, UsageError
+from dpcli.engine.files.dataset import PARQUET_ENDINGS
 from dpcli.ledger.charge import StoredRelease
-from dpcli.light_dataclasses import dataclass
-from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable
+from dpcli.problems.errors import LedgerError, OutputError, UsageError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.publishing import is_device, publish, publish_to_stdout, require_writable
 from dpcli.report.digits import Digits
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import (
@@ -33,7 +33,7 @@ from dpcli.report.formats import (
 )
 
 if TYPE_CHECKING:
-    from dpcli.charged_responses import ChargedResponses
+    from dpcli.releasing.responses import ChargedResponses
 
 
 def output_file(output: Path | None) -> Path | None:
@@ -272,7 +272,7 @@ class Responses(Outputs):
         return self._responses(stored).are_at(self.output)
 
     def _responses(self, stored: StoredRelease) -> ChargedResponses:
-        from dpcli.charged_responses import ChargedResponses
+        from dpcli.releasing.responses import ChargedResponses
 
         return ChargedResponses(stored, self.ledger, self.shuffle)
 

@@ -14,12 +14,12 @@ from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.text_tables import write_table
-from dpcli.errors import SpecError, UsageError, make_problem
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
-from dpcli.messages import escape_controls
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan, require_plan_fits
+from dpcli.problems.errors import SpecError, UsageError, make_problem
+from dpcli.problems.messages import escape_controls
 from dpcli.specification.load import read_central_spec, read_spec_file
 from dpcli.specification.model import LocalSpec
 

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.charging import ChargeRequest
 from dpcli.cli import options
 from dpcli.cli.accounts import existing_ledger, forecast_balance, published, shown_notices
 from dpcli.cli.console import notify, print_json, write_json
@@ -18,20 +17,21 @@ from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.summary import print_summary
-from dpcli.engine.source import require_files
+from dpcli.engine.files.source import require_files
 from dpcli.ledger.charge import NoisyRelease, StoredRelease
 from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import Engine, require_data, require_quality
+from dpcli.releasing.request import ChargeRequest
+from dpcli.releasing.steps import Engine, require_data, require_quality
+from dpcli.releasing.transaction import ReleaseTransaction
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.json_text import json_text
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_central_spec
-from dpcli.transaction import ReleaseTransaction
 
 QUALITY = ("passed", "missed", "rows", "people", "readable")
 """The keys of the quality check in `--json`: noisy numbers and their verdict."""
@@ -165,7 +165,7 @@ def _dry_run(
     if engine == "local":
         require_files(request.files)
     if plan.chooses_bounds:
-        from dpcli.choosing_bounds import require_readable_twice
+        from dpcli.releasing.chosen_bounds import require_readable_twice
 
         require_readable_twice(request.data, request.engine)
     ledger = None if request.ledger is None else request.path

@@ -14,12 +14,12 @@ from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_gap, write_table
 from dpcli.data.csv_dialect import TAB_ENDINGS
-from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.publishing import publish_file
+from dpcli.problems.errors import DpcliError, OutputError, UsageError
+from dpcli.releasing.publishing import publish_file
 from dpcli.report.formats import require_table_name
 from dpcli.report.json_text import json_text
-from dpcli.report.simulation import HEADING, SimulationReport, simulation_report, violation_problems
+from dpcli.simulation.report import HEADING, SimulationReport, simulation_report, violation_problems
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_spec_file

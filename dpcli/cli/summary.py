@@ -16,9 +16,9 @@ from dpcli.cli.text_tables import (
     write_table,
 )
 from dpcli.ledger.charge import Receipt
-from dpcli.messages import note
 from dpcli.numeric.exact import exact_or_rounded, plain_text
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
+from dpcli.problems.messages import note
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of

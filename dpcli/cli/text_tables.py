@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Literal, TextIO
 
 from dpcli.cli.console import raw_stream, width_of, wrapped
-from dpcli.diagnostics import display_width
-from dpcli.messages import escape_controls
+from dpcli.problems.diagnostics import display_width
+from dpcli.problems.messages import escape_controls
 
 Row = Mapping[str, str]
 """A line of a table: its texts by their headings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcli.data.column import ValuedColumn
 from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

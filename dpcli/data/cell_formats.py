@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 THOUSANDS = {
     ",": ",",

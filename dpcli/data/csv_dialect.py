@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
 """Characters that may separate cells: no letters or digits, and no characters of numbers."""

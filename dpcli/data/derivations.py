@@ -31,8 +31,8 @@ from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.data.options.dates import Hours
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.days import day_of
+from dpcli.problems.light_dataclasses import dataclass
 
 PartName = Literal[
     "year", "quarter", "month", "week", "weekday", "hour", "year-month", "year-quarter", "year-week"

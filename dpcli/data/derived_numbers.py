@@ -16,7 +16,7 @@ from math import gcd, lcm, prod
 from dpcli.data.column import Column, Derivation
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 Term = NumericColumn | Fraction
 """A column, or a constant: a number or a day."""

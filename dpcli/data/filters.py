@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 from dpcli.data.column import Column, Ranges, ValuedColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 ComparisonSign = Literal["<", "<=", "=", ">=", ">"]
 

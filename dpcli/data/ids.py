@@ -9,7 +9,7 @@ from dpcli.data.column import Column, Option, Rule, Source
 from dpcli.data.lazy_polars import pl
 from dpcli.data.options.every import From, Marks
 from dpcli.data.text_cells import private_key, strip_blanks
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 
 class TextColumn(Column):

@@ -23,7 +23,7 @@ from dpcli.data.column import (
 )
 from dpcli.data.lazy_polars import pl
 from dpcli.data.number_cells import clamped
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 F = TypeVar("F")
 

@@ -27,8 +27,8 @@ from dpcli.fields.values import (
     invalid_value,
     whole_number,
 )
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import quote
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import quote
 
 NUMERIC = ("integer", "number")
 ORDERED = (*NUMERIC, "date")

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import plain_text
-from dpcli.reference import texts
+from dpcli.problems.reference import texts
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
 MAX_EXPONENT = 60

@@ -39,8 +39,8 @@ from dpcli.fields.tree import (
     node_at,
 )
 from dpcli.fields.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, AlreadyReportedError, Fields, Json
-from dpcli.messages import quote
-from dpcli.reference import variant_code
+from dpcli.problems.messages import quote
+from dpcli.problems.reference import variant_code
 
 FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 

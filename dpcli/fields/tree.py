@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from dpcli.errors import Place, Problem, make_problem
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import MAX_CHOICES, MAX_QUOTED, message_and_hint, quote, quoted_list
+from dpcli.problems.errors import Place, Problem, make_problem
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import MAX_CHOICES, MAX_QUOTED, message_and_hint, quote, quoted_list
 
 A = TypeVar("A")
 P = ParamSpec("P")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import (
     LAST_DAY,
     AccountTerms,
@@ -20,10 +19,11 @@ from dpcli.ledger.balance import (
     opening_command,
     period_text,
 )
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import note, quoted_list
 from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
+from dpcli.problems.errors import BudgetError, DpcliError, LedgerError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note, quoted_list
 
 MAX_RUNS = 1_000_000
 """The largest number of runs that a forecast counts."""

@@ -19,8 +19,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.errors import LedgerError
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -43,6 +41,8 @@ from dpcli.privacy.loss import (
 )
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import unit_text
+from dpcli.problems.errors import LedgerError
+from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from dpcli.specification.model import Spec

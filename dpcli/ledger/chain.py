@@ -20,8 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dpcli.ledger.balance import Payload
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.events import MechanismEvent
+from dpcli.problems.light_dataclasses import dataclass
 
 OPEN, RELEASE = "open", "release"
 """Kinds of entries: an account was opened, a release was charged."""

@@ -22,10 +22,10 @@ from dpcli.ledger.balance import (
     terms_from_spec,
 )
 from dpcli.ledger.chain import canonical, to_events_json
-from dpcli.light_dataclasses import dataclass
 from dpcli.planning.plan import LocalPlan, Plan, require_disjoint
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+from dpcli.problems.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from dpcli.planning.results import NoisyNumbers

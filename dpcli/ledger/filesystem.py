@@ -1,7 +1,7 @@
 """Where a ledger may be, and the errors for a file that is not usable as one.
 
-Nothing here writes a ledger or needs SQLite, so a plan without a ledger makes the same checks as
-the first release.
+`notice_waiting` tells the person while other processes keep the ledger locked. It is here because a
+plan opens no ledger and needs no SQLite.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ import errno
 import os
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.chain import ForeignAnchorError, default_anchor, read_anchor
-from dpcli.messages import note
+from dpcli.problems.errors import LedgerError, describe_system_error
+from dpcli.problems.messages import note
+
+notice_waiting: Callable[[], None] = lambda: None  # noqa: E731 - replaced by the command line
+"""Called once per statement when other processes keep the ledger locked for long."""
+
 
 NETWORK = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs",

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from dpcli.errors import LedgerError
 from dpcli.ledger.account import Account
 from dpcli.ledger.balance import AccountTerms, Balance, Payload, recorded_cost, terms_from_payload
 from dpcli.ledger.chain import (
@@ -41,6 +40,7 @@ from dpcli.ledger.filesystem import (
 from dpcli.ledger.store import Store
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
+from dpcli.problems.errors import LedgerError
 
 
 def undo_interrupted_creation(path: Path) -> None:

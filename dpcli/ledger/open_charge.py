@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn, Self, final
 
-from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import require_proven
 from dpcli.ledger.chain import to_events_json
 from dpcli.ledger.charge import Charge, Render, StoredRelease
@@ -18,6 +17,7 @@ from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import unit_text
+from dpcli.problems.errors import BudgetError, DpcliError, LedgerError
 
 EventCounts = Counter[tuple[object, ...]]
 """How many times each answer is charged for."""

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.errors import LedgerError, UsageError
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.filesystem import is_absent
 from dpcli.noise.entropy import random_bytes
+from dpcli.problems.errors import LedgerError, UsageError
 from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from dpcli.errors import LedgerError, Problem, make_problem
 from dpcli.ledger.balance import AccountTerms, Payload, period_number
 from dpcli.ledger.chain import (
     CLOSE,
@@ -42,10 +41,11 @@ from dpcli.ledger.filesystem import (
     translated_os_errors,
 )
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.light_dataclasses import dataclass
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+from dpcli.problems.errors import LedgerError, Problem, make_problem
+from dpcli.problems.light_dataclasses import dataclass
 
 FORKED = "+fork"
 """What the name of a release of another history gets if the ledger has its id."""

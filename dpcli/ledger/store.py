@@ -20,8 +20,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from dpcli.errors import LedgerError, describe_system_error
-from dpcli.ledger import waiting
+from dpcli.ledger import filesystem
 from dpcli.ledger.chain import (
     ForeignAnchorError,
     LedgerEntry,
@@ -39,6 +38,7 @@ from dpcli.ledger.filesystem import (
     require_local,
     translated_os_errors,
 )
+from dpcli.problems.errors import LedgerError, describe_system_error
 
 APPLICATION = 0x64706C67
 """The SQLite application id that marks a ledger of this tool."""
@@ -177,7 +177,7 @@ class Store:
                     raise self._refused(error, code) from None
                 if silent and waited > WAIT_BEFORE_NOTICE:
                     silent = False
-                    waiting.notice()
+                    filesystem.notice_waiting()
 
     def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
         name = getattr(error, "sqlite_errorname", "") or ""

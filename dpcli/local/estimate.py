@@ -19,15 +19,15 @@ from dpcli.data.column import column_names
 from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numeric import require_numeric
-from dpcli.engine.decode import Decoder
-from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
-from dpcli.light_dataclasses import dataclass
+from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
 from dpcli.mechanisms.local.local_mechanism import ResponseCounts
 from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import np
+from dpcli.problems.errors import DataError
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.specification.model import LocalSpec, Response
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
-from dpcli.errors import OutputError
+from dpcli.problems.errors import OutputError
 
 ENDING = ".responses"
 

@@ -16,13 +16,12 @@ import polars as pl
 from dpcli.data.column import ValuedColumn, file_columns
 from dpcli.data.dates import DateColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.engine.dataset import Dataset
-from dpcli.engine.decode import Decoder
-from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
+from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.files.dataset import Dataset
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.pieces import decimal_texts, prefetch, read_texts
+from dpcli.engine.files.source import Input, open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Input, open_dataset
-from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, RandomizedCollection, Receipt, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
@@ -34,6 +33,7 @@ from dpcli.numeric.arrays import Array, Ints, multiply_exact, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.planning.plan import LocalPlan
 from dpcli.privacy.confidential import Confidential
+from dpcli.problems.errors import DataError, LedgerError
 from dpcli.specification.model import LocalSpec, Response
 
 CELLS = 1 << 22

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcli.mechanisms.exponential import Exponential
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Geometric, Laplace
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.objective_perturbation import ObjectivePerturbation
-from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcli.mechanisms.selection import Exponential, PermuteAndFlip
 
 MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Laplace(),

@@ -14,8 +14,8 @@ from dpcli.numeric.interval_arithmetic import sqrt_up
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.zcdp_conversion import pure_rho
-from dpcli.queries.objectives import ObjectiveQuery, Perturbation
 from dpcli.queries.query import Query
+from dpcli.statistics.regression.objectives import ObjectiveQuery, Perturbation
 
 NOISELESS = Perturbation(Fraction(1, 1 << 60), Fraction(1, 1 << 20))
 """What stands for no noise: too little to matter, but enough that there is one minimizer."""

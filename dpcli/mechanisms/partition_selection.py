@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.search import search_least
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,17 +20,17 @@ from dpcli.data.kinds import LABELED_COLUMNS, option_kinds
 from dpcli.data.labels import LabeledColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.queries.bernstein import BernsteinQuery
-from dpcli.queries.effects import EffectQuery
-from dpcli.queries.indicators import IndicatorQuery, PassesAmongFirst
-from dpcli.queries.objectives import LeastSquaresQuery, LogisticQuery
-from dpcli.queries.person_counts import CenteredCountQuery
-from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query, ReadabilityQuery
-from dpcli.queries.regression import RidgeQuery
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.queries.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.statistics.counts.indicators import IndicatorQuery, PassesAmongFirst
+from dpcli.statistics.means.bernstein import BernsteinQuery
+from dpcli.statistics.quantiles.recursion import QuantilesQuery
+from dpcli.statistics.regression.objectives import LeastSquaresQuery, LogisticQuery
+from dpcli.statistics.regression.ridge import RidgeQuery
+from dpcli.statistics.tables.effects import EffectQuery
 
 QUERIES: Final[frozenset[type]] = frozenset(
     {

@@ -13,12 +13,12 @@ from fractions import Fraction
 from math import erfc, floor, log, sqrt
 from typing import TYPE_CHECKING, ClassVar, Literal, final
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.noise.bernoulli import BLOCK
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.exact import require_exact
 from dpcli.numeric.search import search_least
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
+from dpcli.problems.light_dataclasses import dataclass
 
 NoiseSamples = list[int] | Ints
 """Whole numbers: an array of int64, or a list if they are few or very large."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
 from dpcli.planning.notes import query_title
 from dpcli.planning.plan import CentralPlan, Plan, PlannedStatistic
@@ -14,6 +13,7 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import unit_text
+from dpcli.problems.light_dataclasses import dataclass
 
 DEFAULT_DELTA = Fraction(1, 10**6)
 """The delta of a comparison if the budget has none."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from dpcli.messages import note
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate
+from dpcli.problems.messages import note
 from dpcli.specification.model import Response
-from dpcli.statistics.bounds_choice import THIRDS
+from dpcli.statistics.bounds.choice import THIRDS
 
 
 def standard_error(response: Response, records: int) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dpcli.messages import note
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery
 from dpcli.privacy.interpretation import (
@@ -20,6 +19,7 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
+from dpcli.problems.messages import note
 from dpcli.queries.query import AnswerWords
 from dpcli.specification.model import Spec
 

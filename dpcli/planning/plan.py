@@ -12,7 +12,6 @@ from typing import ClassVar, TypeVar, final
 
 from dpcli.data.column import Ranges, ValuedColumn
 from dpcli.data.filters import AllOf, implied_ranges
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Noise
@@ -27,6 +26,7 @@ from dpcli.privacy.accounting.composition import (
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, sum_losses
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 from dpcli.statistics.design import Design, WeightedQuery, groups

@@ -14,7 +14,6 @@ from fractions import Fraction
 from math import floor
 from typing import overload
 
-from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.fields.values import MAX_EPSILON, MIN_EPSILON
 from dpcli.numeric.exact import decimal_text, readable_text, short_down
 from dpcli.planning.plan import (
@@ -29,6 +28,7 @@ from dpcli.planning.statistic_planner import SIZE_DIGITS, StatisticPlanner
 from dpcli.privacy.accounting.composition import MissingDependencyError, total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
+from dpcli.problems.errors import BudgetError, Problem, SpecError
 from dpcli.specification.choice import choice_entry
 from dpcli.specification.model import CentralSpec, Entry, LocalSpec, Spec
 

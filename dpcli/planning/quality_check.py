@@ -14,7 +14,7 @@ number of minimums. So a file that meets every minimum is stopped with a probabi
 FALSE_STOP. A file that misses a minimum by more than 2 m passes with at most the same probability.
 
 Where limits on the rows of a person leave out rows, noisy counts of people by their rows give a
-lower bound of the share that each limit leaves out (`dpcli.statistics.left_out_rows`). It stops the
+lower bound of the share that each limit leaves out (`dpcli.statistics.quality`). It stops the
 release if it is above `max_limited` at the same probability, and it decides the flag `limited`.
 """
 
@@ -25,18 +25,24 @@ from fractions import Fraction
 from math import floor
 from typing import Literal
 
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.numeric.exact import readable_text, rounded_text, short_down
 from dpcli.planning.notes import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, noticed_rows
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality import HALF, QualityAnswers, counted_limits, counts_people
+from dpcli.statistics.quality import (
+    ERROR_PROBABILITY,
+    HALF,
+    QualityAnswers,
+    counted_limits,
+    counts_people,
+    noticed_rows,
+)
 
 FALSE_STOP = Fraction(1, 100)
 """The greatest probability that a file which meets every minimum is stopped."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.quality_check import QualityResult
 from dpcli.privacy.confidential import Group
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 

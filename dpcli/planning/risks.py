@@ -2,7 +2,7 @@
 
 They follow NIST SP 800-226 (Near, Darais, Lefkovitz and Howarth 2025): parameters, privacy unit,
 algorithms and their bias, execution, and deployment. Verdicts depend on public facts only. The
-sentences are in `reference/risks.toml`.
+sentences are in `problems/risks.toml`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from enum import Enum
 from fractions import Fraction
 
 from dpcli.data.numeric import numeric_columns
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import fill_sentence, note
 from dpcli.planning.guarantee_text import headline, presence_headline
 from dpcli.planning.notes import counts_left_out, uncounted_names
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
@@ -29,7 +27,9 @@ from dpcli.privacy.interpretation import (
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
-from dpcli.reference import texts
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import fill_sentence, note
+from dpcli.problems.reference import texts
 
 SMALL_EPSILON = 1
 """Up to this epsilon, a belief of one in ten becomes at most one in two."""

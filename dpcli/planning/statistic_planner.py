@@ -11,9 +11,7 @@ from math import log
 from operator import attrgetter
 from typing import Literal
 
-from dpcli.errors import SpecError
 from dpcli.fields.values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.mechanism import CalibrationError, Mechanism
@@ -22,6 +20,8 @@ from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
 from dpcli.privacy.accounting.composition import Branch
 from dpcli.privacy.loss import Loss, sum_losses
+from dpcli.problems.errors import SpecError
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.specification.model import CentralSpec, Entry
 from dpcli.statistics.design import Design, Measure, WeightedQuery
 

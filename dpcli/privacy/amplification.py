@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, log, log_up, sqrt_up
+from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from math import ceil, exp, expm1, sqrt
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
+from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 1000.0
 """Greatest sigma for which tails are sums; for a larger one they are integrals."""

@@ -12,9 +12,9 @@ from dataclasses import field
 from fractions import Fraction
 from typing import Self, final
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.problems.light_dataclasses import dataclass
 
 VERSION = 1
 """The version of the JSON; events of version 1 do not state it."""

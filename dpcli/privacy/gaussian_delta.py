@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.interval_arithmetic import (
     PRECISION,
     Interval,
@@ -22,6 +21,7 @@ from dpcli.numeric.interval_arithmetic import (
     sqrt,
     sqrt_up,
 )
+from dpcli.problems.light_dataclasses import dataclass
 
 LARGEST_SUMMED = 64**2
 """Greatest variance for which tails are sums; for a larger one, integrals enclose them."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import final
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.unit import RowUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
 
 
 class Neighbors(Enum):

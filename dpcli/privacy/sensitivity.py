@@ -31,10 +31,13 @@ rows of the other; and the sum of squares is at most the sum of all changes time
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from math import prod
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,3 +301,64 @@ def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: i
 def _sensitivity(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
     """The sensitivity; its `l0` is zero if no neighbor can change the answer."""
     return Sensitivity(l0 if l1 else 0, l1, l2_squared, linf)
+
+
+MOST_AXES = 5
+"""Enumeration takes five to the power of the number of axes steps."""
+
+
+def effect_sensitivity(
+    sizes: tuple[int, ...], neighbors: Neighbors, unit: Unit, groups: int | None
+) -> Sensitivity:
+    """The table of this module; with `groups` None their number is not known.
+
+    Raises ValueError if a size is below two, or if there are too many axes.
+    """
+    if not sizes or min(sizes) < 2 or len(sizes) > MOST_AXES:
+        raise ValueError("an effect has a few axes with two labels or more")
+    cells = prod(sizes)
+    _, rows, _ = limits(unit, None if groups is None else groups * cells)
+    touched = rows if groups is None else min(rows, groups)
+    single = _single(sizes)
+    changes = [single]
+    if neighbors is Neighbors.CHANGE_ONE:
+        changes.append(_exchanged_effects(sizes))
+        if groups != 1:
+            changes.append((2 * single[0], 2 * single[1], single[2]))
+            touched = 2 * touched if groups is None else min(2 * touched, groups)
+    l1, l2_squared, linf = map(max, zip(*changes, strict=True))
+    return Sensitivity(touched * cells, rows * l1, rows**2 * l2_squared, rows * linf)
+
+
+def _single(sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    """L1, the square of L2, and Linf of the vector of a row."""
+    return (
+        prod(2 * (size - 1) for size in sizes),
+        prod(size * (size - 1) for size in sizes),
+        prod(size - 1 for size in sizes),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _exchanged_effects(sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    """The largest L1, square of L2, and Linf of the difference of two vectors in one group.
+
+    Along an axis, the two rows have one label or two. Each kind of cells has the factors of both
+    rows, and a number of cells.
+    """
+    axes = [
+        ([(size - 1, size - 1, 1), (-1, -1, size - 1)],
+         [(size - 1, -1, 1), (-1, size - 1, 1), (-1, -1, size - 2)])
+        for size in sizes
+    ]  # fmt: skip
+    largest = [0, 0, 0]
+    for chosen in product(*axes):
+        total = squares = most = 0
+        for cell in product(*chosen):
+            count = prod(kind[2] for kind in cell)
+            change = abs(prod(kind[0] for kind in cell) - prod(kind[1] for kind in cell))
+            total += count * change
+            squares += count * change**2
+            most = max(most, change if count else 0)
+        largest = [max(pair) for pair in zip(largest, (total, squares, most), strict=True)]
+    return largest[0], largest[1], largest[2]

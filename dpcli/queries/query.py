@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, add_exact
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import (
@@ -30,6 +29,7 @@ from dpcli.privacy.sensitivity import (
     sensitivity,
 )
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.sums import (
     ALL_ROWS,
     DistinctValues,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
 from dpcli.queries.sums import ALL_ROWS, Shape, UserTotals
 

@@ -13,9 +13,9 @@ from math import ceil, floor, log10
 
 from dpcli.data.axis import Axis
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.document import PublishedCell, number_of
 
 STEPS = (1, 2, 5, 10)

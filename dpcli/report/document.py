@@ -14,10 +14,10 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, np
 from dpcli.numeric.days import days_of
 from dpcli.numeric.exact import exact_or_up
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.json_text import CELLS_PLACE, json_text, parsed_json
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
@@ -160,7 +160,7 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers of the estimates, counted in steps, as a String series of decimals or dates."""
     import polars as pl
 
-    from dpcli.engine.pieces import decimal_texts
+    from dpcli.engine.files.pieces import decimal_texts
 
     rounded = estimates.rounded(numbers)
     if estimates.date_range is None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from dpcli.data.filters import joint_texts
 from dpcli.data.labels import require_labeled
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.messages import note
 from dpcli.numeric.exact import decimal_places, decimal_text, plain_decimal, short_down
 from dpcli.planning.expected_errors import standard_error
 from dpcli.planning.guarantee_text import protection
@@ -34,6 +33,7 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
+from dpcli.problems.messages import note
 from dpcli.report.document import DATE_UNIT
 from dpcli.report.entry_model import (
     AxisReport,
@@ -58,7 +58,7 @@ from dpcli.report.entry_model import (
 )
 from dpcli.report.json_text import JsonNumber, if_known
 from dpcli.specification.model import Caption, CentralSpec, Response
-from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.bounds.choice import BoundsChoice
 from dpcli.statistics.design import Request
 from dpcli.statistics.estimates import ANY, Estimate, Estimates
 

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcli.ledger.balance import DAYS_A_YEAR
-from dpcli.messages import note
 from dpcli.numeric.exact import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise
@@ -20,6 +19,7 @@ from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit, Unit
+from dpcli.problems.messages import note
 from dpcli.report.document import Report, published_numbers
 from dpcli.report.entry_facts import (
     caption_texts,

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from dpcli.data.csv_dialect import TAB_ENDINGS
-from dpcli.engine.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
-from dpcli.errors import UsageError
+from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.ledger.charge import STOPPED
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.errors import UsageError
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.digits import Digits
 from dpcli.report.document import PublishedNumbers, Report
 from dpcli.report.table import Table, long_table, wide_table

@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.loss import Loss
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.entry_model import (
     ChoiceReport,
     ChoiceRuleReport,

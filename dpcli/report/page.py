@@ -9,8 +9,8 @@ from functools import cached_property
 
 from dpcli.data.axis import Axis
 from dpcli.data.kinds import NUMERIC_COLUMNS
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import note
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of

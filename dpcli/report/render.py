@@ -24,11 +24,11 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from dpcli.messages import note
 from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
+from dpcli.problems.messages import note
 from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.digits import Digits, any_rounded, reader_of

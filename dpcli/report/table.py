@@ -12,9 +12,9 @@ from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from dpcli.data.declared_texts import FORMULA_STARTS
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.document import ISO_DATE, PublishedNumbers
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 

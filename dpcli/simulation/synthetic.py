@@ -17,18 +17,18 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.filters import AllOf, AnyOf, Filter, InRanges, Not
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.numbers import NumberColumn
-from dpcli.engine.dataset import Dataset, Source
-from dpcli.errors import DataError, UsageError
+from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import Query
 from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id_cells
 from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
-    from dpcli.engine.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import SealedAnswer
 
 T = TypeVar("T")
 
@@ -132,7 +132,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[SealedAnswer]:
         """The exact answers about the rows, as `Confidential` values, which `exact` opens."""
-        from dpcli.engine.aggregate import aggregate
+        from dpcli.engine.sums.aggregate import aggregate
 
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast, final
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedQuery
 from dpcli.planning.results import NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
-from dpcli.releasing import add_noise, check_quality
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.steps import add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
-    from dpcli.engine.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import SealedAnswer
 
 UNLIMITED = 1 << 30
 """A limit that no synthetic dataset reaches."""

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, Floats, add_exact, multiply_exact, np
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.results import NoisyStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.quantile_recursion import QuantilesQuery
-from dpcli.releasing import estimate_statistic
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.releasing.steps import estimate_statistic
 from dpcli.simulation.noise_test import ErrorSample, NoiseVerdict, Observed, QueryTrial, fraction
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.synthetic_run import ExactAnswers, SyntheticRun
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
+from dpcli.statistics.quantiles.recursion import QuantilesQuery
 
 SAMPLINGS = 10
 """How often the rows of people are sampled again. Noise is new in each run anyway."""

@@ -24,14 +24,14 @@ from dpcli.queries.query import Query
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry
-from dpcli.statistics.bounds_choice import (
+from dpcli.statistics.bounds.candidates import LADDERS, Ladder
+from dpcli.statistics.bounds.choice import (
     LIMIT_NAME,
     MAX_ROWS,
     BoundsChoice,
     ChosenBounds,
     bounds_name,
 )
-from dpcli.statistics.bounds_ladder import LADDERS, Ladder
 from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
 
 LadderName = Annotated[

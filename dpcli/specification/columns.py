@@ -52,7 +52,7 @@ from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import Title, UnitText, stated_caption
 from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.specification.model import Caption, SpecFile
-from dpcli.statistics.bounds_choice import BoundsChoice
+from dpcli.statistics.bounds.choice import BoundsChoice
 
 MAX_BYTES = 1 << 24
 MAX_CODES = 100_000

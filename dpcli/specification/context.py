@@ -11,13 +11,13 @@ from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.tree import Findings, ScalarNode, Span
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit, Unit
-from dpcli.reference import variant_code
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import variant_code
 from dpcli.specification.model import Caption, SpecFile
-from dpcli.statistics.bounds_choice import BoundsChoice, bounds_name
+from dpcli.statistics.bounds.choice import BoundsChoice, bounds_name
 from dpcli.statistics.sampling import SampleDesign
 
 

@@ -20,7 +20,6 @@ from dpcli.data.csv_dialect import (
     find_encoding,
 )
 from dpcli.data.declared_texts import require_few
-from dpcli.errors import SpecError
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (
@@ -32,6 +31,7 @@ from dpcli.fields.values import (
     invalid_value,
     whole_number,
 )
+from dpcli.problems.errors import SpecError
 from dpcli.specification.columns import MAX_NAME_LENGTH
 
 NO_QUOTE = "none"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from dpcli.messages import quote
+from dpcli.problems.messages import quote
 
 MAX_LENGTH = 100
 

@@ -38,8 +38,8 @@ from dpcli.fields.numbers import DATE, NumberSyntaxError, parse_day, parse_numbe
 from dpcli.fields.section import SectionModel, extended_model, name_of
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, read_all, scalars_of
 from dpcli.fields.values import AlreadyReportedError, Choice, GridNumber, Text, Texts
-from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
+from dpcli.problems.messages import quote
 from dpcli.specification.columns import (
     BOOLEAN_LABELS,
     DROP,

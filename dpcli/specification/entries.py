@@ -19,8 +19,8 @@ from dpcli.fields.tree import (
     node_at,
 )
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.messages import truncated
-from dpcli.reference import synonyms, variant_code
+from dpcli.problems.messages import truncated
+from dpcli.problems.reference import synonyms, variant_code
 from dpcli.specification.choice import open_choice
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import entry_caption

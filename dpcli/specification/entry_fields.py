@@ -29,12 +29,12 @@ from dpcli.fields.values import (
     summaries_by_name,
 )
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Mechanism, SelectionMechanism
-from dpcli.messages import quote
 from dpcli.noise.distribution import ADDITIVE, Family
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
-from dpcli.reference import synonyms, variant_code
+from dpcli.problems.messages import quote
+from dpcli.problems.reference import synonyms, variant_code
 from dpcli.specification.context import SpecContext
 from dpcli.specification.declarations import Note, Title, UnitText
 from dpcli.specification.grid import read_number

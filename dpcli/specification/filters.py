@@ -38,9 +38,9 @@ from dpcli.fields.tree import (
     scalars_of,
 )
 from dpcli.fields.values import Boolean, ByForm, Text, Texts
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import readable_text
-from dpcli.reference import variant_code
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import variant_code
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import read_in_steps, read_within_bounds
 

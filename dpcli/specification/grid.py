@@ -10,8 +10,8 @@ from dpcli.data.numeric import NumericColumn
 from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, scalars_of
-from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
+from dpcli.problems.messages import quote
 
 MAX_STEPS = 2**62
 """Bounds stay below this limit, so that every value fits 64 bits."""

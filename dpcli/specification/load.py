@@ -14,10 +14,10 @@ from typing import Any
 
 from dpcli.data.column import column_names
 from dpcli.data.csv_dialect import Dialect
-from dpcli.errors import SpecError, describe_system_error
 from dpcli.fields.tree import MappingNode, TooManyProblemsError, attempt, scalars_of
 from dpcli.fields.values import AlreadyReportedError
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.errors import SpecError, describe_system_error
 from dpcli.specification.choice import require_answers_after_choices, require_choices_used
 from dpcli.specification.columns import declare_columns
 from dpcli.specification.context import SpecContext
@@ -36,7 +36,7 @@ from dpcli.specification.model import (
 )
 from dpcli.specification.privacy import QualityModel, count_limits, resolve_privacy, resolve_quality
 from dpcli.specification.yaml_reader import MAX_BYTES, find_placeholders, read_tree
-from dpcli.statistics.bounds_choice import LIMIT_NAME
+from dpcli.statistics.bounds.choice import LIMIT_NAME
 from dpcli.statistics.quality import QUALITY_COUNTS
 
 PERSON_WORDS = ("people", "persons")

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.csv_dialect import UNDECLARED_DIALECT, Dialect
 from dpcli.data.labels import LabeledColumn
-from dpcli.errors import Place
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.errors import Place
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import Query
-from dpcli.statistics.bounds_choice import BoundsChoice, BoundsHistogram
+from dpcli.statistics.bounds.choice import BoundsChoice, BoundsHistogram
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.postprocessing import PostProcessingStep
 from dpcli.statistics.sampling import SampleDesign

@@ -37,7 +37,7 @@ from dpcli.specification.choice import MAX_LIMIT, ChosenLimitModel
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entry_fields import AnsweredModel, MechanismName, read_answer_settings
 from dpcli.specification.model import Entry, Privacy, QualityCheck
-from dpcli.statistics.bounds_choice import MAX_ROWS, LimitChoice
+from dpcli.statistics.bounds.choice import MAX_ROWS, LimitChoice
 from dpcli.statistics.design import Request
 from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits, with_people
 

@@ -45,7 +45,7 @@ from dpcli.specification.grid import (
     read_within_bounds,
     require_whole_steps,
 )
-from dpcli.statistics.bounds_choice import bounds_name
+from dpcli.statistics.bounds.choice import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic
 

@@ -21,7 +21,6 @@ from dpcli.data.column import ValuedColumn
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS, require_text
 from dpcli.data.labels import LabeledColumn, require_labeled
-from dpcli.errors import SpecError
 from dpcli.fields.columns import LABELED, NUMERIC
 from dpcli.fields.numbers import NumberSyntaxError, parse_probability
 from dpcli.fields.section import SectionModel
@@ -57,10 +56,11 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerError,
     RandomizerRequest,
 )
-from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.errors import SpecError
+from dpcli.problems.messages import quote
 from dpcli.specification.context import SpecContext
 from dpcli.specification.entries import require_entry
 from dpcli.specification.entry_fields import single_key

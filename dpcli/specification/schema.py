@@ -16,7 +16,7 @@ from dpcli import mechanisms, statistics
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
-from dpcli.reference import word_pages
+from dpcli.problems.reference import word_pages
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import SampleModel

@@ -22,8 +22,8 @@ from dpcli.fields.tree import (
     scalars_of,
 )
 from dpcli.fields.values import AlreadyReportedError
-from dpcli.messages import quote
-from dpcli.reference import texts, variant_code
+from dpcli.problems.messages import quote
+from dpcli.problems.reference import texts, variant_code
 
 MAX_BYTES, MAX_NODES, MAX_DEPTH = 2**20, 100_000, 20
 

@@ -1,12 +1,13 @@
 """Statistics: the designs of each, and the estimate from noisy answers.
 
-`Statistic` in `statistic.py` is the interface; open it first. Each statistic is one class in one
-of the other files and one line in `STATISTICS`. A `Request` is an entry of a spec with its names
-resolved. `Statistic.designs` gives every `Design` that may answer it: `WeightedQuery`s, for which
-noise and budget they are meant, and which error to expect (`design.py`). `Statistic.estimate` turns
-the `NoisyAnswer`s to one of them into `Estimates`, the published numbers with intervals. Intervals
-come from the noise itself where one answer is published (`estimates.py`), and from `fiducial.py`
-where a number is computed from several answers. `postprocessing.py` has the steps of `post`.
+`Statistic` in `statistic.py` is the interface; open it first. Each statistic is one class in the
+folder of its family, with its queries and designs, and one line in `STATISTICS`. A `Request` is an
+entry of a spec with its names resolved. `Statistic.designs` gives every `Design` that may answer
+it: `WeightedQuery`s, for which noise and budget they are meant, and which error to expect
+(`design.py`). `Statistic.estimate` turns the `NoisyAnswer`s to one of them into `Estimates`, the
+published numbers with intervals. Intervals come from the noise itself where one answer is published
+(`estimates.py`), and from `intervals.py` where a number is computed from several answers.
+`postprocessing.py` has the steps of `post`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dpcli.statistics.statistic import Statistic
 class Registry(Sequence[Statistic]):
     """Statistics in order; each has a name, and is a statistic or where its class is.
 
-    A place is a module of this package and a class in it, such as `counts:Sum`.
+    A place is a module of this package and a class in it, such as `counts.counts:Sum`.
     """
 
     def __init__(self, members: Mapping[str, Statistic | str]) -> None:
@@ -63,30 +64,30 @@ class Registry(Sequence[Statistic]):
 
 STATISTICS = Registry(
     {
-        "count": "counts:Count",
-        "sum": "counts:Sum",
-        "mean": "mean:Mean",
-        "proportion": "proportion:Proportion",
-        "ratio": "ratio:Ratio",
-        "comparison": "comparison:Comparison",
-        "variance": "spread:Variance",
-        "std": "spread:StandardDeviation",
-        "histogram": "histogram:Histogram",
-        "marginals": "marginals:Marginals",
-        "count_distinct": "distinct:CountDistinct",
-        "selections": "selections:Selections",
-        "count_missing": "selections:CountMissing",
-        "quantile": "quantile:Quantile",
-        "median": "quantile:Median",
-        "min": "quantile:Minimum",
-        "max": "quantile:Maximum",
-        "mode": "choices:Mode",
-        "top_k": "choices:TopK",
-        "choose": "choices:Choose",
-        "covariance": "spread:Covariance",
-        "correlation": "spread:Correlation",
-        "linear_regression": "linear_regression:LinearRegression",
-        "logistic_regression": "logistic_regression:LogisticRegression",
+        "count": "counts.counts:Count",
+        "sum": "counts.counts:Sum",
+        "mean": "means.mean:Mean",
+        "proportion": "means.proportion:Proportion",
+        "ratio": "means.ratio:Ratio",
+        "comparison": "means.comparison:Comparison",
+        "variance": "means.spread:Variance",
+        "std": "means.spread:StandardDeviation",
+        "histogram": "counts.histogram:Histogram",
+        "marginals": "tables.marginals:Marginals",
+        "count_distinct": "counts.distinct:CountDistinct",
+        "selections": "counts.selections:Selections",
+        "count_missing": "counts.selections:CountMissing",
+        "quantile": "quantiles.quantile:Quantile",
+        "median": "quantiles.quantile:Median",
+        "min": "quantiles.quantile:Minimum",
+        "max": "quantiles.quantile:Maximum",
+        "mode": "choices.choices:Mode",
+        "top_k": "choices.choices:TopK",
+        "choose": "choices.choices:Choose",
+        "covariance": "means.spread:Covariance",
+        "correlation": "means.spread:Correlation",
+        "linear_regression": "regression.linear:LinearRegression",
+        "logistic_regression": "regression.logistic:LogisticRegression",
     }
 )
 """Every statistic that a spec may name, in the order in which they are listed, and its place."""

@@ -13,12 +13,12 @@ from dpcli.data.column import Column
 from dpcli.data.filters import Filter
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.light_dataclasses import dataclass
-from dpcli.messages import note
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.confidential import Group
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
 from dpcli.queries.query import Query
 from dpcli.queries.scores import Points
 from dpcli.statistics.estimates import Estimates

@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import (
     Array,
     Bools,
@@ -24,6 +23,7 @@ from dpcli.numeric.arrays import (
     repeated_integer,
 )
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
+from dpcli.problems.light_dataclasses import dataclass
 
 HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED, IMPRECISE = range(5)
 """The status of a number: it has an interval; it has none because no honest one is known; it has

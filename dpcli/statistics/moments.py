@@ -10,9 +10,9 @@ from math import prod
 from typing import NamedTuple
 
 from dpcli.data.numeric import NumericColumn
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Request, WeightedQuery

@@ -20,7 +20,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.fiducial import FiducialInterval
+from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.moments import Moments, bernstein_moments
 from dpcli.statistics.sampling import SampleDesign
 

@@ -16,9 +16,9 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, clip_exact, multiply_exact, np, widened
 from dpcli.numeric.exact import in_units_of_last_place, readable_text
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.estimates import (
     HAS_INTERVAL,
     IMPRECISE,

@@ -8,8 +8,8 @@ that of `fiducial.py`, which uses them on every plausible noise-free answer.
 
 from __future__ import annotations
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Floats, np
+from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

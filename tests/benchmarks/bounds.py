@@ -18,8 +18,8 @@ from itertools import product
 import numpy as np
 
 from dpcli.data.numbers import NumberColumn
-from dpcli.statistics.bounds_choice import BoundsChoice
-from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.candidates import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.choice import BoundsChoice
 from tests.benchmarks.ladders import (
     CHOICE,
     FACTORS,

@@ -200,12 +200,12 @@ class Trace:
 def trace_of_a_mean() -> Trace:
     """The second release of one mean in a process, in all its threads."""
     from dpcli import load_spec, plan, release
-    from dpcli.statistics.mean import Mean
+    from dpcli.statistics.means.mean import Mean
 
     calls: list[tuple[str, str]] = []
     package = str(PACKAGE)
     # Those of the standard library, which these replace, stand in no file either.
-    made = str(PACKAGE / "light_dataclasses.py")
+    made = str(PACKAGE / "problems" / "light_dataclasses.py")
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code

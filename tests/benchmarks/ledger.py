@@ -15,7 +15,7 @@ from dpcli.ledger.charge import Charge, NoisyRelease, Receipt, charge_for
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.planning.planner import make_plan
 from dpcli.planning.results import NoisyNumbers
-from dpcli.releasing import aggregate_data
+from dpcli.releasing.steps import aggregate_data
 from dpcli.report.facts import release_report
 from dpcli.report.formats import LONG, render_outputs
 from dpcli.specification.load import read_central_spec

@@ -16,8 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcli.statistics.bounds_choice import LimitChoice
-from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.candidates import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.choice import LimitChoice
 from tests.benchmarks.ladders import (
     CHOICE,
     FACTORS,

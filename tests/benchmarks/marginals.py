@@ -18,7 +18,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.specification.load import parse_central_spec, read_central_spec
-from dpcli.statistics.table_designs import Ways, expected_square, wanted_tables
+from dpcli.statistics.tables.shares import Ways, expected_square, wanted_tables
 from tests.support.cli import ROOT
 from tests.support.estimates import estimates_of
 

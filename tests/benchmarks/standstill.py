@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 from dpcli.engine import bounding, pieces
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import aggregate_data
+from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_spec
 bounding.WAITING, bounding.SHARD = 50_000, 1 << 16
 pieces.PIECE, pieces.SEGMENT = 1 << 16, 3_000

@@ -34,11 +34,11 @@ from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.bounds_choice import LimitChoice
-from dpcli.statistics.bounds_ladder import LADDERS, Ladder
+from dpcli.statistics.bounds.candidates import LADDERS, Ladder
+from dpcli.statistics.bounds.choice import LimitChoice
 from dpcli.statistics.design import Request
-from dpcli.statistics.linear_regression import OBJECTIVE, ridge_query
 from dpcli.statistics.quality import QUALITY_COUNTS
+from dpcli.statistics.regression.linear import OBJECTIVE, ridge_query
 from dpcli.statistics.statistic import Statistic
 from tests.laws import test_statistics
 from tests.laws.test_statistics import OPEN, SECOND, numbers
@@ -345,7 +345,7 @@ def test_a_planted_fault_is_found(kind: type[LinearQuery], found: str) -> None:
 
 # What files of answers import, and who asks for answers.
 
-ALLOWED = ("dpcli.data", "dpcli.light_dataclasses", "dpcli.numeric", "dpcli.privacy")
+ALLOWED = ("dpcli.data", "dpcli.problems.light_dataclasses", "dpcli.numeric", "dpcli.privacy")
 """What the file of an answer may import, besides others of `dpcli.queries` and the library."""
 
 
@@ -397,7 +397,7 @@ def test_the_file_of_an_answer_imports_numbers_and_data_alone(kind: type) -> Non
         "import dpcli.noise",
         "from dpcli.noise.entropy import random_bytes",
         "def answer(sums):\n    from dpcli.noise import entropy\n    return sums",
-        "from dpcli.queries.quantile_recursion import QuantilesQuery",
+        "from dpcli.statistics.quantiles.recursion import QuantilesQuery",
         "from dpcli import errors",
         "import polars",
         "if not TYPE_CHECKING:\n    import numpy",
@@ -414,7 +414,7 @@ NO_QUERIES = {
 }  # fmt: skip
 """Objects of other classes that have an `answer`."""
 
-OTHER_ANSWERS = {"dpcli/privacy/confidential.py", "dpcli/transaction.py"}
+OTHER_ANSWERS = {"dpcli/privacy/confidential.py", "dpcli/releasing/transaction.py"}
 """Files with a class that has an `answer` of its own: of private groups, of a release."""
 
 

@@ -17,7 +17,7 @@ from types import FunctionType, ModuleType
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.reference import code_pages
+from dpcli.problems.reference import code_pages
 from dpcli.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]

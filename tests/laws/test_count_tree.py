@@ -24,13 +24,13 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE, Noise, normal_quantile
 from dpcli.numeric.arrays import Array, Bools, Floats
 from dpcli.planning.planner import make_plan
-from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.count_tree import CountTree
-from dpcli.statistics.count_tree_errors import RankErrors
-from dpcli.statistics.count_tree_estimates import (
+from dpcli.statistics.quantiles.recursion import QuantilesQuery
+from dpcli.statistics.quantiles.tree import (
     ClassOfQuantile,
+    CountTree,
+    RankErrors,
     _below_zero,
     _Levels,
     classes_of_quantiles,

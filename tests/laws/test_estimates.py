@@ -18,12 +18,12 @@ from dpcli.noise.candidate_choice import ExponentialChoice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, integer_array
-from dpcli.queries.quantile_recursion import QuantilesQuery, choose_quantiles
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimate
+from dpcli.statistics.quantiles.recursion import QuantilesQuery, choose_quantiles
 from dpcli.statistics.statistic import Statistic
 from tests.laws.test_statistics import ADDED, answers, requests
 from tests.oracles.plain import value

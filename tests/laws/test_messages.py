@@ -9,9 +9,10 @@ from string import Formatter
 
 import pytest
 
-from dpcli import messages, reference
+import dpcli
+from dpcli.problems import messages, reference
 
-PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
+PACKAGE = sorted(Path(dpcli.__file__).parent.rglob("*.py"))
 
 OF_VALUE = {"name", "found", "key"}
 OF_SECTION = {"what", "subject"}

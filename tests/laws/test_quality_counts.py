@@ -14,7 +14,7 @@ from dpcli.numeric.arrays import Floats
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.releasing import aggregate_data
+from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.quality import BY_ROWS_WEIGHT, PEOPLE_WEIGHT, counted_limits
 from tests.laws.test_audit import least_epsilon

@@ -32,15 +32,15 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
-from dpcli.queries.quantile_recursion import (
+from dpcli.queries.scores import Points
+from dpcli.statistics.candidate_classes import classes_at_and_between
+from dpcli.statistics.quantiles.recursion import (
     PartQuantile,
     QuantilesQuery,
     choose_quantiles,
     ordered_rows,
     substeps_for,
 )
-from dpcli.queries.scores import Points
-from dpcli.statistics.candidate_classes import classes_at_and_between
 from tests.laws.test_choices import each_choosing, probabilities
 from tests.support.mechanisms import fitted
 from tests.support.permits import free_permit

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.errors import SpecError
 from dpcli.queries.query import Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec

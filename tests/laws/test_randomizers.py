@@ -18,11 +18,11 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerRequest,
     ResponseCounts,
 )
-from dpcli.mechanisms.local.randomized_response import KaryRandomizer
-from dpcli.messages import message_and_hint
+from dpcli.mechanisms.local.pure_protocols import KaryRandomizer
 from dpcli.noise import entropy
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
+from dpcli.problems.messages import message_and_hint
 from tests.support.randomizers import Rows, labels, output_of, randomizers, request_for, table_of
 from tests.support.streams import CUT, Stream, chi_square_tail
 

@@ -23,13 +23,13 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.objectives import ObjectiveQuery
-from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import ScoreQuery, SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import MEASURES, NoisyAnswer, Request, groups
+from dpcli.statistics.quantiles.recursion import QuantilesQuery
+from dpcli.statistics.regression.objectives import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.engine.aggregate import aggregate
-from dpcli.engine.source import open_dataset
+from dpcli.engine.files.source import open_dataset
+from dpcli.engine.sums.aggregate import aggregate
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
 from dpcli.queries.query import Query
 
 if TYPE_CHECKING:
-    from dpcli.engine.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import SealedAnswer
     from tests.oracles.plain import Answer
 
 

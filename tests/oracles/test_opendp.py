@@ -17,7 +17,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.releasing import aggregate_data
+from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -10,9 +10,9 @@ from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.person_counts import CenteredCountQuery
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query
 from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from tests.oracles import files
 
 

@@ -17,8 +17,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcli.diagnostics import render_problem
-from dpcli.errors import SpecError
+from dpcli.problems.diagnostics import render_problem
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_spec
 from tests.support.specs import completed
 

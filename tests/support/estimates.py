@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.results import PublishedStatistic
-from dpcli.releasing import add_noise, estimate_statistic
+from dpcli.releasing.steps import add_noise, estimate_statistic
 from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
-    from dpcli.engine.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import SealedAnswer
 
 
 def estimates_of(

@@ -16,7 +16,7 @@ from dpcli.numeric.arrays import Floats
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.objectives import ObjectiveQuery
+from dpcli.statistics.regression.objectives import ObjectiveQuery
 from tests.support.half_spaces import least_epsilon
 
 ADDED, REPLACED = (Relation(RowUnit(), neighbors) for neighbors in Neighbors)

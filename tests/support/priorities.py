@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from polars.selectors import starts_with
 
-from dpcli.engine import bounding
-from dpcli.engine.aggregate import SealedAnswer, aggregate
-from dpcli.engine.bounding import UserLevelAggregation
-from dpcli.engine.decode import FLAGS
+from dpcli.engine.cells.decode import FLAGS
+from dpcli.engine.sums import bounding
+from dpcli.engine.sums.aggregate import SealedAnswer, aggregate
+from dpcli.engine.sums.bounding import UserLevelAggregation
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 
@@ -95,4 +95,4 @@ def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(KeyedPriorities, "secret", random_bytes(16))
         return aggregate(*arguments)
 
-    patch.setattr("dpcli.engine.aggregate.aggregate", keyed)
+    patch.setattr("dpcli.engine.sums.aggregate.aggregate", keyed)

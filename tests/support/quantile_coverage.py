@@ -12,8 +12,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Floats
-from dpcli.statistics.count_tree import CountTree
-from dpcli.statistics.count_tree_estimates import ClassOfQuantile, classes_of_quantiles
+from dpcli.statistics.quantiles.tree import ClassOfQuantile, CountTree, classes_of_quantiles
 
 BLOCK = 500
 """Runs that are computed together."""

@@ -20,8 +20,7 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerRequest,
 )
 from dpcli.mechanisms.local.matrix import MatrixRandomizer
-from dpcli.mechanisms.local.randomized_response import KaryRandomizer
-from dpcli.mechanisms.local.unary_encoding import UnaryEncodingRandomizer
+from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
 
 EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
 

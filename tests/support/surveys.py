@@ -11,11 +11,11 @@ import numpy as np
 from dpcli.numeric.arrays import Array, Ints, integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
-from dpcli.queries.bernstein import BernsteinQuery
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
+from dpcli.statistics.means.bernstein import BernsteinQuery
 
 CONFIDENCE = Fraction(19, 20)
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from dpcli.data.column import Column, Option, SampledTexts, TextOption
 from dpcli.data.key_texts import yaml_text
 from dpcli.fields.values import Text
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from dpcli.data.axis import Axis
 from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.options.every import Marks
-from dpcli.engine import spark
-from dpcli.engine.spark_tasks import Tasks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import Factor
+from dpcli.spark import partials
+from dpcli.spark.tasks import Tasks
 from tests.oracles.opened import engine, opened
 from tests.support.toy_column import DurationColumn
 from tests.support.toy_option import Prefix
@@ -40,8 +40,8 @@ def main() -> None:
     """Print the answers from a file, of both engines."""
     path = sys.argv[1]
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    setattr(spark, "Tasks", ToyTasks)  # noqa: B010 - not exported
+    setattr(partials, "Tasks", ToyTasks)  # noqa: B010 - not exported
     columns = (SITE, SPENT)
-    sealed = spark.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
+    sealed = partials.aggregate_with_spark(QUERIES, RowUnit(), STANDARD_DIALECT, columns, (path,))
     print("local:", engine(QUERIES, RowUnit(), Path(path)))
     print("spark:", opened(sealed))

@@ -21,13 +21,13 @@ import pytest
 
 import dpcli as package
 from dpcli import DpcliError, Ledger, Release, api, estimate, load_spec, plan, randomize, release
-from dpcli.engine.memory import MemoryTable
-from dpcli.errors import DataError
+from dpcli.engine.files.memory import MemoryTable
 from dpcli.ledger.options import DEFAULT
 from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss
+from dpcli.problems.errors import DataError
+from dpcli.releasing.transaction import ReleaseTransaction
 from dpcli.report.formats import FORMATS
-from dpcli.transaction import ReleaseTransaction
 from tests.support.cli import PEOPLE, ROOT, Command
 
 SECRET = "a-cell-that-no-one-may-see"

@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from dpcli.errors import OutputError, describe_system_error
+from dpcli.problems.errors import OutputError, describe_system_error
 
 
 @pytest.mark.parametrize("number", sorted(errno.errorcode))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dpcli import light_dataclasses
+from dpcli.problems import light_dataclasses
 
 Decorator = Callable[..., Any]
 

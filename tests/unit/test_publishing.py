@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.publishing import publish, require_writable
+from dpcli.releasing.publishing import publish, require_writable
 from tests.support.cli import Command, data, dpcli, spec
 
 __all__ = ["data", "dpcli", "spec"]

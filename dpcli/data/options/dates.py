@@ -16,8 +16,8 @@ from dpcli.data.declared_texts import require_few, require_short
 from dpcli.data.key_texts import list_text, yaml_text
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import ListOrItem, ParsedText, invalid_value
-from dpcli.light_dataclasses import dataclass
-from dpcli.reference import time_zones
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import time_zones
 
 TEXT = {"type": "string"}
 

@@ -13,8 +13,8 @@ from dpcli.data.key_texts import list_text, yaml_text
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
 from dpcli.fields.values import ByForm, ListOrItem, Text, Texts, whole_number
-from dpcli.light_dataclasses import dataclass
-from dpcli.reference import usual_cells
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import usual_cells
 
 MAX_POSITION = 100_000
 

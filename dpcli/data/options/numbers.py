@@ -22,9 +22,9 @@ from dpcli.data.options.every import MOST_NAMED
 from dpcli.data.text_cells import strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.exact import decimal_places, decimal_text
-from dpcli.reference import usual_cells
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import usual_cells
 
 TEXT = {"type": "string"}
 

@@ -10,7 +10,7 @@ from dpcli.data.lazy_polars import pl
 from dpcli.data.text_cells import lower_texts
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Choice
-from dpcli.light_dataclasses import dataclass
+from dpcli.problems.light_dataclasses import dataclass
 
 IGNORE = "ignore"
 

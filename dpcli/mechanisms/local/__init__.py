@@ -14,12 +14,13 @@ from typing import Final
 from dpcli.mechanisms.local.additive import AdditiveRandomizer, LocalGaussian, LocalLaplace
 from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
 from dpcli.mechanisms.local.matrix import Matrix, MatrixRandomizer
-from dpcli.mechanisms.local.randomized_response import (
+from dpcli.mechanisms.local.pure_protocols import (
     GeneralizedRandomizedResponse,
     KaryRandomizer,
     RandomizedResponse,
+    UnaryEncoding,
+    UnaryEncodingRandomizer,
 )
-from dpcli.mechanisms.local.unary_encoding import UnaryEncoding, UnaryEncodingRandomizer
 
 LOCAL_MECHANISMS: tuple[LocalMechanism, ...] = (
     RandomizedResponse(),

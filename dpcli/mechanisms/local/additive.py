@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import MECHANISMS, gaussian, laplace
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
@@ -24,6 +23,7 @@ from dpcli.numeric.arrays import Ints, np
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.problems.light_dataclasses import dataclass
 
 INT64_LIMIT = 1 << 61
 """Noisy numbers below it fit 64 bits."""

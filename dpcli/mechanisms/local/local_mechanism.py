@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from dpcli.data.column import ValuedColumn
-from dpcli.light_dataclasses import dataclass
 from dpcli.numeric.arrays import Array, Ints
 from dpcli.numeric.exact import require_exact
 from dpcli.numeric.interval_arithmetic import exp_down
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss, pure_guarantee
+from dpcli.problems.light_dataclasses import dataclass
 
 LossParameter = Literal["epsilon", "probability", "matrix"]
 """The keys of a spec that can set the loss of a response."""

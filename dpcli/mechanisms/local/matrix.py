@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms.local.local_mechanism import (
     CalibratedRandomizer,
     LocalMechanism,
@@ -18,6 +17,7 @@ from dpcli.noise.candidate_choice import categorical_array
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss
+from dpcli.problems.light_dataclasses import dataclass
 
 LEAST_SINGULAR = 1e-11
 """Singular values below this part of the greatest one are too small for floats."""

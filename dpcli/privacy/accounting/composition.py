@@ -14,11 +14,11 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import ClassVar, NamedTuple, final
 
-from dpcli.light_dataclasses import dataclass
 from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, compose
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.zcdp_conversion import sum_rounded_up
+from dpcli.problems.light_dataclasses import dataclass
 
 GuaranteeCounts = Mapping[Guarantee, int]
 """The guarantees of answers, each with its number of answers."""

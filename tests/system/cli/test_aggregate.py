@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
-from dpcli.engine import partials
+from dpcli.engine.sums import partials
 from dpcli.noise import entropy
 from tests.support.cli import DATA, Command, remove_ledger
 from tests.support.streams import Stream

@@ -14,12 +14,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import dpcli
-from dpcli import choosing_bounds
 from dpcli.data.numeric import NumericColumn
 from dpcli.ledger.charge import SUFFIX
 from dpcli.planning.expected_errors import chosen_bounds_errors
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting.composition import Composition
+from dpcli.releasing import chosen_bounds
 from dpcli.report.formats import report_schema
 from dpcli.specification.choice import narrowest_and_widest
 from dpcli.specification.load import parse_central_spec
@@ -114,7 +114,7 @@ def test_a_crash_between_the_phases_charges_once_and_keeps_the_bounds(
         raise Crash
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.transaction.ReleaseTransaction.aggregate", crash)
+        patched.setattr("dpcli.releasing.transaction.ReleaseTransaction.aggregate", crash)
         with pytest.raises(Crash):
             dpcli(*words)
     assert history(dpcli, tmp_path) == [("r+bounds", "0.1")]
@@ -154,7 +154,7 @@ def stored_bounds(folder: Path) -> bytes:
     with closing(OpenLedger.open(folder / "dpcli-ledger.sqlite")) as ledger:
         stored = ledger.stored("r" + SUFFIX)
     assert stored is not None
-    return stored.outputs[choosing_bounds.BOUNDS]
+    return stored.outputs[chosen_bounds.BOUNDS]
 
 
 def test_the_whole_budget_is_checked_before_anything_is_read(
@@ -166,13 +166,13 @@ def test_the_whole_budget_is_checked_before_anything_is_read(
     def read(*_: object, **__: object) -> None:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(choosing_bounds, "aggregate_data", read)
+    monkeypatch.setattr(chosen_bounds, "aggregate_data", read)
     assert dpcli("release", spec, data).status == 5
     spec.write_text(SPEC.replace("epsilon: 1}", "epsilon: 1.5}"), encoding="utf-8")
     monkeypatch.undo()
     remove_ledger(tmp_path)
     assert dpcli("release", spec, data, "--release-id", "one").status == 0
-    monkeypatch.setattr(choosing_bounds, "aggregate_data", read)
+    monkeypatch.setattr(chosen_bounds, "aggregate_data", read)
     # Half of the epsilon is left: enough for the bounds alone.
     outcome = dpcli("release", spec, data, "--release-id", "two")
 

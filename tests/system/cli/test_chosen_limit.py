@@ -15,9 +15,9 @@ from random import Random
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.choosing_bounds import BOUNDS
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
+from dpcli.releasing.chosen_bounds import BOUNDS
 from dpcli.report.formats import report_schema
 from tests.support.cli import ROOT, Command, history, remove_ledger, reported
 
@@ -240,7 +240,7 @@ def test_one_more_row_moves_one_person(
 KILL = """
 import os, signal, sys
 from dpcli.cli.main import main
-from dpcli.transaction import ReleaseTransaction
+from dpcli.releasing.transaction import ReleaseTransaction
 
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -298,7 +298,7 @@ def test_another_spec_cannot_use_a_choice_under_its_id(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpcli.transaction.ReleaseTransaction.aggregate", stop)
+        patched.setattr("dpcli.releasing.transaction.ReleaseTransaction.aggregate", stop)
         dpcli("release", spec, data, "--release-id", "r")
     spec.write_text(SPEC.replace("up_to: 500", "up_to: 600"), encoding="utf-8")
     outcome = dpcli("release", spec, data, "--release-id", "r")
@@ -315,13 +315,13 @@ def test_the_whole_budget_is_checked_before_anything_is_read(
     def read(*_: object, **__: object) -> None:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr("dpcli.choosing_bounds.aggregate_data", read)
+    monkeypatch.setattr("dpcli.releasing.chosen_bounds.aggregate_data", read)
     spec, data = write(tmp_path, SPEC.replace("epsilon: 0.5", "epsilon: 0.51"))
     assert dpcli("release", spec, data).status == 5
     monkeypatch.undo()
     spec.write_text(SPEC.replace("budget: {epsilon: 1}", "budget: {epsilon: 1.5}"), "utf-8")
     assert dpcli("release", spec, data, "--release-id", "one").status == 0
-    monkeypatch.setattr("dpcli.choosing_bounds.aggregate_data", read)
+    monkeypatch.setattr("dpcli.releasing.chosen_bounds.aggregate_data", read)
     # Half of the epsilon is left: enough for the limit alone.
     outcome = dpcli("release", spec, data, "--release-id", "two")
 

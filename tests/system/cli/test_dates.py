@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.errors import SpecError
+from dpcli.problems.errors import SpecError
 from dpcli.report.formats import report_schema
 from dpcli.specification.load import parse_spec
 from tests.support.cli import Command

@@ -10,7 +10,7 @@ import pytest
 from dpcli.cli.commands import PLACES
 from dpcli.cli.explain import HEADINGS, pages
 from dpcli.planning.planner import make_plan
-from dpcli.reference import Page, code_pages, synonyms, word_pages
+from dpcli.problems.reference import Page, code_pages, synonyms, word_pages
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS

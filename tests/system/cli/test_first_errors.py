@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.console import print_failure
-from dpcli.errors import Problem, SpecError
+from dpcli.problems.errors import Problem, SpecError
 from tests.support.cli import PEOPLE, SPEC, Command
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.commands import COMMANDS, PLACES
-from dpcli.reference import Page, word_pages
+from dpcli.problems.reference import Page, word_pages
 from tests.support.cli import ROOT, Command
 
 LONGEST = 300

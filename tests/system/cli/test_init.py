@@ -17,11 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcli.cli.dialogue import Prompter
-from dpcli.cli.interview import Interview
+from dpcli.cli.interview import Interview, Prompter
 from dpcli.data.csv_dialect import STANDARD_DIALECT
-from dpcli.errors import UsageError
 from dpcli.planning.planner import make_plan, require_plan_fits
+from dpcli.problems.errors import UsageError
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 

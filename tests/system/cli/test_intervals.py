@@ -16,12 +16,12 @@ from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries.query import Query
-from dpcli.queries.regression import RidgeQuery
 from dpcli.specification.load import read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import apply_steps
+from dpcli.statistics.regression.ridge import RidgeQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.cli import PEOPLE, ROOT

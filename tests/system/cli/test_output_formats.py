@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import load_spec, plan, randomize
-from dpcli.errors import UsageError
+from dpcli.problems.errors import UsageError
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 LEDGERS = "*.sqlite*"

@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import aggregate_data
+from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_central_spec
 from tests.support.cli import Command
 from tests.support.estimates import estimates_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli import main
-from dpcli.errors import DataError, StoppedBySignal
+from dpcli.problems.errors import DataError, StoppedBySignal
 from tests.support.cli import Command
 
 SPEC = """

@@ -16,15 +16,15 @@ from random import Random
 import pytest
 
 from dpcli import load_spec, plan, release
-from dpcli.engine.cell_remedies import FREQUENT
-from dpcli.errors import LedgerError, Problem, QualityError, UsageError
+from dpcli.engine.check.remedies import FREQUENT
 from dpcli.ledger.charge import StoredRelease, charge_for
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import DEFAULT
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import QualityResult
-from dpcli.releasing import check_quality
+from dpcli.problems.errors import LedgerError, Problem, QualityError, UsageError
+from dpcli.releasing.steps import check_quality
 from dpcli.specification.load import parse_central_spec
 from tests.support.cli import ROOT, Command, Outcome, digits, remove_ledger
 
@@ -608,7 +608,7 @@ def test_a_refusal_does_not_depend_on_the_check(
             competing_release(tmp_path)
             return checked
 
-        monkeypatch.setattr("dpcli.transaction.check_quality", check)
+        monkeypatch.setattr("dpcli.releasing.transaction.check_quality", check)
         outcome = dpcli("release", spec, data, "--release-id", "r")
         outcomes.append(
             (outcome, drawn, [entry["release_id"] for entry in history(dpcli, tmp_path)])

@@ -18,7 +18,7 @@ from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array
-from dpcli.report.simulation import HEADING
+from dpcli.simulation.report import HEADING
 from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command
 
 

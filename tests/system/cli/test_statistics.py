@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.marginals import Marginals
+from dpcli.statistics.tables.marginals import Marginals
 from tests.support.cli import ROOT, Command
 
 SPEC = """

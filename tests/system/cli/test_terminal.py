@@ -21,7 +21,7 @@ from dpcli.cli.console import (
     wrapped,
 )
 from dpcli.cli.text_tables import write_table
-from dpcli.messages import escape_controls
+from dpcli.problems.messages import escape_controls
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
 
 ODD = "a\x1b[31m\x07\rb\nerror[forged]: c\u202ed\u2066\x9b2J\x7f"

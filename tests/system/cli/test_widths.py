@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.plan_text import SPARE
-from dpcli.reference import texts
+from dpcli.problems.reference import texts
 from tests.support.cli import ROOT, Command
 from tests.support.terminal import on_terminal
 

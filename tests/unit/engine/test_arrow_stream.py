@@ -13,10 +13,10 @@ import pytest
 
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numbers import NumberColumn
-from dpcli.engine.memory import MemoryTable
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import Input, open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files.memory import MemoryTable
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import Input, open_dataset
+from dpcli.problems.errors import DataError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -27,13 +27,13 @@ from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.cells_check import check_cells
-from dpcli.engine.decode import Decoder
+from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.check.cells import check_cells
+from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.reference import time_zones
 from dpcli.queries.query import LinearQuery
-from dpcli.reference import time_zones
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, value
 from tests.support.options import options

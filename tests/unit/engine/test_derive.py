@@ -39,7 +39,7 @@ from dpcli.data.filters import Compared
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.derive import derived_value
+from dpcli.engine.cells.derive import derived_value
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

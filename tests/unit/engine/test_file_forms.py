@@ -16,13 +16,13 @@ from dpcli.data.csv_dialect import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine import file_content, json_lines
-from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
-from dpcli.engine.table_text import merged_names
-from dpcli.errors import DataError
+from dpcli.engine.files import content, json_lines
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
+from dpcli.engine.files.table_text import merged_names
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
@@ -217,7 +217,7 @@ def test_other_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert code(path) == expected
     assert code(zipped(tmp_path / "two.zip", a_csv="a\n", b_csv="a\n")) == "data-not-zip"
     assert code(zipped(tmp_path / "none.zip")) == "data-not-zip"
-    monkeypatch.setattr(file_content, "LARGEST_UNPACKED", 1 << 10)
+    monkeypatch.setattr(content, "LARGEST_UNPACKED", 1 << 10)
     path.write_bytes(content)
     assert code(path) == "data-too-large"
 
@@ -256,7 +256,7 @@ def test_a_json_line_changes_only_its_own_row(
     path = tmp_path / "a.ndjson"
     for odd in ("{", '{"a":1},{"a":2}', '"', "\0", "[" * 5000, long, '{"a": "\r"}', "\x85"):
         for place, block in ((1, 1), (3, 64), (5, 1 << 18)):
-            monkeypatch.setattr(file_content, "BLOCK", block)
+            monkeypatch.setattr(content, "BLOCK", block)
             path.write_text("\n".join((*good[:place], odd, *good[place:])), encoding="utf-8")
             rows = texts(path)[1]
             assert rows == [*expected[:place], (None,), *expected[place:]]

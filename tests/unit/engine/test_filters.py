@@ -23,7 +23,7 @@ from dpcli.data.filters import (
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine.expressions import COMPARE
+from dpcli.engine.cells.expressions import COMPARE
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery

@@ -15,12 +15,12 @@ from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.file_content import WINDOWS
-from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files.content import WINDOWS
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import cells_of, engine
 

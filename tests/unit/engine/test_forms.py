@@ -24,10 +24,11 @@ from dpcli.data.csv_dialect import (
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine import bounding, file_content
-from dpcli.engine.decode import Decoder
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
+from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.files import content
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
+from dpcli.engine.sums import bounding
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
@@ -380,7 +381,7 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
             continue
         for size in (1, 2, 3, 7, 1000):
             blocks = (raw[at : at + size] for at in range(0, len(raw), size))
-            actual = b"".join(file_content.to_utf8(blocks, encoding, has_header=True))
+            actual = b"".join(content.to_utf8(blocks, encoding, has_header=True))
             assert actual.decode("utf-8", "replace") == whole
 
 

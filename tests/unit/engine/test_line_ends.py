@@ -19,9 +19,9 @@ from dpcli.data.axis import Axis
 from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine import pieces
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
+from dpcli.engine.files import pieces
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import cells_of, engine

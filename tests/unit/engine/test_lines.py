@@ -16,10 +16,10 @@ from dpcli.data.column import Column
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from tests.oracles.files import batches, generate
 from tests.oracles.opened import cells_of, engine

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine.header import require_columns
-from dpcli.engine.memory import MemoryTable
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.memory import MemoryTable
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
+from dpcli.problems.errors import DataError
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")

@@ -15,10 +15,10 @@ from dpcli.data.axis import Axis
 from dpcli.data.csv_dialect import Dialect
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine import csv_normalizer, inspection, pieces
-from dpcli.engine.pieces import read_pieces
+from dpcli.engine.files import csv_normalizer, inspection, pieces
+from dpcli.engine.files.pieces import read_pieces
+from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

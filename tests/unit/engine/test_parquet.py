@@ -22,11 +22,11 @@ from dpcli.data.ids import IdColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.header import require_columns
-from dpcli.engine.parquet import column_text, parquet_source, scan_parquet_file
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.parquet import column_text, parquet_source, scan_parquet_file
+from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine

@@ -13,12 +13,12 @@ import pytest
 
 from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine import parquet_texts, pieces, thrift
-from dpcli.engine.parquet_texts import decoded, footer
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
-from dpcli.engine.thrift import Structure
-from dpcli.errors import DataError
+from dpcli.engine.files import parquet, pieces, thrift
+from dpcli.engine.files.parquet import decoded, footer
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
+from dpcli.engine.files.thrift import Structure
+from dpcli.problems.errors import DataError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -148,7 +148,7 @@ def test_a_full_disk_stops_a_file_with_any_record(
     def full(*_: object) -> None:
         raise OSError(28, "no space")
 
-    monkeypatch.setattr(parquet_texts, "_copy_bytes", full)
+    monkeypatch.setattr(parquet, "_copy_bytes", full)
     for value in (b"a", b"\xff"):
         pq.write_table(pa.table({"x": unchecked([value])}), tmp_path / "t.parquet")
         with pytest.raises(DataError) as refusal:

@@ -13,13 +13,13 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.aggregate import Aggregation
-from dpcli.engine.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
+from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.sums.aggregate import Aggregation
+from dpcli.engine.sums.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query
 from dpcli.queries.sums import Factor
 from tests.oracles import users

@@ -13,10 +13,11 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine import bounding, pieces
-from dpcli.engine.bounding import UserLevelAggregation
-from dpcli.engine.grouping import roll_up, share_aggregations
-from dpcli.engine.ids import TextDictionary, UserIdIndex
+from dpcli.engine.cells.ids import TextDictionary, UserIdIndex
+from dpcli.engine.files import pieces
+from dpcli.engine.sums import bounding
+from dpcli.engine.sums.bounding import UserLevelAggregation
+from dpcli.engine.sums.grouping import roll_up, share_aggregations
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.unit import PersonUnit, RowUnit

@@ -8,10 +8,10 @@ from resource import RUSAGE_SELF, getrusage
 import pytest
 
 from dpcli.data.ids import IdColumn
-from dpcli.engine import pieces
-from dpcli.engine.pieces import read_pieces
+from dpcli.engine.files import pieces
+from dpcli.engine.files.pieces import read_pieces
+from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import open_dataset
 
 FILES = (
     b"a,b\n1,2\n3,4\n",

@@ -12,12 +12,12 @@ import pytest
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.aggregate import aggregate
-from dpcli.engine.pieces import read_pieces, read_texts
+from dpcli.engine.files.pieces import read_pieces, read_texts
+from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Position, Progress, interruptible
-from dpcli.engine.source import open_dataset
-from dpcli.errors import StoppedBySignal
+from dpcli.engine.sums.aggregate import aggregate
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.errors import StoppedBySignal
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 

@@ -15,7 +15,7 @@ from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine.cell_remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
+from dpcli.engine.check.remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 from tests.support.options import options
 
 MONEY = NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7))

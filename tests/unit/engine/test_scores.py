@@ -15,11 +15,11 @@ from dpcli.data.column import Column
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.quantile_recursion import QuantilesQuery
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
+from dpcli.statistics.quantiles.recursion import QuantilesQuery
 from tests.oracles import files, users
 from tests.oracles.files import batches
 from tests.oracles.opened import engine

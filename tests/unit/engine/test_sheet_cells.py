@@ -11,9 +11,9 @@ import pytest
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine import sheet_cells
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
+from dpcli.engine.files import spreadsheet
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
 
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("fastexcel")
@@ -91,7 +91,7 @@ def test_a_cell_that_no_reader_knows_is_missing(
     kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors, unknown types, indices and numbers that are none: the other cells stay."""
-    monkeypatch.setattr(sheet_cells, "BLOCK", block)
+    monkeypatch.setattr(spreadsheet, "BLOCK", block)
     cell = f'<c r="A2" {MISSING[kind]}'
     assert read(workbook(tmp_path / "a.xlsx", cell)) == [("", "f"), *OTHERS]
 
@@ -102,7 +102,7 @@ def test_a_value_is_read_whatever_stands_next_to_it(
     kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Styles, formulas and extensions that no reader knows change no value."""
-    monkeypatch.setattr(sheet_cells, "BLOCK", block)
+    monkeypatch.setattr(spreadsheet, "BLOCK", block)
     cell, text = VALUES[kind]
     assert read(workbook(tmp_path / "a.xlsx", f'<c r="A2" {cell}')) == [(text, "f"), *OTHERS]
 

@@ -18,13 +18,13 @@ import polars as pl
 import pytest
 
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine import file_content
-from dpcli.engine.aggregate import aggregate
-from dpcli.engine.dataset import Dataset, Source
-from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files import content
+from dpcli.engine.files.dataset import Dataset, Source
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.source import open_dataset
+from dpcli.engine.sums.aggregate import aggregate
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import cells_of, engine, opened
@@ -106,7 +106,7 @@ def test_what_is_named_gzip_must_be_gzip(
     content: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Plain, truncated, damaged or trailing content under the name .gz is refused."""
-    monkeypatch.setattr(file_content, "BLOCK", block)
+    monkeypatch.setattr(content, "BLOCK", block)
     (tmp_path / "a.csv.gz").write_bytes(content)
     assert code(tmp_path / "a.csv.gz") == "data-not-gzip"
 
@@ -117,7 +117,7 @@ def test_members_and_padding_are_one_content(
     padding: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Zeros after members are ignored, as on tapes; members after them are read."""
-    monkeypatch.setattr(file_content, "BLOCK", block)
+    monkeypatch.setattr(content, "BLOCK", block)
     more = gzip.compress(b"4,10\n") + b"\0" * padding
     (tmp_path / "a.csv.gz").write_bytes(PACKED + b"\0" * padding + more)
     assert total(tmp_path / "a.csv.gz") == 100
@@ -185,8 +185,8 @@ def test_a_truncated_file_ends_no_process(kind: str, delay: float, tmp_path: Pat
         "    dataset = opened(*words)\n"
         "    threading.Thread(target=cut).start()\n"
         "    return dataset\n"
-        "import dpcli.releasing\n"
-        "dpcli.releasing.open_dataset = then\n"
+        "import dpcli.releasing.steps\n"
+        "dpcli.releasing.steps.open_dataset = then\n"
         "from dpcli.cli.main import main\n"
         f"sys.argv = ['dpcli', 'release', {str(spec)!r}, {str(path)!r}]\n"
         "main()\n"
@@ -231,7 +231,7 @@ def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decompression stops at the limit."""
-    monkeypatch.setattr(file_content, "LARGEST_UNPACKED", 1 << 22)
+    monkeypatch.setattr(content, "LARGEST_UNPACKED", 1 << 22)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TEXT + b"0" * (1 << 23)))
     assert code(tmp_path / "a.csv.gz") == "data-too-large"
 

@@ -35,12 +35,12 @@ from dpcli.data.derived_numbers import Sum
 from dpcli.data.ids import IdColumn, PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine import spark as runner
-from dpcli.engine.spark_tasks import Batches, File, Tasks
-from dpcli.errors import DataError, UsageError
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.problems.errors import DataError, UsageError
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query
 from dpcli.queries.sums import Factor
+from dpcli.spark import partials as runner
+from dpcli.spark.tasks import Batches, File, Tasks
 from tests.oracles import users
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened

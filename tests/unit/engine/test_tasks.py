@@ -13,12 +13,12 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 import pyarrow as pa
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT
-from dpcli.engine.file_content import UTF8_BOM
-from dpcli.engine.grouping import Partial
-from dpcli.engine.partials import read_frames, unpack_blocks
-from dpcli.engine.spark_tasks import File, Tasks
+from dpcli.engine.files.content import UTF8_BOM
+from dpcli.engine.sums.grouping import Partial
+from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import DistinctQuery
+from dpcli.spark.tasks import File, Tasks
 from tests.oracles.files import batches, generate, vectors
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import table

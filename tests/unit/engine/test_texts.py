@@ -9,9 +9,9 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.decode import Decoder
-from dpcli.engine.pieces import read_texts
-from dpcli.engine.source import open_dataset
+from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.files.pieces import read_texts
+from dpcli.engine.files.source import open_dataset
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
 from tests.support.blocks import read_in_blocks

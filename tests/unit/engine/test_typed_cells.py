@@ -17,10 +17,10 @@ from dpcli.data.csv_dialect import Dialect
 from dpcli.data.dates import DateColumn
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError
+from dpcli.engine.files.header import require_columns
+from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.errors import DataError
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.errors import LedgerError
 from dpcli.ledger.balance import require_proven
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
@@ -28,6 +27,7 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.errors import LedgerError
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_spec
 from tests.support.ledgers import charge, render

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from dpcli import releasing, transaction
 from dpcli.ledger.ledger import create_ledger
+from dpcli.releasing import steps, transaction
 from tests.support.cli import Command, data, dpcli, spec
 
 __all__ = ["data", "dpcli", "spec"]
@@ -85,7 +85,7 @@ def test_a_rollback_during_a_release_is_detected(
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5")
     path = folder / "dpcli-ledger.sqlite"
     old = path.read_bytes()
-    real = releasing.aggregate_data
+    real = steps.aggregate_data
 
     def meanwhile(*arguments: Any) -> Any:
         monkeypatch.setattr(transaction, "aggregate_data", real)

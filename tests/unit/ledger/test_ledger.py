@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import AccountTerms, GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.ledger import OpenLedger, create_ledger
@@ -19,6 +18,7 @@ from dpcli.ledger.store import Store
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Guarantee, Loss
+from dpcli.problems.errors import BudgetError, DpcliError, LedgerError
 from tests.support.ledgers import charge, render
 
 

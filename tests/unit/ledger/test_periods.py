@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import load_spec, plan, release
-from dpcli.errors import LedgerError
+from dpcli.problems.errors import LedgerError
 from tests.support.cli import PEOPLE, Command, history
 
 SPEC = """\

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.errors import LedgerError
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
@@ -19,6 +18,7 @@ from dpcli.privacy.confidential import Cells, Confidential, NoisePermit
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.problems.errors import LedgerError
 from dpcli.queries.query import LinearQuery
 from tests.support.ledgers import charge, render
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.ledger_show import history, show
-from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import (
     AccountTerms,
     balance,
@@ -30,6 +29,7 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss, pure_guarantee
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.problems.errors import BudgetError, LedgerError
 from dpcli.specification.load import parse_central_spec, parse_spec, read_spec_file, require_model
 from dpcli.specification.model import LocalSpec
 from tests.support.ledgers import render

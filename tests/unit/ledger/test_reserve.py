@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
 from dpcli.ledger.charge import Charge, Receipt
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.open_charge import OpenCharge
+from dpcli.problems.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
 from tests.support.ledgers import charge, render
 
 WHOLE, CHECK = "1/2", "1/10"

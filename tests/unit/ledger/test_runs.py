@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.errors import BudgetError
 from dpcli.ledger.account import MAX_RUNS, Account, RepeatedRuns
 from dpcli.ledger.balance import AccountTerms, GuaranteeCounts, RecordedCost, balance
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss, pure_guarantee
+from dpcli.problems.errors import BudgetError
 
 DELTA = Fraction(1, 10**6)
 each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(rule.name))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.errors import LedgerError
 from dpcli.ledger.ledger import OpenLedger, create_ledger
+from dpcli.problems.errors import LedgerError
 from tests.support.ledgers import charge, render
 
 ENTRIES = 20

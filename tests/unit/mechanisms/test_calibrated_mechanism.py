@@ -16,15 +16,13 @@ from dpcli import mechanisms
 from dpcli.data.axis import Axis
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.light_dataclasses import dataclass
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
 from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, ProbabilityTable
 from dpcli.mechanisms.local.matrix import MatrixRandomizer
-from dpcli.mechanisms.local.randomized_response import KaryRandomizer
-from dpcli.mechanisms.local.unary_encoding import UnaryEncodingRandomizer
+from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
 from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism, PureMechanism
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
@@ -36,6 +34,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.support.permits import free_permit

@@ -21,12 +21,11 @@ from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, Ints
-from dpcli.numeric.logistic_function import WORD_BITS
-from dpcli.numeric.logistic_minimizer import MAX_HALF_WIDTH, LogisticMinimizer
+from dpcli.numeric.logistic import MAX_HALF_WIDTH, WORD_BITS, LogisticMinimizer
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.objectives import LogisticQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.regression.objectives import LogisticQuery
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses
 from tests.support.streams import Stream
 

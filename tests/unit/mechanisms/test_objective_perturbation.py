@@ -25,9 +25,9 @@ from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.objectives import LeastSquaresQuery
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.regression.objectives import LeastSquaresQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.objectives import ADDED, REPLACED, Pair, Row, audit, epsilon_of, worst_losses

@@ -14,7 +14,7 @@ from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.options.every import Marks
-from dpcli.engine.aggregate import Aggregation
+from dpcli.engine.sums.aggregate import Aggregation
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -23,9 +23,9 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, Query
-from dpcli.queries.regression import RidgeQuery
 from dpcli.queries.scores import Frequency, Revenue, ScoreQuery
 from dpcli.queries.sums import Factor
+from dpcli.statistics.regression.ridge import RidgeQuery
 
 RELATION, ONE = Relation(RowUnit(), Neighbors.ADD_REMOVE), Loss(Fraction(1))
 AGE = IntegerColumn("age", bounds=(0, 100))

@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcli.numeric import logistic_function
+from dpcli.numeric import logistic as module
 from dpcli.numeric.arrays import Array
-from dpcli.numeric.logistic_function import EXTRA_BITS, WORD_BITS, farthest, logistic
+from dpcli.numeric.logistic import EXTRA_BITS, WORD_BITS, farthest, logistic
 
 WIDTHS = [WORD_BITS, 2 * WORD_BITS]
 
@@ -72,7 +72,7 @@ def test_words_and_large_numbers_agree() -> None:
 
 def test_a_shorter_table_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the last two powers, errors are larger than eight units."""
-    table = logistic_function._table(WORD_BITS)
-    monkeypatch.setattr(logistic_function, "_table", lambda _: table[:-2])
+    table = module._table(WORD_BITS)
+    monkeypatch.setattr(module, "_table", lambda _: table[:-2])
     with pytest.raises(AssertionError):
         test_it_is_within_eight_units(WORD_BITS)

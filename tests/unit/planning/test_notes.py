@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli import messages
 from dpcli.planning import notes
 from dpcli.planning.guarantee_text import headline, meaning, promise, protection
 from dpcli.planning.notes import bounding_notes, left_out_note, limit_warnings
@@ -23,8 +22,9 @@ from dpcli.planning.quality_check import (
 )
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
-from dpcli.reference import sentences as table_of
-from dpcli.reference import texts
+from dpcli.problems import messages
+from dpcli.problems.reference import sentences as table_of
+from dpcli.problems.reference import texts
 from dpcli.specification.load import parse_central_spec, parse_spec
 from tests.support.cli import LOCAL
 from tests.support.specs import completed
@@ -234,7 +234,7 @@ def test_every_sentence_is_stated_about_a_plan(monkeypatch: pytest.MonkeyPatch) 
         used.add(template)
         return fill(template, **facts)
 
-    monkeypatch.setattr("dpcli.messages.fill_sentence", remember)
+    monkeypatch.setattr("dpcli.problems.messages.fill_sentence", remember)
     monkeypatch.setattr("dpcli.planning.risks.fill_sentence", remember)
     for plan in plans():
         for sentence in sentences(plan):

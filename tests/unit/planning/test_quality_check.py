@@ -19,7 +19,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import FALSE_STOP, quality_result, required_minimums
 from dpcli.privacy.confidential import Cells, Confidential
-from dpcli.releasing import check_quality
+from dpcli.releasing.steps import check_quality
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.quality import counted_limits

@@ -12,10 +12,10 @@ from dpcli.data.axis import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
-from dpcli.privacy.effect_sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import MOST_AXES, effect_sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.queries.effects import EffectQuery
+from dpcli.statistics.tables.effects import EffectQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

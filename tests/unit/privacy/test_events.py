@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from dpcli.errors import LedgerError
 from dpcli.ledger.balance import guarantee_counts
 from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import NO_NOISE_NAME, DamagedEventError, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.problems.errors import LedgerError
 from dpcli.specification.load import parse_spec
 from tests.support.frozen import FROZEN
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.csv_dialect import Dialect
-from dpcli.errors import UsageError
+from dpcli.problems.errors import UsageError
 from dpcli.simulation.synthetic import MARK_COLUMN, SyntheticDataset
 from tests.oracles.opened import engine
 from tests.support.simulations import ROWS, Make, plan_of

@@ -21,7 +21,7 @@ from dpcli.numeric.arrays import Array, integer_array
 from dpcli.planning.plan import CentralPlan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.unit import PersonUnit
-from dpcli.releasing import estimate_statistic
+from dpcli.releasing.steps import estimate_statistic
 from dpcli.simulation import noise_test, synthetic_run
 from dpcli.simulation.noise_test import NoiseVerdict, binomial_test
 from dpcli.simulation.synthetic import SyntheticDataset

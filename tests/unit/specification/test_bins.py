@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpcli.data.axis import Axis
-from dpcli.errors import SpecError
+from dpcli.problems.errors import SpecError
 from dpcli.report.table import csv_text
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import with_column

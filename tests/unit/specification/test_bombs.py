@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from dpcli.diagnostics import render_problem
-from dpcli.errors import SpecError
+from dpcli.problems.diagnostics import render_problem
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import MAX_BYTES
 from tests.support.specs import completed

@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
+from dpcli.problems.errors import SpecError
 from dpcli.specification.choice import with_chosen_bounds
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.model import CentralSpec
-from dpcli.statistics.bounds_choice import LIMIT_NAME, ChosenBounds
+from dpcli.statistics.bounds.choice import LIMIT_NAME, ChosenBounds
 
 SPEC = """\
 dpcli: 1

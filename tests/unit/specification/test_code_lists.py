@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.data.labels import LabeledColumn
-from dpcli.errors import SpecError
+from dpcli.problems.errors import SpecError
 from dpcli.report.facts import spec_report
 from dpcli.report.model import FileReport
 from dpcli.specification.load import parse_spec

@@ -15,9 +15,9 @@ from dpcli.planning.notes import derived_notes
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.reference import word_pages
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
-from dpcli.reference import word_pages
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate

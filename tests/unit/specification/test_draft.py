@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpcli.data.csv_dialect import Dialect
-from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import required_minimums
+from dpcli.problems.errors import SpecError
 from dpcli.specification.draft import draft_spec
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import read_tree

@@ -14,11 +14,11 @@ from dpcli.data.filters import InRanges
 from dpcli.data.ids import IdColumn
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.errors import SpecError
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import RowUnit
+from dpcli.problems.errors import SpecError
 from dpcli.specification.entry_fields import EntryModel, entry_model
 from dpcli.specification.load import parse_central_spec, read_spec_file
 from dpcli.specification.model import Entry

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import dpcli.specification
-from dpcli.errors import SpecError
-from dpcli.reference import code_pages
+from dpcli.problems.errors import SpecError
+from dpcli.problems.reference import code_pages
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from tests.support.diagnostics import UPDATE, Case, read_cases, write_cases
 from tests.support.specs import completed
@@ -61,7 +61,7 @@ def sources() -> list[Path]:
     """The files that record problems of specs."""
     package = Path(dpcli.specification.__file__).parents[1]
     folders = ("specification", "statistics", "fields", "data")
-    return [path for folder in folders for path in (package / folder).glob("*.py")]
+    return [path for folder in folders for path in (package / folder).rglob("*.py")]
 
 
 def used_codes() -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.errors import Problem, SpecError
+from dpcli.problems.errors import Problem, SpecError
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed, with_statistic
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.fields.numbers import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dpcli.errors import SpecError
-from dpcli.reference import Page, code_pages
+from dpcli.problems.errors import SpecError
+from dpcli.problems.reference import Page, code_pages
 from dpcli.specification.load import parse_spec
 
 BASE = """

@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.cli.explain import pages
 from dpcli.fields.tree import Node, ScalarNode, SequenceNode
-from dpcli.reference import word_pages
+from dpcli.problems.reference import word_pages
 from dpcli.specification.schema import spec_schema
 from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics import STATISTICS

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_spec
 from dpcli.specification.model import CentralSpec
 from tests.support.sizes import FULL, QUICK, Maker

@@ -16,9 +16,9 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.statistics.bounds_choice import BOUNDS_HISTOGRAM, BoundsChoice
-from dpcli.statistics.bounds_ladder import LADDERS, Ladder, LadderKind
-from dpcli.statistics.bounds_rule import FALSE_ALARM, WINDOW, BoundsRule
+from dpcli.statistics.bounds.candidates import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.choice import BOUNDS_HISTOGRAM, BoundsChoice
+from dpcli.statistics.bounds.rule import FALSE_ALARM, WINDOW, BoundsRule
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

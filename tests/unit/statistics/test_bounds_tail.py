@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpcli.statistics.bounds_tail import best_place
+from dpcli.statistics.bounds.rule import best_place
 
 RUNGS = [2**power for power in range(14)]
 SCALE = 10.0

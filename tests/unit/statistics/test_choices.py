@@ -20,7 +20,7 @@ from dpcli.queries.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.candidate_classes import classes_at_and_between, classes_from_each
 from dpcli.statistics.design import NoisyAnswer, Request
-from dpcli.statistics.quantile import Quantile
+from dpcli.statistics.quantiles.quantile import Quantile
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

@@ -15,12 +15,12 @@ from dpcli.noise.k_norm import KNormNoise
 from dpcli.numeric.arrays import Floats, integer_array, np
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
-from dpcli.queries.objectives import LogisticQuery, ObjectiveQuery
 from dpcli.specification.load import parse_central_spec
-from dpcli.statistics.curvature import CURVATURE_SHARE
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import UNBOUNDED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
+from dpcli.statistics.regression.curvature import CURVATURE_SHARE
+from dpcli.statistics.regression.objectives import LogisticQuery, ObjectiveQuery
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
 

@@ -28,10 +28,10 @@ from dpcli.report.document import number_of, number_texts
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from dpcli.statistics.mean import Mean
+from dpcli.statistics.means.mean import Mean
+from dpcli.statistics.means.spread import Variance
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
-from dpcli.statistics.quantile import Median, Minimum
-from dpcli.statistics.spread import Variance
+from dpcli.statistics.quantiles.quantile import Median, Minimum
 from dpcli.statistics.statistic import Statistic
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

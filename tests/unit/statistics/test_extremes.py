@@ -10,9 +10,9 @@ from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.statistics.design import NoisyAnswer, Request
-from dpcli.statistics.mean import Mean
+from dpcli.statistics.means.mean import Mean
+from dpcli.statistics.means.spread import Variance
 from dpcli.statistics.postprocessing import Clamp, Integer, apply_steps, flags
-from dpcli.statistics.spread import Variance
 from tests.support.objectives import ADDED
 
 

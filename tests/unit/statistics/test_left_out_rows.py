@@ -13,8 +13,8 @@ from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.design import NoisyAnswer
-from dpcli.statistics.left_out_rows import ERROR_PROBABILITY, bin_starts, least_share
 from dpcli.statistics.postprocessing import LIMITED_SHARE
+from dpcli.statistics.quality import ERROR_PROBABILITY, bin_starts, least_share
 
 RUNS = 500
 

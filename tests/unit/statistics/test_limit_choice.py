@@ -14,8 +14,8 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.specification.choice import from_json, to_json
-from dpcli.statistics.bounds_choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
-from dpcli.statistics.bounds_ladder import LADDERS, Ladder
+from dpcli.statistics.bounds.candidates import LADDERS, Ladder
+from dpcli.statistics.bounds.choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -10,15 +10,15 @@ from math import comb, prod, sqrt
 import numpy as np
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.numeric.arrays import Array, Floats, Ints, integer_array
 from dpcli.numeric.exact import rounded_text
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.queries.effects import EffectQuery
+from dpcli.problems.errors import SpecError
 from dpcli.queries.query import Query
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.table_designs import (
+from dpcli.statistics.tables.effects import EffectQuery
+from dpcli.statistics.tables.shares import (
     EPSILON,
     MAX_CELLS,
     RHO,

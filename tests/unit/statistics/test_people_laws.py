@@ -19,12 +19,12 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries.objectives import ObjectiveQuery
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.scores import SelectionQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.design import Request
+from dpcli.statistics.regression.objectives import ObjectiveQuery
 from dpcli.statistics.statistic import Statistic
 from tests.laws.test_statistics import changes_of, number_of
 from tests.oracles.opened import cells_of

@@ -13,8 +13,8 @@ import pytest
 from dpcli.data.axis import Axis
 from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.labels import CategoryColumn
-from dpcli.engine.aggregate import aggregate
-from dpcli.engine.source import open_dataset
+from dpcli.engine.files.source import open_dataset
+from dpcli.engine.sums.aggregate import aggregate
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise import entropy
 from dpcli.noise.distribution import NO_NOISE
@@ -26,7 +26,7 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.choices import PRIVATE_LABELS
+from dpcli.statistics.choices.choices import PRIVATE_LABELS
 from dpcli.statistics.design import NoisyAnswer, Request
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of

@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates
-from dpcli.statistics.quotient import SUM_WEIGHT
+from dpcli.statistics.means.quotient import SUM_WEIGHT
 from tests.support.streams import Stream
 
 CONFIDENCE = Fraction(19, 20)

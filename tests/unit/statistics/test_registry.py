@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dpcli.statistics import STATISTICS, Registry
-from dpcli.statistics.counts import Count, Sum
+from dpcli.statistics.counts.counts import Count, Sum
 
 
 def test_members_are_found_by_name_and_in_order() -> None:
@@ -33,7 +33,7 @@ def test_a_name_imports_one_family() -> None:
     code = (
         "import sys; from dpcli.statistics import STATISTICS; STATISTICS.named('count');"
         "print(*(name in sys.modules for name in"
-        " ('dpcli.statistics.counts', 'dpcli.statistics.marginals')))"
+        " ('dpcli.statistics.counts.counts', 'dpcli.statistics.tables.marginals')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

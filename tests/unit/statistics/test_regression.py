@@ -16,11 +16,10 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries.regression import RidgeQuery
 from dpcli.statistics.design import NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.least_squares import LeastSquares
-from dpcli.statistics.linear_regression import LinearRegression, ridge_query
+from dpcli.statistics.regression.linear import LeastSquares, LinearRegression, ridge_query
+from dpcli.statistics.regression.ridge import RidgeQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

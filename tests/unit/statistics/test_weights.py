@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcli.errors import SpecError
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.planner import make_plan
+from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from tests.support.surveys import CONFIDENCE, covered, noisy_answers, planned_statistic

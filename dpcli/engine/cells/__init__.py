@@ -1,0 +1,1 @@
+"""Cells as whole numbers, derived columns and filters, as native expressions."""

@@ -1,0 +1,166 @@
+"""Decodes columns of text to columns of whole numbers, each cell by itself.
+
+Spaces and tabs around a cell are removed. Then it is a value, or it is missing.
+
+    number    [+-] digits [. digits] [e[+-]digits], or inf, infinity in any case;
+              rounded to the grid (halves to the even number), then clamped to the bounds
+    date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
+    category  exactly one of the declared texts; if none is declared, any text of at most
+              1,000 characters without control and format characters (`INVISIBLE`)
+    id        any text
+
+If the spec has `decimal: ","`, comma and point are first exchanged in every cell of an integer
+or a number: `1,5` is one and a half, and a cell with a point is missing, as a cell with a comma
+is otherwise. (In a Parquet file this holds for numbers that are texts; numeric types are exact.)
+
+Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other scripts.
+
+All of this is done by native expressions, the rules of the columns (`dpcli.data`). The first one
+reads cells as they are in most files; the others remove blanks and read every form of a cell. Cells
+that they leave undecided (a tie with dozens of decimals) are decided text by text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import polars as pl
+from polars.selectors import starts_with
+
+from dpcli.data.column import Column, file_columns
+from dpcli.data.text_cells import strip_blanks
+from dpcli.engine.cells.derive import derived_value
+
+FLAGS = starts_with("odd_")
+"""Flags of rows: undecided cells, and `odd_blank` for rows without any cell."""
+
+
+class Decoder:
+    """Decodes columns of texts to columns of whole numbers, and computes derived columns.
+
+    `inputs` are the columns of the file that are read, each with the name of its texts: `t0`, `t1`
+    and so on. Some files have whole numbers (Int64) instead of texts. Call `read`. If a column has
+    an undecided cell, which is rare, call `decide` and read again.
+    """
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        self.columns = tuple(columns)
+        self.inputs = {
+            column: f"t{place}" for place, column in enumerate(file_columns(self.columns))
+        }
+        self._decided: dict[Column, dict[str, int | None]] = {}
+
+    def read(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
+        """The table with columns as whole numbers; ids and private keys are texts without blanks.
+
+        `names` maps the columns to the names of the results. A missing cell is null unless a
+        constant replaces it. The flags `odd_t0` and so on mark undecided numbers.
+        """
+        read = {
+            column: names.get(column, f"cell_{self.inputs[column]}")
+            for column in file_columns(names)
+        }
+        cells, known = self._read_cells(texts, read), dict(read)
+        for column in names:
+            cells = _with_derived(cells, column, names, known)
+        return cells
+
+    def _read_cells(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
+        """The table with columns of the file as whole numbers."""
+        types = texts.collect_schema()
+        integers = [column for column in names if types[self.inputs[column]] == pl.Int64]
+        decided = {column: self._decided.get(column, {}) for column in names}
+        rules = {
+            column: column.rules(decided[column], is_integer=column in integers) for column in names
+        }
+        forms = {
+            column: f"plain_{self.inputs[column]}" for column in names if column.needs_plain_text
+        }
+        cell = {column: pl.col(forms.get(column, self.inputs[column])) for column in names}
+        value = {column: pl.col(name) for column, name in names.items()}
+        left = {column: f"left_{self.inputs[column]}" for column in names}
+        # Each rule reads the texts that earlier rules left; most cells need only the first rule.
+        table = (
+            texts.with_columns(
+                column.plain_text(pl.col(self.inputs[column])).alias(name)
+                for column, name in forms.items()
+            )
+            .with_columns(
+                rules[column][0](cell[column]).alias(name) for column, name in names.items()
+            )
+            .with_columns(
+                strip_blanks(_where_null(value[column], cell[column]).cast(pl.String)).alias(
+                    left[column]
+                )
+                for column in names
+            )
+        )
+        for stage in range(1, max(map(len, rules.values()), default=0)):
+            later = [column for column in names if stage < len(rules[column])]
+            table = table.with_columns(
+                pl.coalesce(value[column], rules[column][stage](pl.col(left[column])))
+                for column in later
+            ).with_columns(_where_null(value[column], pl.col(left[column])) for column in later)
+        return table.with_columns(
+            *(
+                value[column].fill_null(column.missing)
+                for column in names
+                if column.missing is not None
+            ),
+            *(
+                is_open.alias(f"odd_{self.inputs[column]}")
+                for column in names
+                if (is_open := column.undecided(pl.col(left[column]), decided[column])) is not None
+            ),
+        )
+
+    def decide(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
+        """Decide the undecided cells of the columns with these flags, text by text."""
+        for column, text in self.inputs.items():
+            if f"odd_{text}" in flags:
+                odd = self.read(texts, {column: "value"}).filter(f"odd_{text}")
+                left = odd.select(pl.col(f"left_{text}").unique()).collect(engine="streaming")
+                cells = left.to_series().to_list()
+                decided = self._decided.setdefault(column, {})
+                decided |= {cell: column.decide(cell) for cell in cells}
+
+    def decode(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The decoded columns of a table in memory, as `t0`, `t1` and so on."""
+        names = {column: f"v{place}" for place, column in enumerate(self.columns)}
+        cells = (
+            self.read(frame.lazy(), names)
+            .select(*names.values(), FLAGS)
+            .collect(engine="streaming")
+        )
+        flags = raised_flags(cells.select(FLAGS))
+        if flags:
+            self.decide(flags, frame.lazy())
+            return self.decode(frame)
+        return cells.select(
+            pl.col(names[column]).alias(f"t{place}") for place, column in enumerate(self.columns)
+        )
+
+
+def _with_derived(
+    cells: pl.LazyFrame, column: Column, names: Mapping[Column, str], known: dict[Column, str]
+) -> pl.LazyFrame:
+    """The table with a derived column and those that it needs, which are added to `known`."""
+    # A recursive function within another is in a cycle of references with the tables that it uses,
+    # so the text of each piece would stay in memory until the cycle is found.
+    if column in known or column.derivation is None:
+        return cells
+    for part in column.derivation.inputs:
+        cells = _with_derived(cells, part, names, known)
+    value = column.possible(derived_value(column.derivation, known))
+    known[column] = names.get(column, f"derived_{len(known)}")
+    value = value if column.missing is None else value.fill_null(column.missing)
+    return cells.with_columns(value.alias(known[column]))
+
+
+def _where_null(value: pl.Expr, text: pl.Expr) -> pl.Expr:
+    return pl.when(value.is_null()).then(text)
+
+
+def raised_flags(flags: pl.DataFrame) -> set[str]:
+    """The names of the flags that are true in some row."""
+    return {flag.name for flag in flags.iter_columns() if flag.any()}

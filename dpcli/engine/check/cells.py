@@ -1,0 +1,246 @@
+"""How readable each column is, for the terminal of the operator only.
+
+Confidential: these are exact properties of the records, outside every guarantee. Only `dpcli check
+--cells` may import this module (import-linter checks it). Its results must not reach a report, a
+ledger, a log or an exit status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import polars as pl
+
+from dpcli.data.column import Column, file_columns
+from dpcli.data.text_cells import strip_blanks
+from dpcli.engine.cells.decode import FLAGS, Decoder
+from dpcli.engine.check.records import REPLACEMENT, Fault, record_faults
+from dpcli.engine.check.remedies import Amount, Remedy, Sample, amount, find_remedy, missing_codes
+from dpcli.engine.files.dataset import Dataset
+from dpcli.engine.files.pieces import read_pieces, scan_piece
+from dpcli.engine.progress import Progress, interruptible
+from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
+
+SAMPLED = 10_000
+"""Cells of a piece that are looked at, of each kind the first ones."""
+
+TEXTS = 1_000
+"""Different texts of a column that are looked at, the most frequent ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCells:
+    """How many cells of a column are readable, blank, unreadable, or outside its bounds.
+
+    `absent` holds the declared texts that never occur. `codes` are usual codes of missing answers
+    among the numbers outside the bounds. `remedy` would read cells that cannot be read. A column
+    `is_constant` if all its readable cells have one value, and `is_garbled` if some are not written
+    in the declared encoding.
+    """
+
+    column: Column
+    readable: Amount
+    blank: Amount
+    unreadable: Amount
+    outside: Amount | None
+    absent: tuple[str, ...]
+    codes: tuple[str, ...]
+    is_constant: bool
+    is_garbled: bool
+    remedy: Remedy | None
+
+
+@dataclass(frozen=True, slots=True)
+class CellsCheck:
+    """What `dpcli check --cells` shows.
+
+    `enough_rows` and `enough_people` are None without a declared minimum. The first is about the
+    rows that the limits on people keep, if there are limits.
+    `faults` are what is wrong with whole records or with the encoding. Fewer cells of the columns
+    `below` are readable than is required. `repeated` are the rows beyond `max_rows` of their id,
+    and `is_unique` if each id has one row.
+    """
+
+    columns: tuple[ColumnCells, ...]
+    has_rows: bool
+    enough_rows: bool | None
+    faults: tuple[Fault, ...] = ()
+    below: tuple[str, ...] = ()
+    repeated: Amount = "none"
+    is_unique: bool = False
+    enough_people: bool | None = None
+
+
+def check_cells(
+    dataset: Dataset,
+    columns: Sequence[Column],
+    minimums: tuple[int | None, int | None],
+    progress: Progress,
+    min_readable: Mapping[str, Fraction] | None = None,
+    unit: Unit | None = None,
+) -> CellsCheck:
+    """Read all files once; `minimums` are those of kept rows and of people.
+
+    Raises DataError `data-unreadable`, without a reason, if that fails.
+    """
+    shares = min_readable or {}
+    # Derived columns read no other cells than declared ones.
+    declared = (column for column in columns if column.derivation is None)
+    wanted = tuple(column.without_limits() for column in file_columns(declared))
+    derived = (column for column in columns if column.derivation and column.name in shares)
+    every = (*wanted, *(column.without_missing_constant() for column in derived))
+    decoder = Decoder(every)
+    names = {column: f"value{at}" for at, column in enumerate(every)}
+    facts = [pl.len().alias("rows"), FLAGS.any()]
+    facts += [pl.col(name).count().alias(f"readable{at}") for at, name in enumerate(names.values())]
+    facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
+    ids = unit.column if isinstance(unit, PersonUnit) else None
+    user = next((at for at, column in enumerate(wanted) if column.name == ids), None)
+    if user is not None:
+        number = pl.col(f"value{user}").drop_nulls().hash(seed=0)
+        facts.append(number.value_counts(name="rows").implode().alias("users"))
+
+    def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The counts of rows and of the cells of each column, and flags."""
+        table = decoder.read(texts, names)
+        counts = table.select(facts).collect(engine="streaming")
+        samples = {
+            name: table.filter(chosen).select(_cell(place)).head(SAMPLED)
+            for place, column in enumerate(wanted)
+            for name, chosen in _samples(column, place, counts)
+        }
+        # Only as many rows are read as hold the sample, and only if there are such cells.
+        cells = {name: one.collect(engine="streaming").to_series() for name, one in samples.items()}
+        lists = [pl.Series(name, [texts], pl.List(pl.String)) for name, texts in cells.items()]
+        return counts.with_columns(lists), counts.select(FLAGS)
+
+    def read() -> tuple[pl.DataFrame, tuple[Fault, ...]]:
+        pieces = read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True)
+        counts = [one for piece in pieces for one in scan_piece(piece, decoder, scan)]
+        return pl.concat(counts, how="diagonal"), record_faults(dataset, wanted)
+
+    with dataset.redacted_errors():
+        counted, faults = interruptible(read)
+        rows = int(counted["rows"].sum())
+        cells = tuple(
+            _column_cells(column, place, counted, rows, dataset.dialect.decimal)
+            for place, column in enumerate(wanted)
+        )
+        below = tuple(
+            column.name
+            for at, column in enumerate(every)
+            if counted[f"readable{at}"].sum() < shares.get(column.name, 0) * rows
+        )
+        users = _rows_of_users(counted) if user is not None else pl.Series([], dtype=pl.UInt32)
+        if isinstance(unit, PersonUnit) and user is not None:
+            kept = int(users.clip(upper_bound=unit.max_rows).sum())
+            # Rows without an id are a user each, or left out.
+            alone = (rows - int(users.sum())) * unit.singletons_without_id
+            found = kept + alone, len(users) + alone
+        else:
+            found = rows, rows
+    enough_rows, enough_people = (
+        None if least is None else count >= least
+        for count, least in zip(found, minimums, strict=True)
+    )
+    checked = CellsCheck(
+        cells, rows > 0, enough_rows, faults if rows else (), below, enough_people=enough_people
+    )
+    if not isinstance(unit, PersonUnit) or users.is_empty():
+        return checked
+    repeated = int((users - users.clip(upper_bound=unit.max_rows)).sum())
+    share = amount(Fraction(repeated), Fraction(rows))
+    return replace(checked, repeated=share, is_unique=users.max() == 1)
+
+
+def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
+    """The number of rows of each user, from the counts of all pieces."""
+    users = counted.select(pl.col("users").explode()).unnest("users").drop_nulls()
+    number, rows = (pl.col(name) for name in users.columns)
+    return users.group_by(number).agg(rows.sum())[rows.meta.output_name()]
+
+
+def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
+    """The numbers of cells of each kind, and the declared texts that occur."""
+    cell, value = _cell(place), pl.col(f"value{place}")
+    yield _is_blank(column, place).sum().alias(f"blank{place}")
+    for name, fact in column.cell_facts(cell, value):
+        yield fact.alias(f"{name}{place}")
+    for at, (_, occurs) in enumerate(column.declared_parts(cell)):
+        yield occurs.any().alias(f"part{place}_{at}")
+
+
+def _samples(column: Column, place: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
+    """Cells that are looked at: the first ones, those that cannot be read, those out of bounds.
+
+    Every id that is not blank can be read, so that no id is looked at.
+    """
+    value = pl.col(f"value{place}")
+    readable, blank = (counts[f"{kind}{place}"].item() for kind in ("readable", "blank"))
+    if readable + blank < counts["rows"].item():
+        yield f"unread{place}", value.is_null() & ~_is_blank(column, place)
+        if readable:
+            yield f"read{place}", value.is_not_null()
+    outside = column.outside(value)
+    if outside is not None and counts[f"outside{place}"].item():
+        yield f"clamped{place}", outside
+
+
+def _cell(place: int) -> pl.Expr:
+    return pl.col(f"t{place}").cast(pl.String)
+
+
+def _is_blank(column: Column, place: int) -> pl.Expr:
+    blank = strip_blanks(_cell(place)).is_null()
+    marks = column.marks
+    return blank | column.is_mark(_cell(place), marks) if marks else blank
+
+
+def _column_cells(
+    column: Column, place: int, counted: pl.DataFrame, rows: int, decimal: str
+) -> ColumnCells:
+    readable, blank = (int(counted[f"{kind}{place}"].sum()) for kind in ("readable", "blank"))
+    unreadable, total = rows - readable - blank, Fraction(rows)
+    absent = [
+        text
+        for at, (text, _) in enumerate(column.declared_parts(pl.lit("")))
+        if not counted[f"part{place}_{at}"].any()
+    ]
+    if column.texts:
+        occurring = set(counted[f"texts{place}"].explode().drop_nulls().to_list())
+        pairs = zip(column.texts, column.compared_texts, strict=True)
+        absent = [text for text, cell in pairs if cell not in occurring] + absent
+
+    def sampled(kind: str) -> dict[str, int]:
+        if f"{kind}{place}" not in counted:
+            return {}
+        cells = counted.select(pl.col(f"{kind}{place}").explode())
+        # To exchange the marks once more gives the texts of the file.
+        cell = strip_blanks(column.with_point(pl.first(), decimal))
+        texts = cells.select(cell).to_series().drop_nulls()
+        return dict(texts.value_counts(sort=True).head(TEXTS).iter_rows())
+
+    bounded = f"outside{place}" in counted
+    outside = int(counted[f"outside{place}"].sum()) if bounded else 0
+    unread, remedy = dict[str, int](), None
+    if unreadable:
+        unread = sampled("unread")
+        sample = Sample(unread, unreadable, sampled("read"), readable, decimal)
+        remedy = find_remedy(column, sample)
+    ends = (f"least{place}", f"most{place}")
+    values = [counted[name] for name in ends if name in counted]
+    return ColumnCells(
+        column,
+        readable=amount(Fraction(readable), total),
+        blank=amount(Fraction(blank), total),
+        unreadable=amount(Fraction(unreadable), total),
+        outside=amount(Fraction(outside), total) if bounded else None,
+        absent=tuple(absent),
+        codes=missing_codes(sampled("clamped")) if outside else (),
+        is_constant=readable > 1 and bool(values) and values[0].min() == values[1].max(),
+        is_garbled=any(REPLACEMENT in text for text in unread),
+        remedy=remedy,
+    )

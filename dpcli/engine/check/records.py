@@ -1,0 +1,174 @@
+"""What is wrong with whole records of CSV files, or with their encoding.
+
+Confidential, as `cells_check` is: it looks at records, at the start and at the end of each file.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from dpcli.data.column import Column
+from dpcli.data.csv_dialect import ENCODINGS, UTF8, Dialect
+from dpcli.engine.files.content import LINE_END, UTF8_BOM, parse_line, parse_records
+from dpcli.engine.files.dataset import Dataset, Source
+from dpcli.engine.files.source import open_file
+from dpcli.problems.errors import DataError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.reference import usual_cells
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""What stands for bytes that are not of the declared encoding."""
+
+START, END = 1 << 22, 1 << 14
+"""Bytes at the start and at the end of a file that are looked at."""
+
+LAST_RECORDS = 10
+"""Records at the end of a file among which there may be totals and notes."""
+
+WESTERN = "windows-1252"
+"""The encoding of most files that are not UTF-8."""
+
+PLAUSIBLE = re.compile(
+    "[\u00a0-\u00ff\u2013-\u2026\u20ac\u0152\u0153\u0160\u0161\u017d\u017e\u0178]*"
+)
+"""What Western texts hold besides ASCII: letters, quotes, dashes and the euro sign."""
+
+ENCODING = "encoding: "
+"""The key of the section `csv`."""
+
+Kind = Literal["short", "long", "joined", "unclosed", "footer", "encoding", "undecodable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of fault in a file; `key` is what the section `csv` can declare against it."""
+
+    kind: Kind
+    file: str
+    key: str = ""
+
+    @property
+    def encoding(self) -> str:
+        """The encoding that fits the file better; empty if that is not the fault."""
+        return self.key.removeprefix(ENCODING) if self.kind == "encoding" else ""
+
+
+def record_faults(dataset: Dataset, columns: Sequence[Column]) -> tuple[Fault, ...]:
+    """The faults of all files, each kind once for a file; none in Parquet."""
+    return tuple(
+        fault
+        for source in dataset.sources
+        if source.dialect is not None
+        for fault in _faults(source, source.dialect, dataset.dialect.encoding, columns)
+    )
+
+
+def _faults(
+    source: Source, dialect: Dialect, encoding: str, columns: Sequence[Column]
+) -> Iterator[Fault]:
+    size = os.fstat(source.file.fileno()).st_size
+    start = os.pread(source.file.fileno(), START, 0).removeprefix(UTF8_BOM)
+    start = start[: start.rfind(b"\n") + 1] if len(start) < size else start
+    text = start.decode("utf-8", "replace")
+    if encoding != UTF8:
+        found = _garbled_utf8(text, encoding, columns)
+    else:
+        found = _other_encoding(source.name, columns) if REPLACEMENT in text else None
+    if found is not None:
+        yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
+    kinds = set[Kind]()
+    width = len(source.header)
+    records = _records_of_lines(text, dialect) if not dialect.multiline else _records(text, dialect)
+    for cells in records:
+        if cells is None:
+            kinds.add("unclosed")
+        elif len(cells) != width and any("\n" in cell or "\r" in cell for cell in cells):
+            kinds.add("joined")
+        elif any(cells[width:]):
+            kinds.add("long")
+        elif len(cells) < width and any(cells) and not _is_footer(cells, dialect.footer):
+            kinds.add("short")
+    end = os.pread(source.file.fileno(), END, max(0, size - END)).decode("utf-8", "replace")
+    words = _footer_words(end, dialect, is_whole=size <= END)
+    if words:
+        kinds.discard("short")
+        yield Fault("footer", source.name, f"footer: [{', '.join(words)}]")
+    yield from (Fault(kind, source.name) for kind in sorted(kinds))
+
+
+def _records(text: str, dialect: Dialect) -> Iterator[list[str]]:
+    return (cells for cells in parse_records(io.StringIO(text, newline=""), dialect) if cells)
+
+
+def _records_of_lines(text: str, dialect: Dialect) -> Iterator[list[str] | None]:
+    return (parse_line(line, dialect) for line in LINE_END.split(text) if line)
+
+
+def _is_footer(cells: Sequence[str], footer: Iterable[str]) -> bool:
+    return cells[0].strip(" \t").startswith(tuple(footer))
+
+
+def _footer_words(end: str, dialect: Dialect, *, is_whole: bool) -> tuple[str, ...]:
+    """The usual words with which the last records begin, where none is declared."""
+    lines = [line for line in LINE_END.split(end) if line.strip()][not is_whole :]
+    one_line = replace(dialect, multiline=False)
+    firsts = (parse_line(line, one_line) or [""] for line in lines[-LAST_RECORDS:])
+    starts = [cells[0].strip(" \t") for cells in firsts if not _is_footer(cells, dialect.footer)]
+    return tuple(
+        word
+        for word in usual_cells()["footers"]
+        if any(_begins_with(start, word) for start in starts)
+    )
+
+
+def _begins_with(start: str, word: str) -> bool:
+    return re.match(rf"{word}s?(?::|$)", start, re.IGNORECASE) is not None
+
+
+def _declared(columns: Sequence[Column]) -> list[str]:
+    """The declared texts that differ between encodings."""
+    return [text for column in columns for text in column.texts if not text.isascii()]
+
+
+def _garbled_utf8(text: str, encoding: str, columns: Sequence[Column]) -> str | None:
+    """UTF-8 if the text has declared texts as they are when UTF-8 is decoded otherwise."""
+    codec = ENCODINGS[encoding]
+    garbled = (one.encode().decode(codec, "replace") for one in _declared(columns))
+    return UTF8 if any(one in text for one in garbled) else None
+
+
+def _other_encoding(name: str, columns: Sequence[Column]) -> str:
+    """The encoding that fits a file which is not UTF-8; empty if none is known."""
+    if not Path(name).is_file():
+        # A pipe was read to its end.
+        return ""
+    try:
+        # A copy of the file may be decoded already.
+        with open_file(name) as file:
+            content = file.read(START)
+    except (DataError, OSError):
+        return ""
+    declared = _declared(columns)
+    found = {one: _occurring(declared, codec, content) for one, codec in ENCODINGS.items()}
+    best = max(found, key=lambda one: (found[one], one == WESTERN))
+    if found[best]:
+        return best
+    text = content.decode(ENCODINGS[WESTERN], "replace")
+    others = "".join(letter for letter in set(text) if not letter.isascii())
+    return WESTERN if others and PLAUSIBLE.fullmatch(others) else ""
+
+
+def _occurring(texts: Iterable[str], codec: str, content: bytes) -> int:
+    """How many of the texts are in the content, as a codec encodes them."""
+    encoded = {text: text.encode(codec, "ignore") for text in texts}
+    return sum(
+        part in content
+        for text, part in encoded.items()
+        if len(part) >= len(text) and part != text.encode()
+    )

@@ -1,0 +1,287 @@
+"""The content of a data file: its format, its text in UTF-8, its first record.
+
+Copies are private temporary files without a name. A record is what Python's module `csv` reads.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import os
+import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain
+from typing import BinaryIO, cast
+
+from dpcli.data.csv_dialect import ENCODINGS, UTF16, Dialect
+from dpcli.problems.errors import DataError
+
+TYPED = "\ufdd0"
+"""Before a cell whose type the file states (`typed_cells`). No text has this noncharacter."""
+
+UTF8_BOM = b"\xef\xbb\xbf"
+
+LINE_END = re.compile("\r\n|\r|\n")
+"""Only these end a line; form feeds and other separators of Unicode do not."""
+
+WINDOWS = (1 << 16, 1 << 20, 1 << 24)
+"""Bytes to read, in growing steps, until the first record is certainly whole."""
+
+BLOCK = 1 << 18
+"""Bytes that are read at a time."""
+
+LARGEST_UNPACKED = 1 << 36
+"""64 GiB: a compressed file with more content is refused."""
+
+
+SIGNATURE_BYTES = 16
+"""Bytes by which formats are identified."""
+
+SEALED = b"DPCLI-SEALED\0\n"
+"""The first bytes of sealed partials."""
+
+SEALED_ENDING = ".sealed"
+"""The end of their names."""
+
+PARQUET_STARTS = (b"PAR1", b"PARE")
+"""The first bytes of Parquet files; those of the second kind are encrypted."""
+
+
+COMPRESSED_STARTS = (
+    *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
+    *(b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7z", b"\x04\x22\x4d\x18"),
+)
+"""The first bytes of compressed data; the name of a column may begin with `x^` too."""
+
+
+def is_parquet(start: bytes) -> bool:
+    """Whether these are the first bytes of a Parquet file, and not of a column named PARENT.
+
+    After its mark, a Parquet file has a number of Thrift, which is no letter. Only the first bytes
+    are read, because the last bytes of a CSV file belong to a record.
+    """
+    number = start[len(PARQUET_STARTS[0]) : len(PARQUET_STARTS[0]) + 1]
+    return start.startswith(PARQUET_STARTS) and b"" < number < b" " and number not in b"\t\r\n"
+
+
+OTHER_FORMATS = {
+    b"\x1f\x8b": "gzip data",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"\x28\xb5\x2f\xfd": "zstd data",
+    b"BZh91AY&SY": "bzip2 data",
+    b"\xfd7zXZ": "xz data",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "an SQLite database",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a workbook of an old Excel",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"%PDF-": "a PDF document",
+}
+"""The first bytes of files that are certainly no CSV text."""
+
+FIRST_LINE = re.compile(rb"[\r\n]*[^\r\n]*")
+"""The first line that is not blank, in any encoding that has these bytes in its line ends."""
+
+MARKUP = re.compile(rb"\s*<(html|table|!doctype|[?]xml)", re.IGNORECASE)
+"""The beginning of a web page, which some programs name `.xls`, or of XML."""
+
+JSON_START = re.compile(rb'\s*(\{\s*"|\[\s*[{[])')
+"""The beginning of a JSON object, or of an array of objects or arrays."""
+
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
+    """Raise DataError `not-csv` if the first bytes are certainly not CSV text as declared.
+
+    Privacy: no byte after the first line counts, because it may belong to a record.
+    """
+    start = b"".join(FIRST_LINE.findall(start, 0)[:1])
+    if start.startswith(SEALED.rstrip()):
+        raise DataError.about("not-csv.sealed", file=name)
+    for mark, format_name in OTHER_FORMATS.items():
+        if start.startswith(mark):
+            raise DataError.about("not-csv", file=name, found=format_name)
+    text = start.removeprefix(UTF8_BOM)
+    if MARKUP.match(text):
+        raise DataError.about("not-csv", file=name, found="a web page or XML")
+    if JSON_START.match(text):
+        raise DataError.about("not-csv.json", file=name)
+    if start.startswith(UTF16_BOMS) and not encoding.startswith(UTF16):
+        raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
+
+
+class CountingReader:
+    """A file that counts the bytes as they are read."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self.count = raw, 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most `size` unless it is negative."""
+        block = self._raw.read(size)
+        self.count += len(block)
+        return block
+
+    def position(self) -> int:
+        """The number of bytes that were read."""
+        return self.count
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a place in a regular file."""
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place in a regular file."""
+        return self._raw.tell()
+
+    def seekable(self) -> bool:
+        """Whether it is a regular file."""
+        return self._raw.seekable()
+
+
+def read_blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """The content of a file from its method `read`, one block at a time."""
+    return iter(partial(read, BLOCK), b"")
+
+
+def pread_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The bytes of a file, `size` at a time; the position of the file is not used."""
+    position = 0
+    while block := os.pread(file.fileno(), size, position):
+        position += len(block)
+        yield block
+
+
+def decompress(packed: CountingReader, name: str) -> Iterator[bytes]:
+    """The content of gzip data, one block at a time.
+
+    Members that follow each other are one content. Zeros after a member are padding, as on tapes.
+    Raises DataError `data-not-gzip` for other bytes there and for a member that is not whole, and
+    `data-too-large` beyond `LARGEST_UNPACKED`.
+    """
+    damaged = DataError.about("data-not-gzip", file=name)
+    try:
+        yield from unpacked_blocks(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read, name)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise damaged from None
+    if not packed.count:
+        raise damaged
+
+
+def unpacked_blocks(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
+    """Unpacked content, one block at a time; `data-too-large` beyond `LARGEST_UNPACKED`."""
+    total = 0
+    for block in read_blocks(read):
+        total += len(block)
+        if total > LARGEST_UNPACKED:
+            raise DataError.about("data-too-large", file=name)
+        yield block
+
+
+def to_utf8(blocks: Iterable[bytes], encoding: str, *, has_header: bool) -> Iterator[bytes]:
+    """The text in UTF-8; bytes that cannot be decoded become the replacement character.
+
+    No record decides how a text is decoded. Only in a text that has a header line does the mark of
+    UTF-16 at its start choose the order of bytes; without the mark it is little-endian.
+    """
+    codec = ENCODINGS[encoding]
+    start, all_blocks = split_start(blocks, 2)
+    if has_header and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
+        codec = "utf_16_be"
+    return (
+        text.encode("utf-8", "replace") for text in codecs.iterdecode(all_blocks, codec, "replace")
+    )
+
+
+def split_start(blocks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
+    """At least `size` first bytes, or all if there are fewer, and all blocks from the start."""
+    upcoming = iter(blocks)
+    start = b""
+    while len(start) < size and (block := next(upcoming, None)) is not None:
+        start += block
+    return start, chain((start,), upcoming)
+
+
+def copy_to_temporary(blocks: Iterable[bytes]) -> BinaryIO:
+    """A private temporary file without a name that holds the content, at its start."""
+    with ExitStack() as opened:
+        copy = opened.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
+        copy.writelines(blocks)
+        copy.seek(0)
+        opened.pop_all()
+    return copy
+
+
+def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
+    """All records, from lines with their ends; a blank line is a record without cells."""
+    csv.field_size_limit(sys.maxsize)
+    if dialect.quote is None:
+        return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+
+
+def parse_line(line: str, dialect: Dialect) -> list[str] | None:
+    """The cells of one line without its end; None if the line does not close a quoted cell."""
+    # After an open quote, the second line is part of the first record.
+    cells, *others = parse_records((f"{line}\n", "\n"), dialect)
+    return cells if others else None
+
+
+def placeholder_header(delimiter: str, width: int) -> str:
+    """A header line of invented names: `c0`, `c1` and so on.
+
+    Native readers look for compression in the first bytes, so these must not belong to a record.
+    """
+    return delimiter.join(f"c{place}" for place in range(width)) + "\n"
+
+
+def is_separator_mark(header: Sequence[str]) -> bool:
+    """Whether a first line is `sep=;` or the like, in which spreadsheets state the delimiter."""
+    line = "".join(header)
+    return line[:4].lower() == "sep=" and len(line) <= 5
+
+
+def read_header(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
+    """The names in the first record that is not blank. Raises DataError `no-header`."""
+    names = read_first_record(file, size, dialect)
+    if names:
+        return tuple(names)
+    raise DataError.about("no-header" if names is None else "no-header.open-quote", file=name)
+
+
+def read_first_record(
+    file: BinaryIO, size: int, dialect: Dialect, start: int = 0
+) -> list[str] | None:
+    """The cells of the first record from `start` on that is not blank.
+
+    None if there is no whole record, and no cells if the line does not close a quote.
+
+    Privacy: a record that ends in a line end outside quotes is whole, whatever follows it. One that
+    closes no quote in the largest window has the cells until then, as at the end of the file, so
+    that no record decides whether there is a header.
+    """
+    for window in WINDOWS:
+        content = os.pread(file.fileno(), window, start)
+        text = content.removeprefix(UTF8_BOM).decode("utf-8", errors="replace")
+        if not dialect.multiline:
+            line, *others = LINE_END.split(text.lstrip("\r\n"), maxsplit=1)
+            if line and (others or start + len(content) >= size):
+                return parse_line(line, dialect) or []
+            continue
+        lines = io.StringIO(text, newline="").readlines()
+        is_all = start + len(content) >= size
+        if lines and not is_all and not lines[-1].endswith(("\r", "\n")):
+            lines.pop()
+        # After an open quote, the blank line at the end is part of the record.
+        rows = parse_records(chain(lines, ("\n",)), dialect)
+        cells = next(filter(None, rows), None)
+        if cells and (is_all or next(rows, None) is not None or window == WINDOWS[-1]):
+            return cells
+    return None

@@ -1,0 +1,400 @@
+"""Finds CSV that all readers read alike, and rewrites other CSV as such.
+
+In a plain file lines end in LF or CRLF, quotes open at the start of a cell, close at its end and
+are doubled within, no line is blank (unless there is one column, where an empty cell is a blank
+line), and the bytes are UTF-8. Native readers read only such text, so that every record is what
+Python's `csv` module reads. Text that is not plain is rewritten cell by cell; other text stays. The
+content only decides how text is read. It never causes an error and is never reported. All of this
+takes about as long for line ends as for other bytes: a packed file may hold a hundred million of
+them.
+
+A quoted cell of more than `LONGEST_CELL` bytes is missing, so that a quote that is never closed
+does not bring the remaining file into memory.
+
+A spec with `csv: {multiline: false}` declares that every line is one record. A line ends at LF,
+CRLF or CR, also between quotes. If a line does not close a quoted cell, it is a row with all cells
+missing: it is still a row, so that damage does not change the number of rows. Any other line holds
+the cells that the `csv` module finds in this line alone. A blank line is no row; in a file of one
+column it is a row with a missing cell.
+
+Privacy: in such files, no line changes how another line is read. To change, add or remove one line
+changes at most one row, however odd the line is. So the writer of a record decides one row of the
+table. Without this rule, an open quote would decide all rows after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, starmap
+
+from dpcli.data.csv_dialect import Dialect
+from dpcli.engine.files.content import UTF8_BOM, placeholder_header, split_start
+from dpcli.numeric.arrays import Array, np
+
+LONGEST_CELL = 1 << 20
+"""Bytes of the longest quoted cell that is read; no value needs nearly as many."""
+
+LINE_FEED, CARRIAGE_RETURN = b"\n\r"
+"""The bytes that end lines."""
+
+FEW_BYTES = 256
+"""So short a text is changed faster byte by byte than as an array."""
+
+WITH_LINE_FEEDS = bytes.maketrans(b"\r", b"\n")
+
+CHUNK = 1 << 17
+"""Bytes that are compared at a time, and stay in the cache of a processor."""
+
+
+def is_too_long(size: int) -> bool:
+    """Whether a quoted cell of `size` bytes is missing."""
+    return size > LONGEST_CELL
+
+
+class PlainText:
+    """Decides for text of a dialect whether it is plain; it may have blank lines."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
+        self._is_edge = np.zeros(256, bool)
+        self._is_edge[list(f"{dialect.delimiter}\r\n{dialect.quote or ''}".encode())] = True
+        self._quoted_starts = [
+            mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")
+        ]
+
+    def well_quoted_length(self, text: bytes) -> int:
+        """The length of the whole records at the start of the text.
+
+        Zero if a quote is misplaced or a cell is too long.
+        """
+        if not self.has_plain_lines(text):
+            return 0
+        letters = np.frombuffer(text, np.uint8)
+        quotes = np.flatnonzero(letters == self._quote[0])
+        if not self._multiline:
+            ends = np.flatnonzero(letters == LINE_FEED)
+            if len(quotes) % 2 or _any_within(ends, quotes):
+                return 0
+        opening, closing = quotes[::2], quotes[1::2]
+        # A doubled quote counts as an end and a beginning.
+        before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
+        # The text begins with a line, and ends with one.
+        before[:1][opening[:1] == 0] = LINE_FEED
+        after[-1:][closing[-1:] == len(text) - 1] = LINE_FEED
+        if not (self._is_edge[before].all() and self._is_edge[after].all()):
+            return 0
+        first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]
+        ended = min(len(first), len(last))
+        if ended and (last[:ended] - first[:ended]).max() > LONGEST_CELL:
+            return 0
+        end = len(text)
+        while len(quotes) % 2:
+            end = text.rfind(b"\n", 0, quotes[-1]) + 1
+            quotes = quotes[: np.searchsorted(quotes, end)]
+        return end
+
+    def is_plain(self, text: bytes) -> bool:
+        """Whether whole lines, after another line, are plain text without quoted cells."""
+        quoted = self.has_quotes(text) and any(begun in text for begun in self._quoted_starts)
+        return not quoted and self.has_plain_lines(text)
+
+    def begins_well_quoted(self, text: bytes) -> bool:
+        """Whether quoted cells of lines, after another line, are well formed; the last may be open.
+
+        The first line is a whole record.
+        """
+        first = text[: text.find(b"\n", 1) + 1]
+        is_record = not self.has_quotes(first) or not first.count(self._quote) % 2
+        return bool(self._quote) and is_record and self.well_quoted_length(text) > 0
+
+    def are_plain(self, blocks: Iterable[bytes]) -> bool:
+        """Whether a file, after its first mark, is plain text without quoted cells."""
+        return all(map(self.is_plain, whole_lines(blocks, b"\n")))
+
+    def are_well_quoted(self, blocks: Iterable[bytes]) -> bool:
+        """Whether a file is plain text, all of its quoted cells closed and none too long."""
+        begun = b""
+        for lines in whole_lines(without_mark(blocks), b"\n"):
+            text = b"\n" + begun + lines[1:] if begun else lines
+            end = self.well_quoted_length(text)
+            begun = text[end:]
+            if not end or is_too_long(len(begun)):
+                return False
+        return not begun
+
+    def has_quotes(self, text: bytes) -> bool:
+        """Whether some byte is the quote."""
+        return bool(self._quote) and self._quote in text
+
+    def has_plain_lines(self, text: bytes) -> bool:
+        """Whether each line ends in LF or CRLF."""
+        if b"\r" not in text:
+            return True
+        letters = np.frombuffer(text, np.uint8)
+        for start in range(0, len(letters), CHUNK):
+            chunk = letters[start : start + CHUNK + 1]
+            returns, feeds = chunk == CARRIAGE_RETURN, chunk == LINE_FEED
+            if (returns[:-1] > feeds[1:]).any():
+                return False
+        return not text.endswith(b"\r")
+
+    def without_blank_lines(self, text: bytes, *, quoted: bool) -> bytes:
+        """Plain text after another line, without its blank lines.
+
+        If it is `quoted`, quotes have a meaning, and line ends between them stay.
+        """
+        letters = np.frombuffer(text, np.uint8)
+        kept: list[bytes | memoryview] = [text[:2]]
+        has_returns, has_quotes = b"\r" in text, quoted and self.has_quotes(text)
+        number, found = text[:2].count(self._quote) if has_quotes else 0, False
+        for start in range(0, len(letters) - 2, CHUNK):
+            chunk = letters[start : start + CHUNK + 2]
+            feeds = chunk == LINE_FEED
+            blank = feeds[2:] & feeds[1:-1]
+            if has_returns:
+                returns = chunk == CARRIAGE_RETURN
+                blank |= returns[2:] & feeds[1:-1]
+                blank |= feeds[2:] & returns[1:-1] & feeds[:-2]
+            if has_quotes:
+                quotes = np.flatnonzero(chunk[2:] == self._quote[0])
+                if blank.any():
+                    blank &= ~_is_within(quotes, len(blank), begins_within=number % 2 == 1)
+                number += len(quotes)
+            if blank.any():
+                found = True
+                kept.append(chunk[2:][~blank].data)
+            else:
+                kept.append(chunk[2:].data)
+        return b"".join(kept) if found else text
+
+
+def _is_within(quotes: Array, count: int, *, begins_within: bool) -> Array:
+    """Whether each of `count` bytes is between an opening quote and its end."""
+    lengths = np.diff(quotes, prepend=0, append=count)
+    is_within = np.arange(len(lengths)) % 2 == (0 if begins_within else 1)
+    return np.repeat(is_within, lengths)
+
+
+def _any_within(ends: Array, quotes: Array) -> bool:
+    """Whether some line end lies between a quote and the next one, of an even number."""
+    if len(ends) <= len(quotes):
+        return bool((np.searchsorted(quotes, ends) % 2).any())
+    before = np.searchsorted(ends, quotes)
+    return bool((before[::2] != before[1::2]).any())
+
+
+def with_line_feeds(text: bytes) -> bytes:
+    """The text with LF in place of each CRLF and CR."""
+    if len(text) < FEW_BYTES:
+        return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"\r" not in text:
+        return text
+    letters = np.frombuffer(text, np.uint8)
+    pairs = (letters[:-1] == CARRIAGE_RETURN) & (letters[1:] == LINE_FEED)
+    if pairs.any():
+        text = bytes(letters[np.append(~pairs, True)])
+    return text.translate(WITH_LINE_FEEDS)
+
+
+def without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text without the mark of UTF-8 at its start."""
+    start, others = split_start(blocks, len(UTF8_BOM) + 1)
+    next(others)
+    return chain((start.removeprefix(UTF8_BOM),), others)
+
+
+def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]:
+    """The same text in pieces of whole lines, each after `header`; the last line may have no end.
+
+    Each byte is copied once. An unfinished line waits for the next block.
+    """
+    waiting: list[bytes | memoryview] = []
+    for block in blocks:
+        # A CR at the end of a block may be the first byte of a CRLF.
+        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+        whole, unfinished = memoryview(block)[:end], block[end:]
+        if end:
+            yield b"".join((header, *waiting, whole))
+            waiting = []
+        waiting.append(unfinished)
+    if any(waiting):
+        yield b"".join((header, *waiting))
+
+
+BLOCK = 1 << 18
+"""Bytes that are examined together; one odd cell causes at most these to be rewritten."""
+
+FIRST_LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
+"""The first line that is not blank, in text without quoted cells."""
+
+
+class CsvNormalizer:
+    """Rewrites the text of one file as plain text, from its start to its end.
+
+    After the end, `unclosed` states whether the text ends within a quoted cell. Blank lines that
+    are no rows are removed.
+    """
+
+    def __init__(self, dialect: Dialect, width: int) -> None:
+        self.unclosed = self._is_open = False
+        self.header = placeholder_header(dialect.delimiter, width).encode()
+        self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
+        self._plain = PlainText(dialect)
+        self._blank_rows = width == 1
+        self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
+        # The content of the open cell, or whether it is too long and dropped.
+        self._open_cell, self._drops_cell = b"", False
+        marks = (dialect.delimiter, dialect.quote or "\n")
+        d, q = (re.escape(mark).encode() for mark in marks)
+        # A quoted cell may hold line ends if records may have several lines.
+        inner = rb"(?:[^%b%b]++|%b%b)*+" % (q, b"" if dialect.multiline else rb"\r\n", q, q)
+        quoted = q + inner + q if dialect.quote else rb"(?!)"
+        tail = rb"[^%b\r\n]*+" % d
+        start, end = rb"(?<![^%b\r\n])" % d, rb"(?![^%b\r\n])" % d
+        others = rb"[^%b\n]*+" % q
+        record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, quoted, end, others)
+        self._first_quoted_record = re.compile(rb"[\r\n]*+" + record)
+        self._cell_content = re.compile(inner)
+        self._cell_tail = re.compile(tail)
+        bare = rb"[^%b%b\r\n]" % (d, q)
+
+        def odd_cells(cell: bytes) -> re.Pattern[bytes]:
+            """Matches cells that stay as they are, then an odd cell or the end of some lines."""
+            kept = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))" % (cell, bare, d)
+            odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, tail, bare, q, tail)
+            return re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (kept, odd, bare))
+
+        self._odd_cells, self._odd_cells_of_long_text = odd_cells(quoted), odd_cells(rb"(?!)")
+
+    def pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+        """The records after the first one that is not blank, in pieces of whole records.
+
+        Each piece is plain text after a placeholder header line, with a flag whether some cell may
+        be quoted. There is always a piece. All but the last are about as long as a block.
+        """
+        pieces = self._pieces(blocks)
+        for text, quoted in pieces:
+            first = self._first_quoted_record if quoted else FIRST_LINE
+            header = first.match(text, len(self.header))
+            if header is not None:
+                yield self._records(self.header + text[header.end() :], quoted)
+                yield from starmap(self._records, pieces)
+                return
+        yield self.header, False
+
+    def _records(self, text: bytes, quoted: bool) -> tuple[bytes, bool]:
+        """A piece without the blank lines that are no rows."""
+        if not self._blank_rows:
+            text = self._plain.without_blank_lines(text, quoted=quoted)
+        return text, quoted
+
+    def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+        begun, waiting = b"", list[bytes]()
+        for lines in whole_lines(without_mark(blocks), self.header):
+            text = self.header + begun + lines[len(self.header) :] if begun else lines
+            begun = b""
+            if not waiting and self._plain.is_plain(text):
+                yield text, False
+                continue
+            end = 0 if waiting else self._plain.well_quoted_length(text)
+            if end > len(self.header):
+                begun = text[end:]
+                yield text[:end], True
+                continue
+            waiting.append(self._normalize(text[len(self.header) :]))
+            if not self._is_open:
+                yield b"".join((self.header, *waiting)), True
+                waiting = []
+        if begun:
+            waiting.append(self._normalize(begun))
+        if waiting:
+            self.unclosed = self._is_open
+            yield b"".join((self.header, *waiting, self._close_cell())), True
+
+    def _normalize(self, lines: bytes) -> bytes:
+        """The plain text of the next lines; a quoted cell that is still open waits."""
+        blocks = (lines[at : at + BLOCK] for at in range(0, len(lines), BLOCK))
+        rewritten, waiting = [], b""
+        for block in whole_lines(blocks):
+            text, waiting = waiting + block, b""
+            if not self._plain.has_quotes(text) and not self._is_open:
+                rewritten.append(text if self._plain.has_plain_lines(text) else self._rewrite(text))
+                continue
+            end = 0 if self._is_open else self._plain.well_quoted_length(text)
+            if end:
+                # The last record may continue in the next lines.
+                rewritten.append(text[:end])
+                waiting = text[end:]
+                continue
+            rewritten.append(self._rewrite(text))
+        if waiting:
+            rewritten.append(self._rewrite(waiting))
+        return b"".join(rewritten)
+
+    def _close_cell(self) -> bytes:
+        """The open cell, closed at the end of the text; empty if no cell is open."""
+        if not self._is_open:
+            return b""
+        cell, self._open_cell, self._is_open, self._drops_cell = self._open_cell, b"", False, False
+        return self._quote + cell + self._quote
+
+    def _rewrite(self, text: bytes) -> bytes:
+        """The plain text of text that begins with a line, or within a quoted cell."""
+        if self._multiline and (self._is_open or self._plain.has_quotes(text)):
+            return self._requote(text)
+        rewritten = with_line_feeds(text)
+        if not self._blank_rows:
+            rewritten = self._plain.without_blank_lines(rewritten, quoted=False)
+        if self._plain.has_quotes(rewritten):
+            rewritten = b"\n".join(map(self._rewrite_line, rewritten.split(b"\n")))
+        return rewritten
+
+    def _rewrite_line(self, line: bytes) -> bytes:
+        rewritten = self._requote(line) if self._quote in line else line
+        if self._is_open:
+            self._close_cell()
+            rewritten = self._missing
+        return rewritten
+
+    def _requote(self, text: bytes) -> bytes:
+        """The text with odd cells rewritten as quoted cells; a cell open at the end waits."""
+        quote, done = self._quote, 0
+        rewritten: list[bytes] = []
+        if self._drops_cell:
+            end = self._cell_content.match(text)
+            assert end is not None
+            if end.end() == len(text):
+                return b""
+            tail = self._cell_tail.match(text, end.end() + len(quote))
+            assert tail is not None
+            text = quote * 2 + text[tail.end() :]
+        elif self._is_open:
+            text = quote + self._open_cell + text
+        self._open_cell, self._is_open, self._drops_cell = b"", False, False
+        parts = self._odd_cells if not is_too_long(len(text)) else self._odd_cells_of_long_text
+        for part in parts.finditer(text):
+            inner, after, bare, ends = part.groups()
+            if bare is not None:
+                rewritten += (
+                    text[done : part.start(3)],
+                    quote,
+                    bare.replace(quote, quote * 2),
+                    quote,
+                )
+            elif ends is not None:
+                rewritten += text[done : part.start(4)], with_line_feeds(ends)
+            else:
+                size = len(inner) - inner.count(quote * 2) + len(after or b"")
+                too_long = is_too_long(size)
+                inner = b"" if too_long else inner
+                self._is_open = after is None
+                if after is None:
+                    rewritten.append(text[done : part.start(1) - len(quote)])
+                    self._open_cell, self._drops_cell = inner, too_long
+                else:
+                    after = b"" if too_long else after.replace(quote, quote * 2)
+                    rewritten += text[done : part.start(1)], inner, after, quote
+            done = part.end()
+        rewritten.append(text[done:])
+        return b"".join(rewritten)

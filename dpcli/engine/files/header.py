@@ -1,0 +1,223 @@
+"""Whether the first line of a file is a header, and has the columns of the spec.
+
+A file without a header line begins with a record. So nothing of a doubtful first line is copied,
+shown or counted: a message names the kind of doubt and the option that resolves it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from dpcli.data.column import Column, file_columns
+from dpcli.data.csv_dialect import UTF8, has_unnamed_index
+from dpcli.data.ids import IdColumn
+from dpcli.engine.files.content import WINDOWS, is_separator_mark, read_first_record
+from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, Source, format_of
+from dpcli.problems.errors import DataError, Problem, make_problem
+from dpcli.problems.messages import quote
+
+SEPARATORS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
+"""Probable delimiters of a first line that seems to be a single name."""
+
+VALUE = (
+    r"[+-]?(inf|infinity|nan)|0x[0-9a-f]+|[+-]?[0-9.,]+e[+-]?[0-9]+"
+    r"|n/?a|#n/a|none|null|nil|true|false"
+    r"|[^@\s]+@[^@\s]+\.[^@\s]+"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[t ].*"
+    r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+"""Cells with letters that are not names: numbers, missing marks, addresses, times, UUIDs."""
+
+MONTH = (
+    r"(?<![a-z])(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?"
+    r"|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)(?![a-z])"
+)
+"""The letters in a date such as 7 March 2021."""
+
+LONGEST_DATE = 20
+"""Characters of the longest cell that may be a date with the name of a month."""
+
+
+def require_columns(
+    dataset: Dataset, columns: Sequence[Column], *, every_record: bool = False
+) -> None:
+    """Raise DataError with every declared column that is missing or ambiguous in a file.
+
+    Names must match exactly. Messages show only names from the spec, and the types of columns of
+    a Parquet file. If `every_record` must be a row, because the number of rows is public, files are
+    refused in which some are none because of what they say.
+    """
+    if every_record:
+        _require_public_size(dataset)
+    read = file_columns(columns)
+    problems = [problem for source in dataset.sources for problem in _problems(source, read)]
+    if not dataset.dialect.names:
+        problems += _positions_of_objects(dataset, read)
+    if problems:
+        raise DataError(problems)
+
+
+def _require_public_size(dataset: Dataset) -> None:
+    if dataset.dialect.footer:
+        raise ValueError("a footer leaves out records")
+    _refuse_sheets(source.name for source in dataset.sources if source.kind == "sheet")
+
+
+def refuse_possible_sheets(names: Iterable[str]) -> None:
+    """Raise DataError for the names of workbooks, and of archives that may hold one."""
+    _refuse_sheets(
+        name for name in names if format_of(name) == "sheet" or name.lower().endswith(ZIP_ENDING)
+    )
+
+
+def _refuse_sheets(names: Iterable[str]) -> None:
+    problems = [make_problem("sheet-rows", file=name) for name in names]
+    if problems:
+        raise DataError(problems)
+
+
+def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
+    counts = _counts(source, columns)
+    file, hint, mark = source.name, "missing-column", _separator_in(source)
+    if is_separator_mark(source.header):
+        hint = "missing-column.mark"
+    elif mark is not None:
+        hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
+    if len(columns) > 1 and not any(counts.values()):
+        if source.dialect is not None and hint == "missing-column":
+            hint = "missing-column.all"
+        first = quote(str(columns[0].file_key))
+        missed = f"none of the {len(columns):,} declared columns, {first} for one"
+        yield make_problem(hint, file=file, mark=mark, missed=missed)
+        return
+    for column, count in counts.items():
+        key = column.file_key
+        if count == 1 and (isinstance(key, int) or key in source.header):
+            yield from _type_problems(source, column)
+        elif count:
+            yield make_problem("ambiguous-column", file=file, column=key, count=count)
+        elif isinstance(key, int):
+            missed = f"{len(source.header):,} columns, and none at position {key:,}"
+            yield make_problem("missing-column.position", file=file, missed=missed)
+        else:
+            yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(key)}")
+
+
+def _positions_of_objects(dataset: Dataset, columns: Sequence[Column]) -> Iterator[Problem]:
+    """A problem for each JSON Lines file if a column has a position: objects have none."""
+    positions = [key for column in columns if isinstance(key := column.file_key, int)]
+    for source in dataset.sources:
+        if source.kind == "json" and positions:
+            yield make_problem("missing-column.json", file=source.name, position=positions[0])
+
+
+def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
+    """How many columns of a file each declared one may mean, in any Unicode spelling."""
+    by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
+    counts = {}
+    for column in columns:
+        key = column.file_key
+        if isinstance(key, int):
+            counts[column] = int(key <= len(source.header))
+        else:
+            counts[column] = by_name[unicodedata.normalize("NFC", key)]
+    return counts
+
+
+def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
+    name = source.header[source.place(column)]
+    if name in source.odd:
+        yield make_problem("column-type", file=source.name, column=name, type=source.odd[name])
+    elif isinstance(column, IdColumn) and name in source.unfit_ids:
+        # As texts, 7.0 and 7 in another file would be two people, and so would one time in two
+        # time zones.
+        facts = {"column": name, "type": source.unfit_ids[name]}
+        yield make_problem("column-type.id", file=source.name, **facts)
+
+
+def _separator_in(source: Source) -> str | None:
+    """The probable delimiter of a header that seems to be a single name."""
+    if len(source.header) != 1 or source.dialect is None:
+        return None
+    others = (mark for mark in SEPARATORS if mark != source.dialect.delimiter)
+    return next((mark for mark in others if mark in source.header[0]), None)
+
+
+def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False) -> None:
+    """Raise DataError if the first line is not text, or looks like a record.
+
+    With `asserted`, the caller states that it is a header, and only a line that cannot be read as
+    text is refused. If the names are `in_two_lines`, neither part may be a value. A Parquet file
+    needs no check.
+    """
+    if source.dialect is None:
+        return
+    file, encoding = source.name, source.dialect.encoding
+    start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    if b"\0" in line:
+        # In UTF-16 a Latin letter has a zero byte before or after it.
+        is_big_endian = line[::2].count(0) > line[1::2].count(0)
+        raise DataError.about(
+            "not-text.zeros", file=file, other="utf-16be" if is_big_endian else "utf-16"
+        )
+    if any("\ufffd" in name for name in source.header):
+        other = "windows-1252" if encoding == UTF8 else UTF8
+        raise DataError.about("not-text", file=file, encoding=encoding, other=other)
+    doubt = None if asserted else _doubt(source, in_two_lines=in_two_lines)
+    if doubt == "delimiter":
+        mark = _separator_in(source) or ""
+        facts = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
+        raise DataError.about("not-column-names.delimiter", file=file, **facts)
+    if doubt is not None:
+        raise DataError.about(f"not-column-names.{doubt}", file=file)
+
+
+def _doubt(source: Source, *, in_two_lines: bool) -> str | None:
+    """The reason why a header may be a record, if there is one."""
+    if is_separator_mark(source.header):
+        return "mark"
+    if _separator_in(source) is not None:
+        return "delimiter"
+    parts = [part for name in source.header for part in name.split(": ")] if in_two_lines else []
+    if any(map(_is_value, parts)):
+        return "two-lines"
+    return doubtful_names(source.header[has_unnamed_index(source.header) :])
+
+
+def doubtful_names(cells: Sequence[str]) -> str | None:
+    """The reason why a line with these cells may be a record, if there is one."""
+    names = [unicodedata.normalize("NFC", cell).strip() for cell in cells]
+    doubts = {
+        "empty": not all(names),
+        "twice": len(set(names)) < len(names),
+        "value": any(map(_is_value, names)),
+    }
+    return next((doubt for doubt, applies in doubts.items() if applies), None)
+
+
+def columns_without_names(source: Source) -> int:
+    """The number of cells in the first record of a file that is read without a header line.
+
+    Only this number, which is the number of columns, leaves the function. Raises DataError
+    `no-header.empty` if there is no record.
+    """
+    assert source.dialect is not None
+    # A placeholder header line precedes the records of such a file.
+    start = os.pread(source.file.fileno(), WINDOWS[0], 0).find(b"\n") + 1
+    cells = read_first_record(source.file, source.size, source.dialect, start)
+    if not cells:
+        raise DataError.about("no-header.empty", file=source.name)
+    return len(cells)
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell is more likely a value than a name."""
+    if re.fullmatch(VALUE, cell, re.IGNORECASE):
+        return True
+    other = re.sub(MONTH, "", cell, flags=re.IGNORECASE) if len(cell) <= LONGEST_DATE else cell
+    return any(letter.isnumeric() for letter in cell) and not any(map(str.isalpha, other))

@@ -1,0 +1,295 @@
+"""The rows of all data files as columns of text, for each format of files.
+
+`read_pieces` reads each byte of a file once and yields its rows piece by piece. `scan_piece` runs a
+query on a piece, and runs it again if the piece has something odd. `read_texts` yields the rows
+unchanged, for the local model. `decimal_texts` formats numbers as a column of text.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from dpcli.data.column import Column
+from dpcli.data.text_cells import BLANKS
+from dpcli.engine.cells.decode import Decoder, raised_flags
+from dpcli.engine.files.content import COMPRESSED_STARTS, UTF8_BOM, pread_blocks
+from dpcli.engine.files.csv_normalizer import BLOCK, CsvNormalizer, PlainText
+from dpcli.engine.files.dataset import Dataset, Source
+from dpcli.engine.files.inspection import Inspection, has_blank_lines, has_odd_ends
+from dpcli.engine.files.typed_cells import declared_text, untyped_text
+from dpcli.engine.progress import READING, Progress
+from dpcli.numeric.arrays import Array
+from dpcli.numeric.exact import fixed_point_text
+from dpcli.problems.light_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from dpcli.engine.files.parquet import Rows
+
+T = TypeVar("T")
+
+MAX_PLACES = 18
+"""Decimals that fit a machine word."""
+
+PIECE = 1 << 23
+"""Bytes of a piece of a CSV file; about ten times as many are in memory while it is read."""
+
+SEGMENT = 1 << 21
+"""Rows of a Parquet file that one query reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some rows of a file, in their order.
+
+    A piece of a CSV file is plain `text`: whole records after a header line; quotes have a meaning
+    in it if it is `quoted`. With an `inspection`, the piece is the whole file, read in place, and
+    the inspection finds out whether the file is plain. A piece of a Parquet file has `rows`. Cells
+    that are `raw` keep the marks of typed cells.
+    """
+
+    source: Source
+    columns: Sequence[Column]
+    decimal: str
+    text: bytes = b""
+    quoted: bool = False
+    inspection: Inspection | None = None
+    rows: Rows | None = None
+    raw: bool = False
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """The wanted columns as `t0`, `t1` and so on.
+
+        `odd_blank` is true for a row without any cell: it may be a blank line, which is no row.
+        Neither is a footer, which the first cell of a record alone identifies.
+        """
+        dialect = self.source.dialect
+        if dialect is None:
+            from dpcli.engine.files.parquet import parquet_frame
+
+            assert self.rows is not None
+            return parquet_frame(self.source, self.columns, self.decimal, self.rows)
+        header = self.source.header
+        names = [f"c{place}" for place in range(len(header))]
+        # With the names given and the header line skipped, the file is never mapped into memory:
+        # to touch a page of a mapped file that was cut off would end the process. Other text has
+        # a header line, because without one the reader would look for columns in a record.
+        in_place = self.inspection is not None
+        table = pl.scan_csv(
+            self.source.file if in_place else io.BytesIO(self.text),
+            has_header=not in_place,
+            skip_rows=1 if in_place else 0,
+            schema=dict.fromkeys(names, pl.String()),
+            # The number of cells in the first record changes nothing.
+            missing_columns="insert",
+            extra_columns="ignore",
+            separator=dialect.delimiter,
+            glob=False,
+            truncate_ragged_lines=True,
+            quote_char=dialect.quote if self.quoted else None,
+        )
+        wanted = [names[self.source.place(column)] for column in self.columns]
+        # Only copies of other formats have typed cells.
+        is_plain = self.source.kind == "csv" or self.raw
+        texts = [
+            (
+                column.with_point(pl.col(name), self.decimal)
+                if is_plain
+                else declared_text(pl.col(name), column, self.decimal)
+            ).alias(f"t{at}")
+            for at, (name, column) in enumerate(zip(wanted, self.columns, strict=True))
+        ]
+        if dialect.footer:
+            first = untyped_text(pl.col(names[0])).str.strip_chars(BLANKS)
+            is_footer = pl.any_horizontal(first.str.starts_with(text) for text in dialect.footer)
+            table = table.filter(~is_footer.fill_null(value=False))
+        blank = pl.all_horizontal(pl.col(name).is_null() for name in wanted or names[:1])
+        return table.select(*texts, blank.alias("odd_blank"))
+
+    def with_replacement_characters(self) -> Iterable[Piece] | None:
+        """The same rows with a mark for each byte that is not UTF-8; None if all bytes are."""
+        if self.rows is not None:
+            valid = self.rows.are_valid
+            return [replace(self, rows=replace(self.rows, are_valid=False))] if valid else None
+        if self.inspection is not None:
+            return self._reread()
+        return self._with_text(self.text.decode("utf-8", "replace").encode())
+
+    def corrected(self, *, has_blank_row: bool) -> Iterable[Piece] | None:
+        """The same rows, if the native reader misread a file in place; else None.
+
+        The file may not be plain text. A row without any cell may be a blank line, which is no row
+        in a file with several columns.
+        """
+        if self.inspection is None:
+            return None
+        may_be_line = has_blank_row and len(self.source.header) > 1
+        is_right = self.inspection.is_right()
+        if not is_right or (may_be_line and has_blank_lines(self.source.file)):
+            return self._reread()
+        return None
+
+    def _reread(self) -> Iterable[Piece]:
+        return _normalized_pieces(self, pread_blocks(self.source.file, PIECE))
+
+    def _with_text(self, text: bytes) -> Iterable[Piece] | None:
+        return None if text == self.text else [replace(self, text=text)]
+
+
+def read_pieces(
+    dataset: Dataset,
+    columns: Sequence[Column],
+    progress: Progress,
+    phase: str = READING,
+    *,
+    in_place: bool = False,
+    raw: bool = False,
+) -> Iterator[Piece]:
+    """The rows of all files, which have these columns, in the order of the files.
+
+    Files that seem to be plain are one piece, read `in_place`, if the caller allows it. All other
+    files are read once, one piece ahead of its use.
+    """
+    done, size = 0, max(1, dataset.size)
+    # Reading is ahead of the sums, so its position reveals nothing.
+    is_text = all(source.dialect is not None for source in dataset.sources)
+
+    def blocks(source: Source, length: int) -> Iterator[bytes]:
+        nonlocal done
+        for block in pread_blocks(source.file, length):
+            done += len(block)
+            yield block
+
+    position = (lambda: min(done, size) * dataset.bytes // size) if is_text else lambda: None
+    progress.begin(phase, dataset.bytes, position)
+    for source in dataset.sources:
+        piece = Piece(source, columns, dataset.dialect.decimal, raw=raw)
+        if source.dialect is None:
+            from dpcli.engine.files.parquet import parquet_rows
+
+            with parquet_rows(source, columns, SEGMENT) as parts:
+                yield from (replace(piece, rows=rows) for rows in parts)
+            continue
+        plain = PlainText(source.dialect)
+        quoted = _seems_quoted(plain, source) if in_place and source.size > PIECE else None
+        if quoted is not None:
+            inspection = Inspection(plain, blocks(source, BLOCK), quoted=quoted)
+            yield replace(piece, inspection=inspection, quoted=quoted)
+        else:
+            yield from _normalized_pieces(piece, blocks(source, PIECE))
+
+
+def _seems_quoted(plain: PlainText, source: Source) -> bool | None:
+    """Whether a file that a native reader may read in place has quoted cells; None if it may not.
+
+    Its first line is the header.
+    """
+    begin = os.pread(source.file.fileno(), BLOCK, 0)
+    lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_BOM)
+    # A reader takes a header that begins like this for compressed data.
+    if begin.startswith(COMPRESSED_STARTS) or lines[1:2] in b"\r\n":
+        return None
+    # What it misreads is read again.
+    if len(source.header) > 1 and has_odd_ends(source.file, source.size):
+        return None
+    if plain.is_plain(lines):
+        return False
+    return True if plain.begins_well_quoted(lines) else None
+
+
+def _normalized_pieces(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]:
+    """The rows of a CSV file in pieces of plain text, each made one step ahead of its use."""
+    dialect = piece.source.dialect
+    assert dialect is not None
+    normalizer = CsvNormalizer(dialect, len(piece.source.header))
+    empty = replace(piece, inspection=None, quoted=False)
+    return prefetch(
+        replace(empty, text=text, quoted=quoted) for text, quoted in normalizer.pieces(blocks)
+    )
+
+
+def scan_piece(
+    piece: Piece, decoder: Decoder, scan: Callable[[pl.LazyFrame], tuple[T, pl.DataFrame]]
+) -> Iterator[T]:
+    """The results of `scan` on a piece, or on the corrected pieces of the same rows.
+
+    `scan` also returns flags (one row): `odd_blank` if some row has no cell, and a flag for each
+    column with an undecided cell. Then the piece is read again.
+    """
+    while True:
+        try:
+            result, flags = scan(piece.frame)
+        except (pl.exceptions.PolarsError, OSError):
+            # Perhaps some bytes are not UTF-8.
+            replacements = piece.with_replacement_characters()
+            if replacements is None:
+                raise
+        else:
+            odd = raised_flags(flags)
+            replacements = piece.corrected(has_blank_row="odd_blank" in odd)
+        if replacements is not None:
+            for replacement in replacements:
+                yield from scan_piece(replacement, decoder, scan)
+            return
+        odd.discard("odd_blank")
+        if not odd:
+            yield result
+            return
+        decoder.decide(odd, piece.frame)
+
+
+def read_texts(
+    dataset: Dataset,
+    columns: Sequence[Column],
+    progress: Progress | None = None,
+    *,
+    raw: bool = False,
+) -> Iterator[pl.DataFrame]:
+    """The rows of files, which have these columns, as columns of texts `t0`, `t1` and so on.
+
+    If they are `raw`, typed cells keep their marks.
+    """
+
+    def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        rows = texts.collect(engine="streaming")
+        return rows.drop("odd_blank"), rows.select("odd_blank")
+
+    progress = progress or Progress()
+    for piece in read_pieces(dataset, columns, progress, "randomizing", raw=raw):
+        yield from scan_piece(piece, Decoder(()), scan)
+
+
+def prefetch(items: Iterator[T]) -> Iterator[T]:
+    """The same items in the same order, each made on another thread one step ahead.
+
+    Reading, randomizing and hashing are mostly native code, which leaves other threads free.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        upcoming = pool.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = pool.submit(next, items, None)
+            yield item
+
+
+def decimal_texts(numbers: Array, places: int) -> pl.Series:
+    """Plain decimals with `places` decimals, from whole numbers of units of the last one."""
+    if numbers.dtype == object or places > MAX_PLACES:
+        return pl.Series(
+            [fixed_point_text(int(number), places) for number in numbers], dtype=pl.String
+        )
+    number = pl.Series("number", numbers)
+    if not places:
+        return number.cast(pl.String)
+    power, size = 10**places, pl.col("number").abs()
+    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    # The leading one keeps zeros, and is removed.
+    digits = (size % power + power).cast(pl.String).str.slice(1)
+    text = pl.concat_str(sign, size // power, pl.lit("."), digits)
+    return number.to_frame().select(text).to_series()

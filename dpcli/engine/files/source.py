@@ -1,0 +1,162 @@
+"""The data files: each is opened once, and stays open until the last row is read.
+
+A name means one file, and `-` is standard input; patterns and URLs are not expanded. The engine
+always reads a regular file: Parquet, or CSV in UTF-8 whose first line is public.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.engine.files.content import read_blocks, read_header
+from dpcli.engine.files.dataset import STDIN, Dataset, Source, regular_file
+from dpcli.engine.files.memory import MemoryTable
+from dpcli.engine.progress import Progress
+from dpcli.problems.errors import DataError, Problem, describe_system_error, make_problem
+
+Input = str | MemoryTable
+"""The name of a data file, or a table in memory."""
+
+
+def open_dataset(
+    inputs: Sequence[Input], dialect: Dialect = STANDARD_DIALECT, progress: Progress | None = None
+) -> Dataset:
+    """Open the data files, or standard input for `-`, and read their headers.
+
+    Raises DataError with the problems of all files: missing, unreadable, named twice, of another
+    format, or without a header. Nothing after the first record can cause an error.
+    """
+    problems: list[Problem] = []
+    progress = progress or Progress()
+    with ExitStack() as opened:
+        raws: list[tuple[str, BinaryIO]] = []
+        for data in inputs:
+            with collect_problems(problems):
+                if isinstance(data, MemoryTable):
+                    name, raw = data.name, data.open()
+                else:
+                    name, raw = data, _standard_input() if data == STDIN else open_file(data)
+                opened.callback(raw.close)
+                raws.append((name, raw))
+        problems += _duplicates(raws)
+        sources = []
+        # To copy may take long, so nothing is copied for a command with a problem.
+        for name, raw in () if problems else raws:
+            with collect_problems(problems):
+                source = open_source(name, raw, dialect, progress)
+                opened.callback(source.file.close)
+                sources.append(source)
+        if problems:
+            raise DataError(problems)
+        opened.pop_all()
+    return Dataset(tuple(sources), dialect)
+
+
+@contextmanager
+def collect_problems(problems: list[Problem]) -> Iterator[None]:
+    """Add the problems of one file to the list instead of raising them."""
+    try:
+        yield
+    except DataError as failure:
+        problems += failure.problems
+
+
+def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
+    """A problem for each file that is opened twice, also under different names."""
+    seen: dict[tuple[int, int], str] = {}
+    for name, raw in raws:
+        status = os.fstat(raw.fileno())
+        place = (status.st_dev, status.st_ino)
+        if place in seen:
+            code = "data-twice" if name == seen[place] else "data-twice.link"
+            yield make_problem(code, file=name, same=seen[place])
+        seen.setdefault(place, name)
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise DataError.about("data-not-piped")
+    return sys.stdin.buffer
+
+
+def drain_stdin(names: Sequence[str]) -> None:
+    """Read standard input to its end and discard it, if it is one of the files.
+
+    For a command that needs no data after all: otherwise a signal would stop the program that
+    writes into the pipe, and a shell with `pipefail` would report a failure.
+    """
+    if STDIN not in names or sys.stdin is None or sys.stdin.isatty():
+        return
+    with suppress(OSError, ValueError):
+        deque(read_blocks(sys.stdin.buffer.read), maxlen=0)
+
+
+def require_files(names: Sequence[str]) -> None:
+    """Raise DataError `data-missing` for the names of no file; nothing is opened."""
+    problems = [
+        make_problem("data-missing", file=name)
+        for name in names
+        if name != STDIN and _is_missing(name)
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _is_missing(name: str) -> bool:
+    try:
+        Path(name).stat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        # To open it gives the reason.
+        return False
+    return False
+
+
+def open_file(name: str) -> BinaryIO:
+    """Open the named file; links are followed, patterns and URLs are not. Raises DataError."""
+    try:
+        file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
+    except IsADirectoryError:
+        raise DataError.about("data-unreadable.folder", file=name) from None
+    except FileNotFoundError:
+        raise DataError.about("data-missing", file=name) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        why, fix = describe_system_error(error)
+        raise DataError.about("data-unreadable.system", file=name, why=why, fix=fix) from None
+    if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DataError.about("data-unreadable.device", file=name)
+    return file
+
+
+def open_source(
+    name: str, raw: BinaryIO, dialect: Dialect, progress: Progress | None = None
+) -> Source:
+    """The file, or a copy of it, with its header. `raw` is closed if it is not used."""
+    opened = regular_file(name, raw, dialect, progress or Progress())
+    file, dialect = opened.file, opened.dialect
+    try:
+        if opened.kind == "parquet":
+            # Only the header of a Parquet file needs native code.
+            from dpcli.engine.files.parquet import parquet_source
+
+            source = parquet_source(name, file)
+            return replace(source, bytes=opened.bytes, state=opened.state)
+        size = os.fstat(file.fileno()).st_size
+        plain = replace(dialect, names=(), skip_lines=0, header_lines=1)
+        header = opened.names or read_header(file, name, size, plain)
+        state = opened.state
+        return Source(name, file, size, header, opened.bytes, plain, state=state, kind=opened.kind)
+    except BaseException:
+        file.close()
+        raise

@@ -1,0 +1,172 @@
+"""The compact protocol of Thrift, as far as the footers of Parquet files need it.
+
+A structure is decoded without its definition: its fields are found by their numbers. It raises
+ValueError for anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+
+from dpcli.problems.light_dataclasses import dataclass
+
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
+"""The types of fields."""
+
+SHORT = 15
+"""Steps between fields, and lengths of lists, that are below it fit into a byte with the type."""
+
+DEEPEST = 32
+"""The depth of nested values beyond which nothing is decoded; footers need less than ten."""
+
+
+@dataclass(slots=True)
+class Structure:
+    """Fields by their numbers, each with its type and value; lists have the type of their items."""
+
+    fields: dict[int, tuple[int, object]] = field(default_factory=dict)
+
+    def number(self, place: int, absent: int | None = None) -> int:
+        """A field that is a whole number."""
+        _, value = self.fields.get(place, (I64, absent))
+        if not isinstance(value, int):
+            raise ValueError("no number")  # noqa: TRY004 - a file is damaged, no argument wrong
+        return value
+
+    def structure(self, place: int) -> Structure:
+        """A field that is a structure."""
+        _, value = self.fields.get(place, (STRUCT, None))
+        return _structure(value)
+
+    def structures(self, place: int) -> list[Structure]:
+        """A field that is a list of structures."""
+        _, value = self.fields.get(place, (LIST, None))
+        if not isinstance(value, tuple):
+            raise ValueError("no list")  # noqa: TRY004
+        return [_structure(item) for item in value[1]]
+
+    def only(self, *places: int) -> Structure:
+        """The structure with some of its fields."""
+        return Structure({at: self.fields[at] for at in places if at in self.fields})
+
+    def replaced(self, values: Mapping[int, tuple[int, object]]) -> Structure:
+        """The structure with other values of some fields."""
+        return Structure({**self.fields, **values})
+
+
+def structures(items: Iterable[Structure]) -> tuple[int, object]:
+    """A field that is a list of structures."""
+    return LIST, (STRUCT, list(items))
+
+
+def _structure(value: object) -> Structure:
+    if not isinstance(value, Structure):
+        raise ValueError("no structure")  # noqa: TRY004
+    return value
+
+
+def decode(content: bytes) -> Structure:
+    """The structure at the beginning of the content."""
+    try:
+        return _structure(_Reader(content).value(STRUCT, 0))
+    except IndexError:
+        raise ValueError("the content ends within a structure") from None
+
+
+class _Reader:
+    def __init__(self, content: bytes) -> None:
+        self._content, self._at = content, 0
+
+    def value(self, kind: int, depth: int) -> object:
+        """The next value of a type."""
+        if depth > DEEPEST:
+            raise ValueError("too deep")
+        if kind in (TRUE, FALSE, BYTE):
+            # In a list, a truth value is a byte.
+            return self._byte()
+        if kind in (I16, I32, I64):
+            return self._signed()
+        if kind == DOUBLE:
+            return self._bytes(8)
+        if kind == BINARY:
+            return self._bytes(self._number())
+        if kind in (LIST, SET):
+            head = self._byte()
+            size = head >> 4 if head >> 4 < SHORT else self._number()
+            return head & 15, [self.value(head & 15, depth + 1) for _ in range(size)]
+        if kind == STRUCT:
+            return self._fields(depth)
+        raise ValueError("an unknown type")
+
+    def _fields(self, depth: int) -> Structure:
+        fields: dict[int, tuple[int, object]] = {}
+        place = 0
+        while head := self._byte():
+            kind = head & 15
+            place = place + (head >> 4) if head >> 4 else self._signed()
+            # The type of a truth value is its value.
+            value = None if kind in (TRUE, FALSE) else self.value(kind, depth + 1)
+            fields[place] = kind, value
+        return Structure(fields)
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._content[self._at - 1]
+
+    def _bytes(self, size: int) -> bytes:
+        self._at += size
+        if self._at > len(self._content):
+            raise IndexError
+        return self._content[self._at - size : self._at]
+
+    def _number(self) -> int:
+        number = shift = 0
+        while (byte := self._byte()) & 128:
+            number |= (byte & 127) << shift
+            shift += 7
+        return number | byte << shift
+
+    def _signed(self) -> int:
+        number = self._number()
+        return number >> 1 ^ -(number & 1)
+
+
+def encode(structure: Structure) -> bytes:
+    """The bytes of a structure."""
+    return b"".join(_pieces(STRUCT, structure))
+
+
+def _pieces(kind: int, value: object) -> Iterable[bytes]:
+    if isinstance(value, Structure):
+        last = 0
+        for place, (inner, part) in sorted(value.fields.items()):
+            step = place - last
+            is_short = 0 < step <= SHORT
+            yield bytes([step << 4 | inner]) if is_short else bytes([inner]) + _signed(place)
+            yield from _pieces(inner, part)
+            last = place
+        yield b"\0"
+    elif isinstance(value, tuple):
+        inner, items = value
+        short = len(items) < SHORT
+        yield bytes([(len(items) if short else SHORT) << 4 | inner])
+        yield b"" if short else _number(len(items))
+        for item in items:
+            yield from _pieces(inner, item)
+    elif isinstance(value, int):
+        yield bytes([value]) if kind in (TRUE, FALSE, BYTE) else _signed(value)
+    elif isinstance(value, bytes):
+        yield value if kind == DOUBLE else _number(len(value)) + value
+
+
+def _number(number: int) -> bytes:
+    content = bytearray()
+    while number > 127:
+        content.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*content, number])
+
+
+def _signed(number: int) -> bytes:
+    return _number(number << 1 if number >= 0 else -number * 2 - 1)

@@ -1,0 +1,206 @@
+"""Answers every query exactly in one pass over the files, and seals every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+
+import polars as pl
+
+from dpcli.data.column import Column
+from dpcli.engine.cells.decode import FLAGS, Decoder
+from dpcli.engine.cells.ids import HashCollisionError, id_column
+from dpcli.engine.files.dataset import Dataset
+from dpcli.engine.files.pieces import read_pieces, scan_piece
+from dpcli.engine.progress import Progress, interruptible
+from dpcli.engine.sums.bounding import UserLevelAggregation
+from dpcli.engine.sums.grouping import (
+    Answer,
+    Grouping,
+    Partial,
+    SharedAggregation,
+    roll_up,
+    share_aggregations,
+)
+from dpcli.mechanisms.query_sensitivity import require_plain
+from dpcli.privacy.confidential import Cells, Confidential, Groups
+from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.queries.query import Query
+
+SealedAnswer = Confidential[Cells] | Confidential[Groups]
+
+SealedAnswers = list[SealedAnswer]
+
+WAITING = 1 << 20
+"""Lines of partials that may wait to be merged."""
+
+
+def aggregate(
+    queries: Sequence[Query], unit: Unit, dataset: Dataset, progress: Progress | None = None
+) -> SealedAnswers:
+    """The exact answer to every query, sealed, from one scan of the files.
+
+    The files must have every column that the queries read. Raises DataError `data-unreadable`,
+    one fixed sentence, for every failure; nothing else about the records is reported.
+    """
+    aggregation = Aggregation(queries, unit)
+    with dataset.redacted_errors():
+        return aggregation.seal(aggregation.merged_partial(dataset, progress or Progress()))
+
+
+class Aggregation:
+    """All queries of one release: turns files into partials, and partials into sealed answers.
+
+    The errors of methods that read files or partials may quote a record. The caller redacts them.
+    """
+
+    def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
+        for query in queries:
+            require_plain(query)
+        self._asked, self._unit = queries, unit
+        self._queries = [part for query in queries for part in query.parts]
+        self._aggregations = share_aggregations(self._queries, unit)
+        columns = dict.fromkeys(column for query in queries for column in query.columns)
+        if isinstance(unit, PersonUnit):
+            columns |= {id_column(unit): None}
+        self.columns: tuple[Column, ...] = tuple(columns)
+
+    def partial(self, dataset: Dataset, progress: Progress) -> Partial:
+        """The partial of all rows of the files; no user may have rows in other files."""
+        if isinstance(self._unit, PersonUnit):
+            return self._scan_users(dataset, progress, UserLevelAggregation.partial)
+        return interruptible(lambda: self._scan_rows(dataset, progress))
+
+    def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
+        """The merged partial of all rows, if these files are all."""
+        if isinstance(self._unit, PersonUnit):
+            return self._scan_users(dataset, progress, UserLevelAggregation.merged_partial)
+        return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
+
+    def mergeable_partial(self, dataset: Dataset, progress: Progress) -> Partial:
+        """A partial for `merge_users`: users may have rows in other files."""
+        if isinstance(self._unit, PersonUnit):
+            return self._scan_users(dataset, progress, UserLevelAggregation.bounded_rows)
+        return self.partial(dataset, progress)
+
+    def merge_users(self, partials: Sequence[Partial]) -> Partial:
+        """The merged partial of all rows, from results of `mergeable_partial`."""
+        if not isinstance(self._unit, PersonUnit):
+            return self.merge(partials)
+
+        def merge(users: UserLevelAggregation) -> Partial:
+            users.add_bounded_rows(partials)
+            return users.merged_partial()
+
+        return self._with_users(sum(len(frames[0]) for frames in partials), merge)
+
+    def merge(self, partials: Sequence[Partial]) -> Partial:
+        """The merged partial, one line per cell, from results of `partial` of different rows."""
+        return [
+            aggregation.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect(
+                engine="streaming"
+            )
+            for aggregation, *frames in zip(self._aggregations, *partials, strict=True)
+        ]
+
+    def seal(self, merged: Partial) -> SealedAnswers:
+        """The exact answer to every query, from the merged partial of all rows."""
+        answers: dict[int, Answer] = {}
+        for aggregation, frame in zip(self._aggregations, merged, strict=True):
+            answers |= roll_up(frame, self._queries, aggregation)
+        parts = (answers[position] for position in range(len(self._queries)))
+        return [self._seal(query, *islice(parts, len(query.parts))) for query in self._asked]
+
+    def _seal(self, query: Query, answer: Answer, *others: Answer) -> SealedAnswer:
+        """The answer to a query, sealed for it and the unit for which the rows were bounded."""
+        if isinstance(answer, Groups):
+            return Confidential(answer, query, self._unit)
+        numbers = (other for other in others if not isinstance(other, Groups))
+        return Confidential(query.combined(answer, *numbers), query, self._unit)
+
+    def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
+        decoder = Decoder(self.columns)
+        rows = RowLevelAggregation(self._queries, self._aggregations, dataset.size, decoder)
+        for piece in read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True):
+            for partial in scan_piece(piece, decoder, rows.scan):
+                rows.add(partial)
+        return rows.partial()
+
+    def _scan_users(
+        self,
+        dataset: Dataset,
+        progress: Progress,
+        finish: Callable[[UserLevelAggregation], Partial],
+    ) -> Partial:
+        def scan(users: UserLevelAggregation) -> Partial:
+            for piece in read_pieces(dataset, tuple(users.decoder.inputs), progress):
+                for rows in scan_piece(piece, users.decoder, users.scan):
+                    users.add(rows)
+            return finish(users)
+
+        return interruptible(lambda: self._with_users(dataset.size, scan))
+
+    def _with_users(self, size: int, work: Callable[[UserLevelAggregation], Partial]) -> Partial:
+        """The result of `work`, repeated with other random hashes if two ids have the same hash."""
+        assert isinstance(self._unit, PersonUnit)
+        while True:
+            with suppress(HashCollisionError):
+                decoder = Decoder(self.columns)
+                users = (self._queries, self._aggregations, self._unit, size, decoder)
+                return work(UserLevelAggregation(*users))
+
+
+class RowLevelAggregation:
+    """One scan of files in which each row is a unit; adds up the partials of pieces."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        aggregations: Sequence[SharedAggregation],
+        size: int,
+        decoder: Decoder,
+    ) -> None:
+        self._decoder = decoder
+        self._names = {column: f"v{place}" for place, column in enumerate(decoder.columns)}
+        self._groupings = [Grouping(shared, queries, self._names, size) for shared in aggregations]
+        self._waiting: list[Partial] = []
+        self._merged_lines = 0
+
+    def scan(self, texts: pl.LazyFrame) -> tuple[Partial, pl.DataFrame]:
+        """The partial of some rows, and their flags."""
+        rows = self._decoder.read(texts, self._names).select(*self._names.values(), FLAGS)
+        flags, frames = [FLAGS.any()], []
+        for grouping in self._groupings:
+            is_distinct = grouping.aggregation.kind.distinct is not None
+            # The first sums include the flags: to aggregate flags alone is much slower.
+            frames.append(
+                grouping.partial(grouping.assign_cells(rows), [] if is_distinct else flags)
+            )
+            flags = flags if is_distinct else []
+        if flags:
+            frames.append(rows.select(flags))
+        results = pl.collect_all(frames, engine="streaming")
+        flagged = next(frame for frame in results if "odd_blank" in frame.columns)
+        partial = [frame.drop(FLAGS) for frame in results[: len(self._groupings)]]
+        return partial, flagged.select(FLAGS)
+
+    def add(self, partial: Partial) -> None:
+        """Add the partial of more rows."""
+        self._waiting.append(partial)
+        lines = sum(len(frame) for frames in self._waiting for frame in frames)
+        # At least as many lines are new as were merged before, so the cost of all merges is linear.
+        if lines > WAITING + 2 * self._merged_lines:
+            self._waiting = [self.partial()]
+            self._merged_lines = sum(map(len, self._waiting[0]))
+
+    def partial(self) -> Partial:
+        """The partial of all rows so far."""
+        if len(self._waiting) == 1:
+            return self._waiting[0]
+        return [
+            grouping.aggregation.combine_partials(pl.concat(frames).lazy()).collect(
+                engine="streaming"
+            )
+            for grouping, *frames in zip(self._groupings, *self._waiting, strict=True)
+        ]

@@ -1,0 +1,264 @@
+"""Contribution bounding: keeps a limited number of random rows of each user.
+
+Rows are decoded into narrow columns of whole numbers, piece by piece, and scattered to shards by
+user. A shard is compacted from time to time: it keeps the rows with the smallest priorities of
+each user, and adds up what totals need of all rows. So memory grows with the number of users, not
+with the number of rows. No query runs while rows are scattered or compacted.
+
+Privacy: the random bits of all priorities are independent and uniform, whatever the rows are. The
+low bits count the rows, and only decide between rows of one user with equal random bits, in the
+order of the file. So the rows that two neighbors share can be paired with the same random bits.
+The rows of each user are ranked among themselves. With these bits, the kept rows of the neighbors
+differ only in the rows of one user, and at most in as many as the limits allow. The loss holds
+for each choice of bits, and so for the mixture over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+from polars.selectors import matches
+
+from dpcli.data.ids import TextColumn
+from dpcli.engine.cells.decode import FLAGS, Decoder
+from dpcli.engine.cells.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
+from dpcli.engine.sums.grouping import Grouping, Partial, SharedAggregation
+from dpcli.engine.sums.users import (
+    UserShard,
+    UserTotalsTable,
+    bound_rows,
+    concatenate,
+    scatter,
+    smallest_priorities,
+)
+from dpcli.noise.entropy import random_bytes
+from dpcli.privacy.unit import PersonUnit
+from dpcli.queries.query import Query
+
+WAITING = 1 << 27
+"""Bytes of rows that may wait in all shards together before one is compacted."""
+
+SHARD = 1 << 24
+"""Bytes of the file per shard: to compact a shard takes several times the memory of its rows."""
+
+MAX_SHARDS = 1 << 6
+
+ROW_COUNT_BITS = 40
+"""Low bits of a priority, which count rows, so that no two priorities are equal."""
+
+
+class Priorities:
+    """Random priorities for the rows of one scan, no two of them equal."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def of(self, rows: pl.DataFrame) -> pl.Series:
+        """A priority (UInt64) for each of the next rows."""
+        random = np.frombuffer(random_bytes(4 * len(rows)), np.uint32).astype(np.uint64)
+        low = np.arange(self._count, self._count + len(rows), dtype=np.uint64)
+        self._count += len(rows)
+        high = random >> np.uint64(ROW_COUNT_BITS - 32) << np.uint64(ROW_COUNT_BITS)
+        return pl.Series("priority", high | low)
+
+
+class UserLevelAggregation:
+    """One scan of files whose rows belong to users: bounds their rows, then aggregates."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        aggregations: Sequence[SharedAggregation],
+        unit: PersonUnit,
+        size: int,
+        decoder: Decoder,
+    ) -> None:
+        self._unit, self._size = unit, size
+        self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex()
+        names = {
+            column: "user" if column.name == unit.column else f"v{place}"
+            for place, column in enumerate(decoder.columns)
+        }
+        self._names = names
+        ids = id_column(unit)
+        id_text = pl.col(decoder.inputs[ids])
+        self._id_cell = ids.plain_text(id_text) if ids.needs_plain_text else id_text
+        self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
+        self._totals = {
+            grouping: UserTotalsTable(
+                grouping, grouping.aggregation.user_totals(queries), unit.max_groups
+            )
+            for grouping in self._groupings
+            if grouping.aggregation.kind.totals
+        }
+        self._priorities, self._anonymous = Priorities(), 0
+        self._shards: list[UserShard] = []
+
+    def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Some rows as whole numbers, and their flags."""
+        names = {column: name for column, name in self._names.items() if name != "user"}
+        rows = self._ids.with_users(self.decoder.read(texts, names), self._id_cell)
+        decoded = rows.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
+        return _without_empty_ids(decoded), decoded.select(FLAGS.any())
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Add the next rows, which `scan` decoded."""
+        rows = self._with_priorities(rows)
+        if not self._shards:
+            count = min(max(self._size // SHARD, 1), MAX_SHARDS)
+            limits = (self._unit.max_rows, self._totals.values(), WAITING // count)
+            self._shards = [UserShard(rows.clear(), *limits) for _ in range(count)]
+        scatter(rows, self._shards)
+
+    def add_bounded_rows(self, partials: Sequence[Partial]) -> None:
+        """Start from the `bounded_rows` of other scans, which have no row in common."""
+        rows, *totals = (
+            self._ids.with_users(_in_order(frames).lazy().rename({"user": "text"}), pl.col("text"))
+            .with_columns(
+                # A number that fits a machine word in each scan may not fit it in their sum.
+                matches(r"^[nt]\d+$").cast(pl.Int128),
+                *(
+                    self._dictionary.numbers(pl.col(name))
+                    for name in self._dictionary_columns(frames[0])
+                ),
+            )
+            .drop("text")
+            .collect(engine="streaming")
+            for frames in zip(*partials, strict=True)
+        )
+        limit = self._unit.max_rows
+        shard = UserShard(bound_rows(_without_empty_ids(rows), limit), limit, (), 0)
+        for user_totals, table in zip(self._totals.values(), totals, strict=True):
+            shard.totals[user_totals] = user_totals.gather(table.drop("id"))
+        self._shards = [shard]
+
+    def bounded_rows(self) -> Partial:
+        """The kept rows and the tables of totals, in which texts replace numbers of this scan."""
+        for shard in self._shards:
+            shard.compact()
+        tables = [[shard.rows, *shard.totals_with_ids()] for shard in self._shards]
+        return [
+            frame.with_columns(
+                self._ids.texts().alias("user"),
+                *(
+                    self._dictionary.texts(pl.col(name)).alias(name)
+                    for name in self._dictionary_columns(frame)
+                ),
+            ).drop("id")
+            for frame in map(concatenate, zip(*tables, strict=True))
+        ]
+
+    def partial(self) -> Partial:
+        """For each aggregation the sums of all rows, to be merged with those of other users."""
+        frames = []
+        for grouping, table, texts in self._aggregated(merged=False):
+            query = grouping.aggregation.kind.distinct
+            if query is not None and self._names[query.column] in self._text_columns:
+                texts.append(self._dictionary.texts(pl.col("value")).alias("value"))
+            frames.append(table.with_columns(texts).collect(engine="streaming"))
+        return frames
+
+    def merged_partial(self) -> Partial:
+        """For each aggregation the merged sums, if there are no other users."""
+        return [
+            grouping.aggregation.merge(table).with_columns(texts).collect(engine="streaming")
+            for grouping, table, texts in self._aggregated(merged=True)
+        ]
+
+    def _aggregated(
+        self, *, merged: bool
+    ) -> Iterator[tuple[Grouping, pl.LazyFrame, list[pl.Expr]]]:
+        """For each grouping the lines of all shards, and the texts of its private keys."""
+        shards = []
+        while self._shards:
+            # Each shard is freed as soon as it is aggregated.
+            shards.append(self._aggregate_shard(self._shards.pop(), merged=merged))
+        for grouping, *frames in zip(self._groupings, *shards, strict=True):
+            texts = [
+                self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.private_names
+            ]
+            yield grouping, pl.concat(frames).lazy(), texts
+
+    def _aggregate_shard(self, shard: UserShard, *, merged: bool) -> list[pl.DataFrame]:
+        """For each grouping the sums of one shard in each cell, or the distinct values there."""
+        shard.compact()
+        frames = []
+        for grouping in self._groupings:
+            totals = self._totals.get(grouping)
+            if totals is not None:
+                frames.append(totals.sums(shard.totals[totals]))
+                continue
+            rows = grouping.assign_cells(shard.rows.lazy())
+            if grouping.aggregation.kind.groups is not None:
+                rows = cap_rows_per_group(rows.filter(grouping.in_user_group), grouping, self._unit)
+            if not merged and grouping.aggregation.kind.distinct is not None:
+                # Other scans have other numbers for users.
+                rows = rows.with_columns(self._ids.texts().alias("user"))
+            frames.append(grouping.partial(rows))
+        return pl.collect_all(frames, engine="streaming")
+
+    @property
+    def _text_columns(self) -> list[str]:
+        """The columns of texts, which the dictionary numbers."""
+        return [
+            name
+            for column, name in self._names.items()
+            if isinstance(column, TextColumn) and name != "user"
+        ]
+
+    def _dictionary_columns(self, frame: pl.DataFrame) -> list[str]:
+        """The columns of a frame that hold numbers of the dictionary, or the texts of these."""
+        names = self._text_columns
+        return [name for name in frame.columns if name in names or name.startswith("o")]
+
+    def _values(self) -> Iterator[pl.Expr]:
+        """All columns of the file but the id, as whole numbers."""
+        for name in self._names.values():
+            if name in self._text_columns:
+                yield self._dictionary.numbers(pl.col(name))
+            elif name != "user":
+                yield pl.col(name)
+
+    def _with_priorities(self, decoded: pl.DataFrame) -> pl.DataFrame:
+        """The rows that belong to a user, with priorities and ids for rows without one."""
+        rows = decoded.drop(FLAGS).with_columns(self._priorities.of(decoded))
+        if not self._unit.singletons_without_id:
+            return rows.filter(pl.col("user").is_not_null())
+        anonymous = FIRST_ANONYMOUS_ID - self._anonymous - pl.int_range(pl.len())
+        self._anonymous += len(rows)
+        return rows.with_columns(pl.col("user").fill_null(anonymous))
+
+
+def _without_empty_ids(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows; an `id` column without any text takes no memory."""
+    if rows["id"].null_count() < len(rows):
+        return rows
+    return rows.with_columns(pl.lit(None, pl.Null).alias("id"))
+
+
+def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The lines of some scans, with low bits of priorities that count the lines of all of them.
+
+    As within a scan, they only decide between lines of one user with equal random bits.
+    """
+    size, priority = 1 << ROW_COUNT_BITS, pl.col("priority")
+    lines = pl.concat((frame.sort(priority % size) for frame in frames), how="vertical_relaxed")
+    return lines.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
+
+
+def cap_rows_per_group(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
+    """Keep `max_groups` groups of each user, and `max_rows_per_group` rows in each of them.
+
+    The groups, and the rows within them, with the smallest priorities are kept.
+    """
+    user_group = ["user", *grouping.groups]
+    if unit.max_groups < unit.max_rows:
+        groups = rows.group_by(user_group).agg(pl.col("priority").min())
+        kept = smallest_priorities(groups, unit.max_groups)
+        rows = rows.join(kept, on=user_group, how="semi")
+    if unit.max_rows_per_group < unit.max_rows:
+        rank = pl.col("priority").rank("ordinal").over(user_group)
+        rows = rows.filter(rank <= unit.max_rows_per_group)
+    return rows

@@ -1,0 +1,347 @@
+"""Which queries share an aggregation, its sums, and the answers from them.
+
+Queries whose axes span a small joint table are answered from one aggregation over that table,
+which `roll_up` sums up for each query. All aggregations share one scan, and queries share sums.
+Every number is an exact integer: a machine word where no sum can overflow, else a Python integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import cast
+
+import numpy as np
+import polars as pl
+
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.engine.cells.expressions import (
+    factor_value,
+    plain_sums,
+    row_filter,
+    sum_expression,
+    weighted_sums,
+)
+from dpcli.numeric.arrays import SAFE_INTEGER, Array, Bools, Ints
+from dpcli.privacy.confidential import Cells, Groups
+from dpcli.privacy.unit import Unit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import Query
+from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, UserTotals
+
+JOINT_CELLS = 1 << 14
+"""Up to this many cells, an aggregation costs about as much as with one cell."""
+
+SUMS = pl.col(r"^s\d+$")
+"""The sums of a partial."""
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationKind:
+    """What two queries must have in common to share an aggregation.
+
+    `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
+    if the limits on groups can drop rows. `totals` states that rows are first added up per user,
+    and `starts` are the bins in which users are then counted. `distinct` are values that count
+    once. `factors` are numbers by which rows with equal ones are counted.
+    """
+
+    private: tuple[Axis, ...] = ()
+    groups: tuple[Axis, ...] | None = None
+    totals: bool = False
+    starts: tuple[int, ...] | None = None
+    distinct: DistinctValues | None = None
+    factors: tuple[Factor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAggregation:
+    """Queries that share an aggregation, and the axes of their joint table.
+
+    `members` are positions in the list of queries. Each axis has one more place than labels: the
+    last place is for rows outside all labels. Private axes are separate columns.
+    """
+
+    kind: AggregationKind
+    axes: tuple[Axis, ...]
+    members: tuple[int, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that rows are grouped by."""
+        axes = (axis.column for axis in (*self.axes, *self.kind.private))
+        return tuple(dict.fromkeys((*axes, *(factor.column for factor in self.kind.factors))))
+
+    @property
+    def private_names(self) -> list[str]:
+        """The names of the private axes in frames."""
+        return [f"o{place}" for place in range(len(self.kind.private))]
+
+    @property
+    def factor_names(self) -> list[str]:
+        """The names of the factors in frames."""
+        return [f"f{place}" for place in range(len(self.kind.factors))]
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of all that a partial has a line for each combination of."""
+        return ["cell", *self.private_names, *self.factor_names]
+
+    def combine_partials(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """The partial of one scan from partials of its rows, whose sums fit their types."""
+        if self.kind.distinct is not None:
+            return partials.unique()
+        return partials.group_by(self.keys).agg(SUMS.sum())
+
+    def merge(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """One line per cell, from the partials of all scans, with sums in 128 bits."""
+        if self.kind.distinct is None:
+            return self.combine_partials(partials.with_columns(SUMS.cast(pl.Int128)))
+        count = pl.col("value").is_not_null().cast(pl.Int64).sum()
+        return self.combine_partials(partials).group_by(self.keys).agg(count.alias("s0"))
+
+    def member_queries(self, queries: Sequence[Query]) -> list[Query]:
+        """The members, from the list of all queries."""
+        return [queries[position] for position in self.members]
+
+    def user_totals(self, queries: Sequence[Query]) -> list[UserTotals]:
+        """What the members add up for each user."""
+        shapes = (query.shape for query in self.member_queries(queries))
+        return [shape for shape in shapes if isinstance(shape, UserTotals)]
+
+
+def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggregation]:
+    """Put each query into the first aggregation of its kind whose joint table stays small."""
+    aggregations: list[SharedAggregation] = []
+    for position, query in enumerate(queries):
+        kind = _kind(query, unit)
+        public = tuple(key for key in query.grouping_axes if not key.is_private)
+        for index, shared in enumerate(aggregations):
+            axes = tuple(dict.fromkeys(shared.axes + public))
+            small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
+            if kind == shared.kind and (small or set(axes) == set(shared.axes)):
+                aggregations[index] = SharedAggregation(kind, axes, (*shared.members, position))
+                break
+        else:
+            aggregations.append(SharedAggregation(kind, public, (position,)))
+    return aggregations
+
+
+def _kind(query: Query, unit: Unit) -> AggregationKind:
+    shape = query.shape
+    totals = isinstance(shape, UserTotals)
+    drops_rows = totals or (unit.limits_groups and bool(query.axes))
+    kind = AggregationKind(
+        tuple(key for key in query.by if key.is_private),
+        tuple(sorted(query.axes, key=repr)) if drops_rows else None,
+        totals,
+    )
+    match shape:
+        case UserTotals(starts=starts):
+            return replace(kind, starts=starts)
+        case DistinctValues():
+            return replace(kind, distinct=shape)
+        case CountedFactors(factors=factors):
+            return replace(kind, factors=factors)
+        case _:
+            return kind
+
+
+class Grouping:
+    """The expressions of one aggregation: the cells of rows, and the sums in a cell.
+
+    `names` are the names of decoded columns, and there are at most `size` rows. The column `cell`
+    is the joint cell of the public axes, the last axis fastest; on each axis, one place past the
+    end stands for rows outside it. `o0` and so on are the private axes, null for rows outside them.
+    `g0` and so on are the places on the axes of a user's groups, `f0` and so on the factors by
+    which rows are counted.
+    """
+
+    def __init__(
+        self,
+        aggregation: SharedAggregation,
+        queries: Sequence[Query],
+        names: Mapping[Column, str],
+        size: int,
+    ) -> None:
+        self.aggregation, self.names, self.size = aggregation, names, size
+        self._sums = [
+            sum_expression(plain, names, size).alias(f"s{number}")
+            for number, plain in enumerate(plain_sums(aggregation.member_queries(queries)))
+        ]
+        self.private_names = aggregation.private_names
+        self.keys = aggregation.keys
+        kind = aggregation.kind
+        public = [axis for axis in aggregation.axes if axis in (kind.groups or ())]
+        self._group_axes = {f"g{place}": axis for place, axis in enumerate(public)}
+        self.groups = [*self._group_axes, *self.private_names]
+
+    def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows with the columns to group by, and a column `row` of ones to count by."""
+        places = {axis: _place(axis, self.names[axis.column]) for axis in self.aggregation.axes}
+        private = [
+            pl.col(self.names[axis.column]).alias(name)
+            for axis, name in zip(self.aggregation.kind.private, self.private_names, strict=True)
+        ]
+        groups = [places[axis].alias(name) for name, axis in self._group_axes.items()]
+        cell = pl.lit(0, dtype=pl.Int64)
+        for axis in self.aggregation.axes:
+            cell = cell * (len(axis) + 1) + places[axis]
+        row = pl.lit(1, dtype=pl.Int64).alias("row")
+        factors = [
+            factor_value(factor, self.names, pl.Int64()).alias(name)
+            for factor, name in zip(
+                self.aggregation.kind.factors, self.aggregation.factor_names, strict=True
+            )
+        ]
+        return rows.with_columns(cell.alias("cell"), row, *private, *groups, *factors)
+
+    @property
+    def in_user_group(self) -> pl.Expr:
+        """Whether a row lies in a group of its user, after `assign_cells`."""
+        inside = [pl.col(name) < len(axis) for name, axis in self._group_axes.items()]
+        inside += [pl.col(name).is_not_null() for name in self.private_names]
+        return pl.all_horizontal(inside) if inside else pl.lit(value=True)
+
+    def partial(self, rows: pl.LazyFrame, also: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
+        """One line per occupied cell with its sums, or per distinct value in it.
+
+        `rows` have cells already. `also` are further aggregates, which need a query with sums.
+        """
+        distinct = self.aggregation.kind.distinct
+        if distinct is not None:
+            mask = row_filter(distinct.where, distinct.not_missing, self.names)
+            value = pl.col(self.names[distinct.column])
+            # A row that does not count has the value null.
+            value = value if mask is None else pl.when(mask).then(value)
+            return rows.select(*self.keys, value.alias("value")).unique()
+        if self.aggregation.columns:
+            return rows.group_by(self.keys).agg(*self._sums, *also)
+        # Without axes there is one cell, even if there is no row.
+        return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
+
+
+def _place(axis: Axis, name: str) -> pl.Expr:
+    """The place of a row on an axis; one past the end for a row outside it."""
+    value = pl.col(name).cast(pl.Int64)
+    return axis.column.axis_place(value, axis.starts).fill_null(len(axis))
+
+
+Answer = Cells | Groups
+"""The exact answer to a query, before it is sealed."""
+
+Partial = list[pl.DataFrame]
+"""For each shared aggregation its exact sums, or values, by cell. Mergeable. Confidential."""
+
+
+def roll_up(
+    merged: pl.DataFrame, queries: Sequence[Query], aggregation: SharedAggregation
+) -> dict[int, Answer]:
+    """The answer to each member of an aggregation by its position; the caller seals it.
+
+    `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
+    """
+    places: dict[Axis, Ints] = {}
+    cell = merged["cell"].to_numpy()
+    for axis in reversed(aggregation.axes):
+        cell, places[axis] = np.divmod(cell, len(axis) + 1)
+    kind, members = aggregation.kind, aggregation.member_queries(queries)
+    if kind.starts is not None:
+        numbers = np.zeros(len(kind.starts), dtype=np.int64)
+        numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
+        # Equal queries share the aggregation.
+        return {
+            position: queries[position].answer(numbers[None].copy())
+            for position in aggregation.members
+        }
+    private = {key: merged[f"o{place}"] for place, key in enumerate(kind.private)}
+    names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
+    answers: dict[int, Answer] = {}
+    for order, position in enumerate(aggregation.members):
+        query = queries[position]
+        if kind.totals or kind.distinct is not None:
+            needed = [[(1, f"s{order}" if kind.totals else "s0")]]
+        else:
+            needed = [
+                [(weight, names[plain]) for weight, plain in weighted]
+                for weighted in weighted_sums(query)
+            ]
+        sums = [_weighted_sum(merged, columns) for columns in needed]
+        if kind.factors:
+            # A row with a missing factor is not counted.
+            values = [merged[name].fill_null(0).to_numpy() for name in aggregation.factor_names]
+            answers[position] = query.answer(np.stack([*values, *sums], axis=1)[sums[0] > 0])
+        elif query.has_private_groups:
+            answers[position] = _groups(query, places, private, np.stack(sums, axis=1))
+        else:
+            table = [_sum_cells(query.grouping_axes, places, values) for values in sums]
+            groups = prod(len(axis) for axis in query.by)
+            numbers = np.array(table, dtype=None if table else np.int64)
+            answers[position] = query.answer(numbers.T.reshape(groups, -1))
+    return answers
+
+
+def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) -> Array:
+    """The weighted sum of columns in each joint cell, in a type that no total overflows."""
+    columns = [(weight, merged[name].fill_null(0)) for weight, name in combination]
+    # Weights alone may be too large for words, even if the columns hold zeros.
+    bound = 0
+    for weight, column in columns:
+        ends = cast("int", column.min() or 0), cast("int", column.max() or 0)
+        bound += abs(weight) * max(1, *map(abs, ends))
+    if bound * max(1, len(merged)) < SAFE_INTEGER:
+        words = [weight * column.cast(pl.Int64).to_numpy() for weight, column in columns]
+    else:
+        words = [weight * np.array(column.to_list(), object) for weight, column in columns]
+    total: Array = np.sum(words, axis=0)
+    return total
+
+
+def _sum_cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], values: Array) -> Array:
+    """The cells of a table with these axes, the last axis fastest: shape (cells,)."""
+    cell, inside = _cells(axes, places, len(values))
+    cells: Array = np.zeros(prod(len(key) for key in axes), dtype=values.dtype)
+    np.add.at(cells, cell[inside], values[inside])
+    return cells
+
+
+def _cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
+    """For `count` joint cells, the cell of a table with these axes, and whether it is inside."""
+    cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    for key in axes:
+        inside &= places[key] < len(key)
+        cell = cell * len(key) + places[key]
+    return cell, inside
+
+
+def _groups(
+    query: Query, places: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
+) -> Groups:
+    """The groups that hold rows, named by the labels of all axes, with their occupied cells.
+
+    `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
+    """
+    cell, inside = _cells(query.inner_axes, places, len(values))
+    axes = [
+        private[key] if key.is_private else pl.Series([*key.labels, None]).gather(places[key])
+        for key in query.by
+    ]
+    labels = pl.DataFrame([axis.alias(f"k{at}") for at, axis in enumerate(axes)])
+    keys = labels.columns
+    lines = labels.with_row_index("line").filter(inside).drop_nulls().sort(keys)
+    names = lines.select(keys).unique(maintain_order=True)
+    first = pl.any_horizontal(pl.col(keys) != pl.col(keys).shift()).fill_null(value=True)
+    group = lines.select(first.cast(pl.Int64).cum_sum() - 1).to_series().to_numpy()
+    order = lines["line"].to_numpy()
+    numbers = values.shape[1]
+    width = prod(len(key) for key in query.inner_axes) * numbers
+    return Groups(
+        tuple(names.iter_rows()),
+        group.repeat(numbers),
+        (cell[order][:, None] * numbers + np.arange(numbers)).ravel(),
+        values[order].ravel(),
+        width,
+        query.answer,
+    )

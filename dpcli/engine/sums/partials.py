@@ -1,0 +1,113 @@
+"""Sealed partials: files with the sums of some data files, for a later release.
+
+A partial is as confidential as the rows. The partials of one spec merge to the result of one scan
+of all rows. The file holds a magic word, the SHA-256 of all that follows, and blocks, each after
+its length: facts as JSON (format, digest of the spec, random id), then frames as Arrow files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from dpcli.engine.files.content import SEALED
+from dpcli.engine.files.dataset import Dataset
+from dpcli.engine.files.source import collect_problems, open_file
+from dpcli.engine.sums.aggregate import Aggregation, SealedAnswers
+from dpcli.engine.sums.grouping import Partial
+from dpcli.privacy.unit import Unit
+from dpcli.problems.errors import DataError, Problem
+from dpcli.queries.query import Query
+from dpcli.version import __version__
+
+FORMAT = f"1 of dpcli {__version__}"
+"""The layout of the frames: other versions may number aggregations and columns differently."""
+
+LENGTH_BYTES = 8
+"""Bytes of the length before each block."""
+
+DIGEST_BYTES = hashlib.sha256().digest_size
+
+SHOWN_DIGITS = 12
+"""Digits of a digest that messages show."""
+
+
+def pack_blocks(blocks: Iterable[bytes | pl.DataFrame]) -> bytes:
+    """Blocks after their lengths, with frames as Arrow files."""
+    packed: list[bytes] = []
+    for block in blocks:
+        if isinstance(block, pl.DataFrame):
+            buffer = io.BytesIO()
+            block.write_ipc(buffer)
+            block = buffer.getvalue()  # noqa: PLW2901 - the same block in bytes
+        packed += len(block).to_bytes(LENGTH_BYTES), block
+    return b"".join(packed)
+
+
+def unpack_blocks(content: bytes) -> list[bytes]:
+    """The blocks that `pack_blocks` joined, in their order."""
+    blocks, start = [], 0
+    while start < len(content):
+        begin = start + LENGTH_BYTES
+        start = begin + int.from_bytes(content[start:begin])
+        blocks.append(content[begin:start])
+    return blocks
+
+
+def read_frames(blocks: Iterable[bytes]) -> Partial:
+    """Frames from Arrow files."""
+    return [pl.read_ipc(io.BytesIO(block)) for block in blocks]
+
+
+def seal_partial(digest: str, frames: Partial) -> bytes:
+    """The content of a new sealed partial, for the spec with this digest."""
+    facts = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
+    body = pack_blocks([json.dumps(facts).encode(), *frames])
+    return SEALED + hashlib.sha256(body).digest() + body
+
+
+def aggregate_partials(
+    queries: Sequence[Query], unit: Unit, digest: str, names: Sequence[str]
+) -> SealedAnswers:
+    """The exact answer to every query, sealed, from the sealed partials of all rows.
+
+    Raises DataError with the problems of all files: files that cannot be read, and `not-a-part` for
+    a file that is no partial, damaged, of another spec or format, or named twice.
+    """
+    problems: list[Problem] = []
+    partials: list[Partial] = []
+    names_by_id: dict[str, str] = {}
+    for name in names:
+        with collect_problems(problems), open_file(name) as file, Dataset(()).redacted_errors():
+            partials.append(_read_partial(file.read(), name, digest, names_by_id))
+    if problems:
+        raise DataError(problems)
+    with Dataset(()).redacted_errors():
+        aggregation = Aggregation(queries, unit)
+        return aggregation.seal(aggregation.merge_users(partials))
+
+
+def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str, str]) -> Partial:
+    """The frames of a partial of this spec; `names_by_id` holds the partials so far."""
+    if not content.startswith(SEALED):
+        raise DataError.about("not-a-part", file=name)
+    body = content[len(SEALED) + DIGEST_BYTES :]
+    if content[len(SEALED) :][:DIGEST_BYTES] != hashlib.sha256(body).digest():
+        raise DataError.about("not-a-part.damaged", file=name)
+    first, *blocks = unpack_blocks(body)
+    facts: dict[str, str] = json.loads(first)
+    layout, spec, part = facts["format"], facts["spec"], facts["part"]
+    if layout != FORMAT:
+        raise DataError.about("not-a-part.format", file=name, found=layout, expected=FORMAT)
+    if spec != digest:
+        digests = {"found": spec[:SHOWN_DIGITS], "expected": digest[:SHOWN_DIGITS]}
+        raise DataError.about("not-a-part.spec", file=name, **digests)
+    if part in names_by_id:
+        raise DataError.about("not-a-part.twice", file=name, same=names_by_id[part])
+    names_by_id[part] = name
+    return read_frames(blocks)

@@ -1,0 +1,147 @@
+"""Shards of users: the kept rows of each user, and the totals of all rows.
+
+A total is what all rows of a user add to a cell, clamped at the end.
+Rows and lines of users are ranked by their random priorities here, as in `bounding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from dpcli.engine.cells.expressions import sum_expression
+from dpcli.engine.cells.ids import require_distinct
+from dpcli.engine.sums.grouping import Grouping
+from dpcli.queries.sums import UserTotals
+
+
+def user_order() -> pl.Expr:
+    """The number to sort rows by: users first, then the priorities of each user."""
+    # To sort by one number is much faster than by two. Priorities have 64 bits.
+    return pl.col("user").cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
+
+
+def is_among_first(most: int) -> pl.Expr:
+    """Whether a row is among the `most` first of its user, in rows that are sorted by user."""
+    user = pl.col("user")
+    return user.ne_missing(user.shift(most))
+
+
+def smallest_priorities(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
+    """The `most` rows of each user with the smallest priorities."""
+    return rows.sort(user_order()).filter(is_among_first(most))
+
+
+class UserTotalsTable:
+    """The totals of users, cell by cell, for queries of the same groups.
+
+    A table has one line per user and cell: the smallest `priority` of the user's rows there, and
+    for each query the number of rows that count (`n0` and so on) and their total (`t0` and so on).
+    `sums` uses the `most` cells of each user with the smallest priorities.
+    """
+
+    def __init__(self, grouping: Grouping, totals: Sequence[UserTotals], most: int) -> None:
+        self._grouping, self._totals, self._most = grouping, totals, most
+
+    def table(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table of these rows."""
+        grouping = self._grouping
+        aggregates = [pl.col("priority").min()]
+        for position, totals in enumerate(self._totals):
+            for name, plain in (("n", totals.counted), ("t", totals.total)):
+                value = sum_expression(plain, grouping.names, grouping.size)
+                aggregates.append(value.alias(f"{name}{position}"))
+        in_cells = grouping.assign_cells(rows.lazy()).filter(grouping.in_user_group)
+        lines = in_cells.group_by("user", *grouping.keys).agg(aggregates)
+        return lines.collect(engine="streaming")
+
+    def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table with these rows added."""
+        return self.gather(pl.concat([table, self.table(rows)]))
+
+    def gather(self, table: pl.DataFrame) -> pl.DataFrame:
+        """One line per user and cell, from a table that may have several."""
+        sums = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
+        return table.group_by("user", *self._grouping.keys).agg(*sums)
+
+    def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
+        """For each cell, the sum of the clamped totals of users who have it among their groups.
+
+        Where users are counted by their numbers of rows, a cell is a bin of these.
+        """
+        used = smallest_priorities(table.lazy(), self._most)
+        starts = self._grouping.aggregation.kind.starts
+        if starts is not None:
+            bins = pl.lit(pl.Series(starts, dtype=pl.Int64))
+            place = bins.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
+            return used.group_by(place.alias("cell")).agg(pl.len().cast(pl.Int64).alias("s0"))
+        # Clamping to bounds without zero can enlarge totals, so their sum may need 128 bits.
+        clamped = [
+            pl.when(pl.col(f"n{position}") > 0)
+            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*totals.clamp))
+            .otherwise(0)
+            .sum()
+            .alias(f"s{position}")
+            for position, totals in enumerate(self._totals)
+            if totals.clamp is not None
+        ]
+        return used.group_by(self._grouping.keys).agg(clamped)
+
+
+class UserShard:
+    """Some users: at most `limit` rows of each, and the totals of all their rows.
+
+    Rows have a `user`, an `id`, a `priority` and the decoded columns. At first `rows` is empty.
+    """
+
+    def __init__(
+        self, rows: pl.DataFrame, limit: int, totals: Iterable[UserTotalsTable], capacity: int
+    ) -> None:
+        self.rows, self._limit, self._capacity = rows, limit, capacity
+        self.totals = {user_totals: user_totals.table(rows) for user_totals in totals}
+        self._waiting: list[pl.DataFrame] = []
+        self._waiting_bytes: float = 0
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Add rows, and compact the shard if too many of them wait."""
+        self._waiting.append(rows)
+        self._waiting_bytes += rows.estimated_size()
+        if self._waiting_bytes > self._capacity:
+            kept = (self.rows, *self.totals.values())
+            # Half as many bytes are new as were kept, so the cost of all compactions is linear.
+            if self._waiting_bytes > sum(frame.estimated_size() for frame in kept) // 2:
+                self.compact()
+
+    def compact(self) -> None:
+        """Merge the waiting rows with the kept rows, and drop rows beyond the limit."""
+        if not self._waiting:
+            return
+        new, self._waiting, self._waiting_bytes = concatenate(self._waiting), [], 0
+        self.totals = {totals: totals.add(table, new) for totals, table in self.totals.items()}
+        self.rows = bound_rows(concatenate([self.rows, new]), self._limit)
+
+    def totals_with_ids(self) -> list[pl.DataFrame]:
+        """The tables of totals, each line with the `id` of its user."""
+        ids = self.rows.select("user", "id").unique("user")
+        return [table.join(ids, on="user", how="left") for table in self.totals.values()]
+
+
+def scatter(rows: pl.DataFrame, shards: Sequence[UserShard]) -> None:
+    """Give each shard the rows of its users; the choice of the shard changes no answer."""
+    numbered = rows.with_columns((pl.col("user").hash() % len(shards)).alias("shard"))
+    parts = numbered.partition_by("shard", include_key=False, as_dict=True)
+    for (number,), part in parts.items():
+        shards[number].add(part)
+
+
+def concatenate(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of all frames, some of which may have no texts in `id`."""
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def bound_rows(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
+    """The `limit` rows of each user with the smallest priorities, sorted by user."""
+    ordered = rows.sort(user_order())
+    require_distinct(ordered)
+    return ordered.filter(is_among_first(limit))

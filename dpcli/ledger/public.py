@@ -1,0 +1,122 @@
+"""The ledger of the public API: balances and releases, and nothing that charges."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Self, final
+
+from dpcli.ledger.balance import Balance, balance, recorded_cost
+from dpcli.ledger.filesystem import require_file_name, translated_os_errors
+from dpcli.ledger.ledger import OpenLedger, create_ledger
+from dpcli.privacy.loss import Loss
+from dpcli.problems.errors import LedgerError
+from dpcli.problems.light_dataclasses import dataclass
+
+FileName = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedRelease:
+    """A release as its ledger records it.
+
+    `created` is its date and time in UTC, `period` the day that its data are about, if the account
+    has a window. One that was `stopped` by its quality check is charged for that alone. The name of
+    a later check is the id with a number, as in `ID+2`.
+    """
+
+    release_id: str
+    dataset: str
+    created: str
+    period: str | None
+    cost: Loss
+    stopped: bool
+
+
+@final
+class Ledger:
+    """An open ledger: the budget of each dataset, and the releases that were charged to it.
+
+    It is closed at the end of its `with` block. Releases are charged by `dpcli.release` alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Ledger.create(f"{folder}/ledger.sqlite") as ledger:
+    ...     print(ledger.balances(), ledger.releases())
+    {} []
+    """
+
+    __slots__ = ("_opened",)
+
+    def __init__(self, opened: OpenLedger) -> None:
+        if not isinstance(opened, OpenLedger):
+            raise TypeError("use `Ledger.open(path)` or `Ledger.create(path)`")
+        self._opened = opened
+
+    @classmethod
+    def create(cls, path: FileName) -> Self:
+        """A new ledger without accounts; LedgerError if the file exists, or a ledger was there."""
+        target = Path(path)
+        require_file_name(target)
+        with translated_os_errors(target):
+            if target.exists() or target.is_symlink():
+                raise LedgerError.about("ledger-exists", path=target)
+        return cls(create_ledger(target))
+
+    @classmethod
+    def open(cls, path: FileName) -> Self:
+        """The ledger in a file; LedgerError if it is absent, or not as it was left."""
+        return cls(OpenLedger.open(Path(path)))
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return self._opened.path
+
+    def balances(self) -> dict[str, Balance]:
+        """What each account has `spent` and what is `remaining` of its `budget`, by dataset.
+
+        Where the budget is for a window of days, that of the worst window.
+        """
+        accounts = self._opened.accounts()
+        return {name: self._opened.balance(terms) for name, terms in accounts.items()}
+
+    def releases(self, dataset: str | None = None) -> list[ChargedRelease]:
+        """What was charged, to one account or to all, in the order of charging."""
+        found = []
+        for name, terms in self._opened.accounts().items():
+            for entry in self._opened.releases(name) if dataset in (None, name) else ():
+                cost = recorded_cost(entry.events_json, entry.period, terms.neighbors)
+                total = balance(replace(terms, window=None), [cost]).lifetime
+                content = entry.content()
+                created, stopped = str(content["created"]), bool(content.get("stopped"))
+                release_id = entry.release_id or ""
+                one = ChargedRelease(release_id, name, created, entry.period, total, stopped)
+                found.append((entry.number, one))
+        return [one for _, one in sorted(found, key=lambda each: each[0])]
+
+    def outputs(self, release_id: str) -> Mapping[str, bytes]:
+        """The exact bytes that a release may publish, by name; LedgerError if there is none."""
+        stored = self._opened.stored(release_id)
+        if stored is None:
+            raise LedgerError.about("no-such-release", release_id=release_id)
+        return stored.outputs
+
+    def close(self) -> None:
+        """Close the file."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+
+def opened_ledger(ledger: Ledger) -> OpenLedger:
+    """The ledger as the package uses it."""
+    return ledger._opened  # noqa: SLF001 - no part of the public face

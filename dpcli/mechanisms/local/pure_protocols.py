@@ -1,0 +1,238 @@
+"""Pure protocols: each label is supported with one of two probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    LocalMechanism,
+    RandomizerError,
+    RandomizerRequest,
+    ResponseCounts,
+)
+from dpcli.noise.bernoulli import Threshold, bernoulli_array, uniforms
+from dpcli.numeric.arrays import Ints, np
+from dpcli.numeric.exact import readable_text, require_exact
+from dpcli.numeric.interval_arithmetic import exp_down, round_up
+from dpcli.privacy.amplification import epsilon_of_ratio
+from dpcli.privacy.loss import Loss
+from dpcli.problems.light_dataclasses import dataclass
+
+PROBABILITY_BITS = 128
+"""Significant bits to which a probability is rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class PureProtocolRandomizer(CalibratedRandomizer):
+    """A randomizer whose responses support labels, with one of two probabilities.
+
+    A response supports the true label with probability `p`, and each other label with `q`. The
+    `counts` of responses have, for each label, the number of responses that support it (Wang,
+    Blocki, Li and Jha 2017).
+    """
+
+    p: Fraction
+    q: Fraction
+    categories: int
+
+    def __post_init__(self) -> None:
+        require_exact(self.p, self.q)
+        if not (0 < self.p < 1 and 0 < self.q < 1):
+            raise ValueError("probabilities lie between zero and one")
+
+    def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
+        """(frequency among responses - q) / (p - q) for each label."""
+        scale = self.p - self.q
+        return tuple(
+            (Fraction(count, responses.records) - self.q) / scale for count in responses.counts
+        )
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
+        p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
+        return [(f * p * (1 - p) + (1 - f) * q * (1 - q)) / scale for f in frequencies]
+
+
+def false_label_probability(epsilon: Fraction, others: int) -> Fraction:
+    """The probability of one of the `others`, 1 / (e^epsilon + others), rounded up."""
+    return round_up(1 / (exp_down(epsilon, 2 * PROBABILITY_BITS) + others), PROBABILITY_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class KaryRandomizer(PureProtocolRandomizer):
+    """Responds with the true label with probability p, and with each other label with q."""
+
+    def __post_init__(self) -> None:
+        super(KaryRandomizer, self).__post_init__()  # noqa: UP008 - slots make a second class
+        if self.p + (self.categories - 1) * self.q != 1:
+            raise ValueError("probabilities sum to one")
+
+    @property
+    def ratio(self) -> Fraction:
+        """p / q, or q / p if a false label is more likely."""
+        return max(self.p, self.q) / min(self.p, self.q)
+
+    def record(self) -> dict[str, object]:
+        """The number of labels, and the probability of the true one."""
+        return {"categories": self.categories, "truth": str(self.p)}
+
+    def describe(self) -> str:
+        """The probabilities of the true label and of the others."""
+        exact = readable_text(self.p)
+        truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"
+        others = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
+        return f"the true label with probability {truth}, {others} with {float(self.q):.6g}"
+
+    def draw(self, cells: Ints) -> tuple[Ints]:
+        """A label for each cell, with exact probabilities.
+
+        With probability k min(p, q), a uniform label replaces the true one. Every label thus has
+        the probability min(p, q). The remaining probability goes to the true label, or evenly to
+        the others if these are more likely.
+        """
+        k, count = self.categories, len(cells)
+        if k == 2:
+            return (cells ^ bernoulli_array(Threshold.rational(self.q), count),)
+        replaced = bernoulli_array(Threshold.rational(k * min(self.p, self.q)), count)
+        labels = cells.copy()
+        places = np.flatnonzero(replaced)
+        labels[places] = uniforms(k, len(places))
+        if self.q > self.p:
+            places = np.flatnonzero(~replaced)
+            labels[places] = (labels[places] + 1 + uniforms(k - 1, len(places))) % k
+        return (labels,)
+
+
+class GeneralizedRandomizedResponse(LocalMechanism):
+    """Reports the true one of k labels with probability p, otherwise any other, evenly.
+
+    Given `epsilon`, each false label has probability 1 / (e^epsilon + k - 1), rounded up.
+    Given `probability: p` (a decimal or a fraction), epsilon is ln(p(k-1)/(1-p)), rounded
+    up; its absolute value, where a false label is more likely than the true one.
+
+    Privacy: a response has probability p if it is true and (1-p)/(k-1) if not, so its
+    probabilities under any two true labels have a ratio of at most e^epsilon (k-ary
+    randomized response: Kairouz, Oh and Viswanath 2014; direct encoding: Wang, Blocki, Li
+    and Jha 2017). Probabilities are exact rationals, and responses have exactly these.
+
+    The error grows with k; from about 3 e^epsilon + 2 labels on, `unary_encoding` is more
+    accurate.
+
+    >>> response("generalized_randomized_response", labels=4, probability="2/5")
+    'ratio 2, epsilon 0.69315'
+    """
+
+    name = "generalized_randomized_response"
+    loss_parameters = ("epsilon", "probability")
+
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
+        """The requested probabilities; raises RandomizerError if all are equal."""
+        k, p = request.labels, request.probability
+        if p is None:
+            assert request.epsilon is not None
+            q = false_label_probability(request.epsilon, k - 1)
+            return KaryRandomizer(Loss(request.epsilon), 1 - (k - 1) * q, q, k)
+        if p * k == 1:
+            raise RandomizerError(
+                "cannot-randomize.uniform",
+                column=request.column.name,
+                probability=readable_text(p),
+                labels=k,
+            )
+        q = (1 - p) / (k - 1)
+        return KaryRandomizer(Loss(epsilon_of_ratio(max(p, q) / min(p, q))), p, q, k)
+
+
+class RandomizedResponse(GeneralizedRandomizedResponse):
+    """Reports the true one of two labels with probability p, otherwise the other one.
+
+    Given `epsilon`, p = e^epsilon / (e^epsilon + 1), rounded toward one half. Given
+    `probability: p` (a decimal or a fraction such as 3/4), epsilon is ln(max(p/(1-p),
+    (1-p)/p)), rounded up: the survey with two fair coins, in which the first coin decides
+    whether the second one answers, has p = 3/4 and epsilon = ln 3.
+
+    Privacy: each of the two responses has probability p under one true label and 1 - p
+    under the other, so their ratio is at most e^epsilon, for every record by itself (Warner
+    1965; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). Probabilities are
+    exact rationals, and responses have exactly these.
+
+    From n responses the frequency of a label is estimated as (share - (1-p)) / (2p - 1),
+    without bias; its variance is p(1-p) / (n (2p-1)^2).
+
+    >>> response("randomized_response", probability="3/4")
+    'ratio 3, epsilon 1.0986'
+    """
+
+    name = "randomized_response"
+
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
+        """The probabilities for two labels; raises RandomizerError for more."""
+        if request.labels != 2:
+            raise RandomizerError(
+                "cannot-randomize.two-labels",
+                column=request.column.name,
+                mechanism=self.name,
+                labels=request.labels,
+            )
+        return super().calibrate(request)
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryEncodingRandomizer(PureProtocolRandomizer):
+    """Sets the bit of the true label with probability 1/2, and each other bit with q."""
+
+    form: ClassVar = "bits"
+
+    @property
+    def ratio(self) -> Fraction:
+        """p (1 - q) / (q (1 - p)): two bits differ, one for each label."""
+        return self.p * (1 - self.q) / (self.q * (1 - self.p))
+
+    def record(self) -> dict[str, object]:
+        """The number of bits, and the probabilities of a one."""
+        return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
+
+    def describe(self) -> str:
+        return (
+            "the bit of the true label is one with probability 0.5, each other one with "
+            f"{float(self.q):.6g}"
+        )
+
+    def draw(self, cells: Ints) -> tuple[Ints, ...]:
+        """A column of zeros and ones (uint8) for each label."""
+        coins = bernoulli_array(Threshold.rational(self.p), len(cells))
+        other = Threshold.rational(self.q)
+        return tuple(
+            np.where(cells == label, coins, bernoulli_array(other, len(cells))).view(np.uint8)
+            for label in range(self.categories)
+        )
+
+
+class UnaryEncoding(LocalMechanism):
+    """Reports for each of k labels whether it is the true one; every answer may be false.
+
+    A column `NAME=LABEL` of zeros and ones for each label. That of the true label is one
+    with probability 1/2, each other one with q = 1 / (e^epsilon + 1), rounded up.
+
+    Privacy: two true labels differ in two bits. A bit is one with probability 1/2 if it is
+    that of the true label, so the ratio of probabilities of any response is at most (1/2)
+    (1-q) / (q (1/2)) = e^epsilon (optimized unary encoding: Wang, Blocki, Li and Jha 2017).
+    Probabilities are exact rationals, and responses have exactly these.
+
+    The variance of a frequency f is (f/4 + (1-f) q(1-q)) / (n (1/2-q)^2), about 4 e^epsilon
+    / (n (e^epsilon - 1)^2) for any number of labels.
+
+    >>> response("unary_encoding", labels=4, epsilon="1")
+    'ratio 2.7183, epsilon 1'
+    """
+
+    name = "unary_encoding"
+
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
+        """The probability of a one for every false label."""
+        assert request.epsilon is not None
+        q = false_label_probability(request.epsilon, 1)
+        return UnaryEncodingRandomizer(Loss(request.epsilon), Fraction(1, 2), q, request.labels)

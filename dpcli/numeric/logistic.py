@@ -1,0 +1,273 @@
+"""The logistic function 1/(1 + exp(-m)) in whole numbers, and a minimizer.
+
+Numbers are multiples of a power of two. Near one of many nodes, the function is a polynomial whose
+coefficients come from a table, so that it takes a few multiplications and no division.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from dpcli.numeric.arrays import Array, Floats, np
+from dpcli.numeric.interval_arithmetic import exp_down, sqrt_up
+
+WORD_BITS = 57
+"""Bits of a margin after the point for which all products fit machine words."""
+
+EXTRA_BITS = 4
+"""Bits of a value beyond those of a margin."""
+
+NODE_BITS = 6
+"""Nodes are 2^-6 apart, so that a margin is at most 2^-7 from the nearest one."""
+
+
+def farthest(bits: int) -> int:
+    """The margin from which on the function is one, within one unit: e^(-far + 1) is below that."""
+    return 7 * (bits + EXTRA_BITS) // 10 + 2
+
+
+def logistic(margins: Array, bits: int) -> Array:
+    """1/(1 + exp(-m)) for margins in units of 2^-bits, in units of 2^-(bits + `EXTRA_BITS`).
+
+    Results are within 8 units, for |m| up to `farthest(bits)`. Arrays are of int64 if `bits` are
+    `WORD_BITS`, else of Python integers.
+
+    The error: let c_n be the coefficients at a node. The function is at most 1.1 in absolute value
+    where the imaginary part of its argument is at most 2, so |c_n| is at most 1.1/2^n (Cauchy).
+    The distance d from the node is at most 2^-7. So all terms beyond those of the table add up to
+    at most 1.2 units. Each step of the scheme of Horner has an error of at most one unit from its
+    coefficient, 4 from its product, and 2^-7 of the error before it. This is 5.1 units.
+    """
+    table = _table(bits)
+    size: Array = np.abs(margins)
+    places: Array = (size + (1 << bits - NODE_BITS - 1)) >> bits - NODE_BITS
+    distance = size - (places << bits - NODE_BITS)
+    index = places.astype(np.int64)
+    value = table[-1][index]
+    for coefficients in reversed(table[:-1]):
+        value = coefficients[index] + _product(value, distance, bits)
+    # The function of -m is one minus that of m.
+    signed: Array = np.where(margins < 0, (1 << bits + EXTRA_BITS) - value, value)
+    return signed
+
+
+def _product(value: Array, distance: Array, bits: int) -> Array:
+    """value * distance / 2^bits, from which at most 4 are missing.
+
+    In words, |value| is at most 2^60 and |distance| at most 2^50. Both are split in two, so that
+    each partial product is at most 2^55.
+    """
+    product: Array
+    if bits != WORD_BITS:
+        product = value * distance >> bits
+        return product
+    high, low = value >> 30, value & (1 << 30) - 1
+    above, below = distance >> 25, distance & (1 << 25) - 1
+    # The last of the four partial products is below a quarter of a unit.
+    product = (high * above >> 2) + (high * below >> 27) + (low * above >> 32)
+    return product
+
+
+@lru_cache(maxsize=4)
+def _table(bits: int) -> list[Array]:
+    """For each power of the distance, its coefficient at every node from zero on.
+
+    With s' = s - s^2 for the function s, (n + 1) c_{n+1} = c_n - sum c_i c_{n-i}. Errors grow at
+    most 4-fold with n: if that of c_i is at most 4^i e, the right side has at most (1 + 2.52) 4^n e
+    plus one for rounding, for e at least 5. So 2 bits for each coefficient and 16 more make every
+    coefficient exact to half a unit and a little more.
+    """
+    degree = -(-(bits + EXTRA_BITS) // 8) - 1
+    guard = 2 * degree + 16
+    fine = bits + EXTRA_BITS + guard
+    one = 1 << fine
+    nodes = range((farthest(bits) << NODE_BITS) + 2)
+    powers = (exp_down(Fraction(-node, 1 << NODE_BITS), fine + 8) for node in nodes)
+    first = [one * one // (one + int(power * one)) for power in powers]
+    table = [np.array(first, object)]
+    for n in range(degree):
+        products = sum(table[i] * table[n - i] for i in range(n + 1))
+        table.append((table[n] - (products >> fine)) // (n + 1))
+    rounded = [(numbers + (1 << guard - 1)) >> guard for numbers in table]
+    return [numbers.astype(np.int64 if bits == WORD_BITS else object) for numbers in rounded]
+
+
+MAX_HALF_WIDTH = 1 << 30
+"""Inputs are at most this many steps from their middle: their products fit machine words."""
+
+BLOCK = 1 << 14
+"""Lines that are computed at a time, so that arrays stay in fast memory."""
+
+SPLIT = 28
+"""Bits of a coefficient beyond those of a margin. In words, they are multiplied separately."""
+
+SHORT = 1e-6
+"""After a shorter step of Newton's method, floating point has no better point to offer."""
+
+MAX_STEPS = 100
+MAX_HALVINGS = 40
+
+SAFE_SIZE = 1 << 40
+"""Coefficients whose sizes add up to less have margins with errors below 2^-8 in floating point."""
+
+Vector = list[Fraction]
+
+
+class Located(NamedTuple):
+    """A point, and how far from it the minimizer is at most."""
+
+    point: Vector
+    distance: Fraction
+
+
+class Expansion(NamedTuple):
+    """The objective and its first two derivatives at a point, in floating point."""
+
+    value: float
+    gradient: Floats
+    curvature: Floats
+
+
+class LogisticMinimizer:
+    """Minimizes sum log(1 + exp(-s <theta, x>)) + <b, theta> + ridge |theta|^2 / 2.
+
+    `lines` has a line for each combination of inputs that occurs: the inputs in steps, the number
+    of rows that have them, and the number of those whose outcome is true; int64. Inputs are divided
+    by their `half_widths`, of which the first is that of a column of ones.
+    """
+
+    def __init__(self, half_widths: Sequence[int], ridge: Fraction, lines: Array) -> None:
+        if max(half_widths) > MAX_HALF_WIDTH:
+            raise ValueError("an input has too many steps")
+        self._inputs = np.hstack([np.ones((len(lines), 1), np.int64), lines[:, :-2]])
+        self._rows, self._true = lines[:, -2], lines[:, -1]
+        self._half_widths, self._ridge = tuple(half_widths), ridge
+        self._point, self._bits = [Fraction(0)] * len(half_widths), 0
+
+    def locate(self, slope: Sequence[Fraction]) -> Located:
+        """A point near the minimizer for the slope b. Each call computes with more bits."""
+        self._approach(np.array([float(part) for part in slope]))
+        self._bits = 2 * self._bits if self._bits else WORD_BITS
+        # Every probability is within 2^-bits, and no input is above one.
+        rows = sum(self._rows.tolist())
+        error = sqrt_up(Fraction(len(slope))) * Fraction(rows, 1 << self._bits)
+        point, gradient, length = self._with_gradient(self._point, slope)
+        for _ in range(MAX_STEPS):
+            if length <= error:
+                break
+            step = _newton_step(self._expand(_floats(point), _floats(slope)), _floats(gradient))
+            for halvings in range(MAX_HALVINGS):
+                moved = [
+                    at - Fraction(float(part)) / (1 << halvings)
+                    for at, part in zip(point, step, strict=True)
+                ]
+                found = self._with_gradient(moved, slope)
+                if found[-1] < length:
+                    point, gradient, length = found
+                    break
+            else:
+                break
+        self._point = point
+        return Located(point, (length + error) / self._ridge)
+
+    def _approach(self, slope: Floats) -> None:
+        """Move the point close to the minimizer, by Newton's method in floating point."""
+        point = _floats(self._point)
+        here = self._expand(point, slope)
+        for _ in range(MAX_STEPS):
+            step = _newton_step(here, here.gradient)
+            is_short = abs(step).max() <= SHORT
+            for _ in range(MAX_HALVINGS):
+                there = self._expand(point - step, slope)
+                if is_short or there.value < here.value:
+                    break
+                step = step / 2
+            else:
+                # Rounding hides the difference; the exact gradient shows where to go.
+                break
+            point, here = point - step, there
+            if is_short:
+                break
+        self._point = [Fraction(float(part)) for part in point]
+
+    def _expand(self, point: Floats, slope: Floats) -> Expansion:
+        """The objective near a point, for finding better points only."""
+        ridge = float(self._ridge)
+        value = slope @ point + ridge * point @ point / 2
+        gradient = slope + ridge * point
+        curvature = ridge * np.eye(len(point))
+        for inputs, rows, true in self._blocks():
+            scaled = inputs / np.array(self._half_widths, np.float64)
+            margins = scaled @ point
+            shares = (1 + np.tanh(margins / 2)) / 2
+            value += (rows * np.logaddexp(0, margins) - true * margins).sum()
+            gradient = gradient + (rows * shares - true) @ scaled
+            curvature += (scaled * (rows * shares * (1 - shares))[:, None]).T @ scaled
+        return Expansion(float(value), gradient, curvature)
+
+    def _with_gradient(
+        self, point: Sequence[Fraction], slope: Sequence[Fraction]
+    ) -> tuple[Vector, Vector, Fraction]:
+        """The nearest point of the working precision, the gradient there, and its length.
+
+        In L2, the gradient is exact to the square root of k times the rows times 2^-bits, for k
+        coefficients: every row has an error of at most 2^-bits, times inputs of at most one.
+        """
+        unit = 1 << self._bits + SPLIT
+        scaled = zip(point, self._half_widths, strict=True)
+        multiples = [round(part * unit / half) for part, half in scaled]
+        taken = zip(multiples, self._half_widths, strict=True)
+        point = [Fraction(multiple * half, unit) for multiple, half in taken]
+        sums: Array = np.zeros(len(point), object)
+        for inputs, rows, true in self._blocks():
+            shares = logistic(self._margins(inputs, multiples), self._bits).astype(object)
+            missed = rows * shares - (true.astype(object) << self._bits + EXTRA_BITS)
+            sums = sums + missed @ inputs.astype(object)
+        gradient = [
+            Fraction(total, half << self._bits + EXTRA_BITS) + part + self._ridge * at
+            for total, half, part, at in zip(sums, self._half_widths, slope, point, strict=True)
+        ]
+        return point, gradient, sqrt_up(sum((part**2 for part in gradient), start=Fraction(0)))
+
+    def _margins(self, inputs: Array, multiples: Sequence[int]) -> Array:
+        """The margin of each line in units of 2^-bits, rounded down and limited to `farthest`.
+
+        In words, sums of products are exact but for multiples of 2^64. Where floating point has a
+        margin below the limit, it is below 2^63 units, so that no multiple is missing.
+        """
+        far = farthest(self._bits) << self._bits
+        pairs = zip(multiples, self._half_widths, strict=True)
+        size = sum(abs(multiple) * half for multiple, half in pairs) >> self._bits + SPLIT
+        limited: Array
+        if self._bits != WORD_BITS or size >= SAFE_SIZE:
+            margins = inputs.astype(object) @ np.array(multiples, object) >> SPLIT
+            limited = np.clip(margins, -far, far)
+            return limited.astype(np.int64 if self._bits == WORD_BITS else object)
+        high = np.array([multiple >> SPLIT & (1 << 64) - 1 for multiple in multiples], np.uint64)
+        low = np.array([multiple & (1 << SPLIT) - 1 for multiple in multiples], np.int64)
+        margins = inputs @ high.view(np.int64) + (inputs @ low >> SPLIT)
+        about = inputs @ np.array([float(multiple) for multiple in multiples]) / (1 << SPLIT)
+        limited = np.clip(np.where(about >= far, far, margins), -far, far)
+        limited = np.where(about <= -far, -far, limited)
+        return limited
+
+    def _blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Inputs, numbers of rows and true outcomes of some lines at a time."""
+        for start in range(0, len(self._rows), BLOCK):
+            lines = slice(start, start + BLOCK)
+            yield self._inputs[lines], self._rows[lines], self._true[lines]
+
+
+def _newton_step(here: Expansion, gradient: Floats) -> Floats:
+    """The step to the minimizer of a quadratic function with this curvature and gradient."""
+    sizes, directions = np.linalg.eigh(here.curvature)
+    # The least ones are positive, but rounding could make them zero or negative.
+    step: Floats = directions @ (directions.T @ gradient / np.maximum(sizes, sizes[-1] * 1e-15))
+    return step
+
+
+def _floats(numbers: Sequence[Fraction]) -> Floats:
+    return np.array([float(number) for number in numbers])

@@ -1,0 +1,133 @@
+"""Fills the templates of messages in `problems/codes` with facts.
+
+    [bounds-order]
+    message = "the lower bound `{low}` is not below the upper bound `{high}`"
+    hint = "write `bounds: [{high}, {low}]`"
+
+    [bounds-order.equal]
+    hint = "widen the bounds"
+
+`message_and_hint("bounds-order", low="1", high="0")` fills the first template. The variant
+`bounds-order.equal` has the message of the first. In place of a message, a template may say what
+was `expected` at the key `name`, where `found` stands.
+
+The type of a fact, and the format in its braces, decide how it is written:
+
+- A text is from the user. It is truncated, and control characters are escaped. Paths are escaped
+  but not truncated. `{a:text}` inserts a text of dpcli without change.
+- A number gets thousands separators, but not with `{n:d}`. `{n:s}` is the ending of a plural.
+- A list becomes "`a`, `b` and `c`", or with `{all:or}` "`a`, `b` or `c`".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from string import Formatter
+from typing import Any
+
+from dpcli.problems import reference
+
+MAX_QUOTED = 60
+"""Longer texts are truncated, so that a message stays one readable line."""
+
+MAX_LISTED = 20
+"""Longer lists are truncated in plans and reports."""
+
+MAX_CHOICES = 14
+"""Longer lists are truncated in messages: a person reads them on a terminal."""
+
+CLAUSE_END = r"(?<=[^.][.;]) (?=\S)"
+"""The space after a sentence, or after a part of one that a semicolon ends."""
+
+INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode categories of characters that are invisible or act on a terminal."""
+
+FOUND = "{name:text} is {found:text}, expected "
+
+
+class _MessageFormatter(Formatter):
+    """Formats each fact by its type and its format."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A fact as the text that messages show."""
+        if isinstance(value, int):
+            return "s" * (value != 1) if format_spec == "s" else format(value, format_spec or ",")
+        if isinstance(value, PurePath):
+            return escape_controls(str(value))
+        if isinstance(value, str):
+            return value if format_spec == "text" else truncated(value)
+        return quoted_list(value, format_spec or "and", MAX_CHOICES)
+
+
+class _SentenceFormatter(_MessageFormatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, (str, int, PurePath)):
+            return value if isinstance(value, str) else super().format_field(value, format_spec)
+        return quoted_list(value, format_spec or "and")
+
+
+def message_and_hint(code: str, /, **facts: object) -> tuple[str, str]:
+    """The message and the hint of a code or a `code.variant`, filled with facts.
+
+    Raises `KeyError` if the template is unknown or needs a fact that is missing.
+    """
+    template = reference.template(code)
+    message = template.get("message") or FOUND + template["expected"]
+    formatted = _MessageFormatter().vformat
+    return formatted(message, (), facts), formatted(template.get("hint", ""), (), facts)
+
+
+def fill_sentence(template: str, /, **facts: object) -> str:
+    """A sentence of a plan or report, not escaped: its callers do that."""
+    return _SentenceFormatter().vformat(template, (), facts)
+
+
+def note(name: str, /, **facts: object) -> str:
+    """A sentence of `problems/notes.toml`: `note("bounding.groups", groups=3)`."""
+    table, _, key = name.partition(".")
+    return fill_sentence(reference.sentences(table)[key], **facts)
+
+
+def escape_controls(text: str) -> str:
+    """The text with escapes for all characters that end a line or act on a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        ascii(character)[1:-1]
+        if unicodedata.category(character) in INVISIBLE_CATEGORIES
+        else character
+        for character in text
+    )
+
+
+def truncated(text: str) -> str:
+    """A text of the user: truncated, with escapes for control characters."""
+    return escape_controls(text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3] + "...")
+
+
+def quote(text: str) -> str:
+    """A text of the user in backticks, truncated; "the empty text" if it is empty."""
+    return f"`{truncated(text)}`" if text else "the empty text"
+
+
+def clauses(text: str) -> list[str]:
+    """The sentences of a text, and their parts that end with a semicolon; not within backticks."""
+    parts = [""]
+    for piece in re.split(CLAUSE_END, text):
+        is_within = parts[-1].count("`") % 2 == 1
+        parts = [*parts[:-1], f"{parts[-1]} {piece}"] if is_within else [*parts, piece]
+    return parts[1:]
+
+
+def quoted_list(texts: Iterable[str], last: str = "and", most: int = MAX_LISTED) -> str:
+    """Quoted texts, such as "`a`, `b` and `c`"; after the first `most` only their number."""
+    items = texts if isinstance(texts, Sequence) else list(texts)
+    quoted = [quote(text) for text in items[:most]]
+    if len(items) > most:
+        return f"{', '.join(quoted)} and {len(items) - most} more"
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"

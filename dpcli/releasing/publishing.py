@@ -1,0 +1,317 @@
+"""Output files: complete or absent, and never over an input or a ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from dpcli.problems.errors import OutputError, UsageError, make_problem
+
+try:
+    import fcntl
+except ImportError:
+    # Where files cannot be locked, no one knows which are left, and none is removed.
+    fcntl = None  # type: ignore[assignment]
+
+DATABASE = b"SQLite format 3\0"
+"""The first bytes of SQLite files, which no output may replace."""
+
+RANDOM_BYTES = 4
+"""Random bytes in the name of a temporary file."""
+
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+"""The flags to make a file that does not exist."""
+
+
+def require_writable(
+    targets: Sequence[Path],
+    inputs: Sequence[Path],
+    *,
+    force: bool,
+    twice: bool = False,
+    expected: Mapping[Path, Collection[bytes]] | None = None,
+) -> None:
+    """Raise UsageError, before anything is spent, for outputs that cannot be meant.
+
+    An output must not be an input or a database. It must not exist, unless with `force` or if it
+    holds some of the `expected` bytes. Its folder must take a new file, a device must take bytes,
+    and no two outputs may be the same file.
+    """
+    codes = [("output-twice", Path())] if twice else []
+    protected = {path.resolve() for path in inputs if not _is_unusable(path)}
+    seen: set[Path] = set()
+    for target in targets:
+        if _is_unusable(target):
+            codes.append(("output-folder.odd", target))
+            continue
+        resolved = target.resolve()
+        if resolved in protected:
+            codes.append(("output-is-input", target))
+        elif resolved in seen:
+            codes.append(("output-twice.named", target))
+        elif code := _mistake(target, force=force, expected=(expected or {}).get(target, ())):
+            codes.append((code, target))
+        seen.add(resolved)
+    if codes:
+        raise UsageError(make_problem(code, output=target) for code, target in codes)
+
+
+def _mistake(target: Path, *, force: bool, expected: Collection[bytes]) -> str | None:
+    """The error code of a target that cannot be written or must not be replaced; else None."""
+    if target.is_dir():
+        return "output-folder.itself"
+    if not target.resolve().parent.is_dir():
+        return "output-folder"
+    if is_device(target):
+        return None if _takes_bytes(target) else "output-device"
+    if not _takes_file(target.resolve()):
+        return "output-folder.refused"
+    if not target.is_file():
+        return None
+    with contextlib.suppress(OSError):
+        with target.open("rb") as file:
+            if file.read(len(DATABASE)) == DATABASE:
+                return "output-is-input.database"
+        if expected and target.read_bytes() in expected:
+            return None
+    return None if force else "output-exists"
+
+
+def _takes_file(final: Path) -> bool:
+    """Whether a temporary file can be made next to a file, as publishing it does."""
+    temporary = _temporary_name(final)
+    try:
+        os.close(os.open(temporary, NEW_FILE, 0o600))
+        # A run with the same output may have removed it: it looked like one that was left.
+        temporary.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _takes_bytes(device: Path) -> bool:
+    """Whether a device can be opened to write; a pipe, which waits for its reader, is not tried."""
+    if device.is_fifo():
+        return os.access(device, os.W_OK)
+    try:
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+        os.close(os.open(device, os.O_WRONLY | flags))
+    except OSError:
+        return False
+    return True
+
+
+def publish(files: Mapping[Path, bytes]) -> None:
+    """Write every file under a temporary name, sync it, and rename it.
+
+    Files are renamed only after all are written. Devices and pipes cannot be renamed: they are
+    written last. Raises OutputError.
+    """
+    target = Path()
+    try:
+        with contextlib.ExitStack() as written:
+            devices = [target for target in files if is_device(target)]
+            placed = []
+            for target, content in files.items():
+                if target not in devices:
+                    # The target of a link is replaced, as a shell would do.
+                    final = target.resolve()
+                    temporary = written.enter_context(_temporary_file(final, io.BytesIO(content)))
+                    placed.append((temporary, final))
+            for temporary, target in placed:
+                temporary.replace(target)
+            for folder in {final.parent for _, final in placed}:
+                _sync_folder(folder)
+            for target in devices:
+                with target.open("wb") as device:
+                    device.write(files[target])
+    except OSError as error:
+        raise OutputError.from_system(f"`{target}`", error, "run the release again") from None
+
+
+@contextlib.contextmanager
+def _temporary_file(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
+    """A synced temporary file next to the final one; it is deleted unless it is renamed.
+
+    Its permissions are those of `mode` that the umask of the user allows. It stays locked, so that
+    no other process takes it for one that a process left when it was killed. Those are removed.
+    """
+    _remove_left_files(final)
+    with contextlib.ExitStack() as opened:
+        temporary, descriptor = _new_file(final, mode)
+        file = opened.enter_context(open(descriptor, "wb"))
+        try:
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(file.fileno())
+            yield temporary
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _new_file(final: Path, mode: int) -> tuple[Path, int]:
+    """A new temporary file, with a descriptor that locks it where the file system can."""
+    while True:
+        temporary = _temporary_name(final)
+        descriptor = os.open(temporary, NEW_FILE, mode)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process may have removed it before the lock: it looked like one that was left.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(temporary.stat(), os.fstat(descriptor)):
+                return temporary, descriptor
+        os.close(descriptor)
+
+
+def _start_of(final: Path) -> str:
+    """What the names of the temporary files of an output begin with."""
+    return f".{final.name[:200]}."
+
+
+def _remove_left_files(final: Path) -> None:
+    """Remove temporary files of this output that killed processes of this user have left.
+
+    Only regular files with a name of ours are removed, and none that a process has locked.
+    """
+    pattern = re.compile(rf"{re.escape(_start_of(final))}[0-9a-f]{{{2 * RANDOM_BYTES}}}\.tmp")
+    with contextlib.suppress(OSError):
+        for path in final.parent.iterdir():
+            if pattern.fullmatch(path.name):
+                _remove_unless_locked(path)
+
+
+def _remove_unless_locked(left: Path) -> None:
+    if fcntl is None:
+        return
+    flags = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
+    with contextlib.suppress(OSError), open(os.open(left, flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
+
+
+def _temporary_name(final: Path) -> Path:
+    return final.with_name(f"{_start_of(final)}{secrets.token_hex(RANDOM_BYTES)}.tmp")
+
+
+def _is_unusable(path: Path) -> bool:
+    try:
+        path.resolve()
+        path.exists()
+    except (OSError, ValueError, RuntimeError):
+        return True
+    return not path.name or len(os.fsencode(path.name)) > 200
+
+
+def is_device(path: Path) -> bool:
+    """Whether a path exists but is neither a regular file nor a folder."""
+    try:
+        return path.exists() and not path.is_file() and not path.is_dir()
+    except OSError:
+        return False
+
+
+def publish_to_stdout(content: bytes) -> None:
+    """Write to standard output, all of it. Raises OutputError."""
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        again = "run the command again, or name a file with -o"
+        raise OutputError.from_system("standard output", error, again) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Sync renames in a folder to the disk, if the system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
+    """Publish a waiting file by a rename, or copy it to a device or to standard output.
+
+    Without `force` it replaces no file, even one that has just appeared. The waiting file is
+    removed once its content is safe elsewhere. Raises OutputError.
+    """
+    try:
+        _require_file(waiting)
+        if target is None or is_device(target):
+            stdout = contextlib.nullcontext(sys.stdout.buffer)
+            output = stdout if target is None else target.open("wb")
+            with output as sink, waiting.open("rb") as file:
+                shutil.copyfileobj(file, sink)
+                sink.flush()
+                # A pipe cannot be synced.
+                with contextlib.suppress(OSError):
+                    os.fsync(sink.fileno())
+            waiting.unlink()
+            return
+        mask = os.umask(0)
+        os.umask(mask)
+        waiting.chmod(0o666 & ~mask)
+        final = target.resolve()
+        try:
+            _place(waiting, final, force=force)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            # A file cannot be renamed onto another disk.
+            with waiting.open("rb") as file, _temporary_file(final, file) as copy:
+                _place(copy, final, force=force)
+        waiting.unlink(missing_ok=True)
+        _sync_folder(final.parent)
+    except OSError as error:
+        name = "standard output" if target is None else f"`{target}`"
+        raise OutputError.from_system(name, error, "run the command again") from None
+
+
+def write_private(content: bytes, target: Path) -> None:
+    """Write a new file that only its owner may read.
+
+    Raises OutputError, also if the target exists.
+    """
+    try:
+        final = target.resolve()
+        with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
+            _place(waiting, final, force=False)
+        _sync_folder(final.parent)
+    except OSError as error:
+        raise OutputError.from_system(f"`{target}`", error, "run the command again") from None
+
+
+def _require_file(waiting: Path) -> None:
+    if waiting.is_symlink():
+        raise OSError(errno.ELOOP, "the file that waits is a link")
+
+
+def _place(source: Path, final: Path, *, force: bool) -> None:
+    """Move or link the file to its final place; without `force` only if nothing is there."""
+    if force:
+        source.replace(final)
+        return
+    try:
+        os.link(source, final)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        # Some file systems have no hard links.
+        if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
+            raise
+        source.replace(final)

@@ -1,0 +1,321 @@
+"""Published reports: whether they agree with a ledger, and what they prove.
+
+The spec in a report is planned again. If that gives the figures of the report, its events are those
+of the lost entry. Otherwise a plan of another version made it, and the plain sum of all losses is
+charged: of the report or of the new plan, whichever is greater. A report was changed if its spec
+does not have the digest that the report states, or if its losses do not add up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpcli.ledger.account import BalanceForecast
+from dpcli.ledger.balance import period_number, terms_from_spec
+from dpcli.ledger.chain import LedgerEntry
+from dpcli.ledger.charge import SUFFIX
+from dpcli.ledger.ledger import OpenLedger
+from dpcli.ledger.options import ENTRY_ID
+from dpcli.ledger.restoration import Proof
+from dpcli.planning.plan import CentralPlan
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.events import RECOVERED, MechanismEvent
+from dpcli.privacy.loss import Loss, sum_losses
+from dpcli.problems.errors import LedgerError, Problem, SpecError, UsageError
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.report.document import without_numbers
+from dpcli.report.entry_model import (
+    ChoiceRuleReport,
+    QualityRuleReport,
+    ResponseReport,
+    StatisticReport,
+)
+from dpcli.report.facts import plan_report
+from dpcli.report.json_text import REPORT_VERSION, Fact, json_text, parsed_json
+from dpcli.report.model import (
+    CollectionReport,
+    LocalPlanReport,
+    LossReport,
+    PlanReport,
+    ReleaseReport,
+    load_report,
+)
+from dpcli.specification.choice import with_chosen_bounds
+from dpcli.specification.load import parse_spec, require_model
+from dpcli.specification.model import CentralSpec, Spec
+from dpcli.statistics.bounds.choice import ChosenBounds
+from dpcli.version import __version__
+
+BOM = "\ufeff"
+
+DECIMAL = re.compile(r"[0-9]{1,7}(\.[0-9]{1,200})?(e-[0-9]{1,2})?")
+HASH = re.compile(r"[0-9a-f]{64}")
+ID = re.compile(ENTRY_ID)
+INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+"""The forms of numbers, digests, names and times in a report."""
+
+ROUNDING_PART = 1 - Fraction(1, 10**9)
+"""The part of a sum of rounded losses that cannot come from rounding each of them up."""
+
+PRIVACY_FIELDS = ("unit", "neighbors", "composition", "requested", "spent", "budget")
+"""Fields of the guarantee that decide a charge."""
+
+STATISTIC_FIELDS = (
+    "name",
+    "column",
+    "mechanism",
+    "parameters",
+    "sensitivity",
+    "epsilon",
+    "delta",
+    "rho",
+)
+"""Those of a statistic or response."""
+
+QUERY_FIELDS = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
+"""Those of a query."""
+
+Charged = StatisticReport | ResponseReport | QualityRuleReport | ChoiceRuleReport
+"""What has a loss of its own."""
+
+Stated = ReleaseReport | CollectionReport | PlanReport | LocalPlanReport
+"""What a report or a plan states."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedReport:
+    """A published report: its bytes, and the ledger entry, head and release that it names."""
+
+    path: Path
+    content: bytes
+    stated: ReleaseReport | CollectionReport
+    entry: int
+    head: str
+    release_id: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its bytes."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def changed_error(self, why: str) -> LedgerError:
+        """The error for a report whose text was changed after it was published."""
+        return LedgerError.about("report-changed", report=self.path, why=why)
+
+
+def _read(path: Path) -> PublishedReport:
+    """A report; raises UsageError if the file is not a report."""
+    with _require_report(path):
+        content = path.read_bytes() if path.is_file() else b""
+        stated = load_report(parsed_json(without_numbers(content)))
+        place = stated.ledger
+        return PublishedReport(path, content, stated, place.entry, place.head, stated.release_id)
+
+
+@contextmanager
+def _require_report(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (
+        KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
+    ):  # fmt: skip
+        raise UsageError.about("not-a-report", report=path) from None
+
+
+def report_faults(ledger: OpenLedger, paths: Sequence[Path]) -> Iterator[str]:
+    """A sentence about each report that disagrees with the ledger.
+
+    Raises UsageError if a file is not a report.
+    """
+    entries = {entry.number: entry for entry in ledger.entries()}
+    for report in [_read(path) for path in paths]:
+        path, number = report.path, report.entry
+        named = (one for one in entries.values() if one.is_named(report.head, report.release_id))
+        entry = next(named, entries.get(number))
+        if entry is None:
+            yield f"`{path}` was published from entry {number}, which the ledger does not have"
+        elif not entry.is_named(report.head, report.release_id):
+            yield f"`{path}` was published from another entry {number} than the ledger has"
+        elif not _is_published(ledger, entry, report):
+            yield f"`{path}` is not what entry {number} published: its text was changed"
+
+
+def _is_published(ledger: OpenLedger, entry: LedgerEntry, report: PublishedReport) -> bool:
+    """Whether the entry published the report, or was recovered from it."""
+    if entry.recovered is not None:
+        return entry.recovered.get("report") == report.digest
+    packed = ledger.outputs(entry.number).get("report.json")
+    try:
+        return packed is not None and report.content == zlib.decompress(packed)
+    except zlib.error:
+        return False
+
+
+def report_proofs(paths: Sequence[Path]) -> list[Proof]:
+    """What the reports prove about lost entries.
+
+    Raises UsageError if a file is not a report, and LedgerError with every report that was changed
+    or cannot be used.
+    """
+    proofs: list[Proof] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            proofs += _proofs(path)
+        except LedgerError as failure:
+            problems += failure.problems
+    if problems:
+        raise LedgerError(problems)
+    return proofs
+
+
+def _proofs(path: Path) -> Iterator[Proof]:
+    """What a report proves: its release, after the entry that chose bounds if there is one."""
+    report = _read(path)
+    proof = _proof(report)
+    with _require_report(path):
+        chosen = _choices(report.stated)
+        entries = {(choice.ledger.entry, choice.ledger.head) for choice in chosen}
+        stated = sum_losses(map(_loss, chosen))
+        if len(entries) > 1 or not all(HASH.fullmatch(head) for _, head in entries):
+            raise ValueError("bounds are chosen in one entry")
+    for entry, head in entries:
+        events: tuple[MechanismEvent, ...] = (
+            MechanismEvent("all of them", "recovered", RECOVERED, stated),
+        )
+        if proof.exact:
+            spec = require_model(_spec_of(report), CentralSpec, str(path))
+            events = make_plan(spec).bounds_only.charged_events
+        yield replace(
+            proof, entry=entry, head=head, release_id=proof.release_id + SUFFIX,
+            before=Loss(Fraction(0), Fraction(0)), events=events, first=None,
+        )  # fmt: skip
+    yield proof
+
+
+def _proof(report: PublishedReport) -> Proof:
+    path = report.path
+    with _require_report(path):
+        stated, privacy, place = report.stated, report.stated.privacy, report.stated.ledger
+        created, digest = stated.created, stated.spec.digest
+        window, period = None, None
+        if place.window is not None:
+            window, period = place.window.periods, str(place.window.period)
+            period_number(period)
+        if privacy.before is None or not stated.spec.text:
+            raise ValueError("a report has a spec, and states what was spent before")
+        before, requested = _loss(privacy.before), _loss(privacy.requested)
+        total = sum_losses(map(_loss, _statistics(stated)))
+        first = getattr(place, "first_release", None)
+        forms = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
+        is_named = all(pattern.fullmatch(value) for pattern, value in forms)
+        if report.entry < 1 or not is_named:
+            raise ValueError("a report names its entry")
+    spec = _spec_of(report)
+    if not Loss(total.epsilon * ROUNDING_PART, total.delta * ROUNDING_PART).within(requested):
+        raise report.changed_error("its losses do not add up to what it says was asked")
+    terms = replace(terms_from_spec(spec), window=window)
+    events, exact = _events(spec, report, requested)
+    return Proof(
+        path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
+        period, before, events, exact, first,
+    )  # fmt: skip
+
+
+def _loss(stated: LossReport | Charged) -> Loss:
+    """A loss as a report writes it; raises ValueError if it is not one."""
+    digits = [stated.epsilon, stated.delta]
+    if not all(map(DECIMAL.fullmatch, digits)):
+        raise ValueError("a loss is a decimal of at least 0 that is not too long")
+    epsilon, delta = map(Fraction, digits)
+    return Loss(epsilon, delta)
+
+
+def _statistics(stated: Stated) -> list[Charged]:
+    """Choices of bounds, the quality check and the statistics of a report, or its responses."""
+    if isinstance(stated, CollectionReport | LocalPlanReport):
+        return [*stated.responses]
+    quality = getattr(stated, "quality", None)
+    checks = [] if quality is None else [quality]
+    return [*_choices(stated), *checks, *stated.statistics]
+
+
+def _choices(stated: Stated) -> Sequence[Any]:
+    """The choices of bounds and limits of a report."""
+    return [] if isinstance(stated, CollectionReport | LocalPlanReport) else stated.choices or []
+
+
+def _spec_of(report: PublishedReport) -> Spec:
+    """The spec of a report; raises LedgerError unless it has the digest that the report states.
+
+    The tables that a local spec names must lie next to the report: the digest covers them.
+    """
+    source, unreadable = report.stated.spec, ""
+    for raw in (source.text, BOM + source.text):
+        try:
+            with _require_report(report.path):
+                spec = parse_spec(raw, str(report.path), report.path.parent)
+                chosen = {
+                    choice.name: ChosenBounds(Fraction(choice.lower), Fraction(choice.upper))
+                    for choice in _choices(report.stated)
+                }
+                if isinstance(spec, CentralSpec):
+                    spec = with_chosen_bounds(spec, chosen)
+        except SpecError as failure:
+            unreadable = failure.problems[0].message
+        else:
+            if spec.digest == source.digest:
+                return spec
+    if unreadable:
+        raise LedgerError.about("report-unusable", report=report.path, why=unreadable)
+    raise report.changed_error("its spec does not have the digest that it says")
+
+
+def _events(
+    spec: Spec, report: PublishedReport, requested: Loss
+) -> tuple[tuple[MechanismEvent, ...], bool]:
+    """The events to charge, and whether they are those of the lost entry."""
+    sums = [requested]
+    try:
+        plan = make_plan(spec)
+    except SpecError as failure:
+        if failure.problems[0].code == "package-missing":
+            raise
+    else:
+        quality = getattr(report.stated, "quality", None)
+        stopped = getattr(quality, "passed", None) is False
+        if stopped and isinstance(plan, CentralPlan) and plan.quality is not None:
+            plan = plan.quality_check_only
+        planned = plan_report(plan, BalanceForecast(Path()))
+        if _charged_text(planned) == _charged_text(report.stated):
+            return plan.charged_events, True
+        wrote = [getattr(report.stated, key, None) for key in ("dpcli_version", "report_version")]
+        if wrote == [__version__, REPORT_VERSION]:
+            raise report.changed_error("its numbers are not those that its spec gives")
+        sums.append(plan.requested_loss)
+    loss = Loss(max(loss.epsilon for loss in sums), max(loss.delta for loss in sums))
+    return (MechanismEvent("all of them", "recovered", RECOVERED, loss),), False
+
+
+def _charged_text(stated: Stated) -> str:
+    """What decides the charge of a report or a plan, as text."""
+
+    def chosen(part: object, names: Sequence[str]) -> dict[str, Any]:
+        return {name: getattr(part, name, None) for name in names}
+
+    statistics: list[Fact] = [
+        [
+            chosen(statistic, STATISTIC_FIELDS),
+            [chosen(query, QUERY_FIELDS) for query in getattr(statistic, "queries", ())],
+        ]
+        for statistic in _statistics(stated)
+    ]
+    return json_text([chosen(stated.privacy, PRIVACY_FIELDS), statistics])

@@ -1,0 +1,281 @@
+"""The steps of a release: aggregate and check the data, add noise, estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from dpcli.data.axis import Axis
+from dpcli.data.column import file_columns
+from dpcli.data.ids import IdColumn
+from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
+from dpcli.engine.files.header import refuse_possible_sheets, require_columns
+from dpcli.engine.files.source import Input, open_dataset, open_file
+from dpcli.engine.files.zip_archive import ZipMember
+from dpcli.engine.progress import Progress
+from dpcli.ledger.charge import StoredRelease
+from dpcli.numeric.arrays import integer_array
+from dpcli.planning.plan import CentralPlan, PlannedQuery
+from dpcli.planning.quality_check import QualityResult, quality_result
+from dpcli.planning.results import NoisyStatistic, PublishedStatistic
+from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
+from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
+from dpcli.problems.messages import note
+from dpcli.statistics.design import NoisyAnswer
+from dpcli.statistics.estimates import SUPPRESSED, Estimates
+from dpcli.statistics.postprocessing import apply_steps
+
+if TYPE_CHECKING:
+    from dpcli.engine.sums.aggregate import SealedAnswer
+
+Engine = Literal["local", "spark", "partials"]
+"""What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""
+
+
+def require_quality(stored: StoredRelease, ledger: Path) -> None:
+    """Raise QualityError, with every reason, if the check stopped a release in a ledger.
+
+    A stored result says when it was made, and that no file was read for it.
+    """
+    if not stored.stopped:
+        return
+    *others, last = stored.stopped
+    facts: dict[str, object] = {"release_id": stored.release_id, "ledger": ledger}
+    facts |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
+    code = "quality-failed"
+    if stored.receipt is None:
+        facts["created"], code = stored.created, "quality-failed.stored"
+        if stored.later:
+            code = "quality-failed.passed" if stored.passed else "quality-failed.later"
+    problems = [make_problem("quality-failed.also", reason=reason) for reason in others]
+    raise QualityError([*problems, make_problem(code, reason=last, **facts)])
+
+
+def check_quality(
+    plan: CentralPlan, exact: Sequence[SealedAnswer], permit: NoisePermit
+) -> QualityResult | None:
+    """The result of the quality check; None if the spec has none."""
+    if plan.quality is None:
+        return None
+    # The answers to the check come first; those of the statistics follow.
+    pairs = zip(plan.quality.queries, exact, strict=False)
+    answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in pairs)
+    return quality_result(plan, answers)
+
+
+def aggregate_data(
+    plan: CentralPlan,
+    data: tuple[Input, ...],
+    progress: Progress | None = None,
+    engine: Engine = "local",
+) -> Sequence[SealedAnswer]:
+    """Read all data files once, and seal the exact answer to every query of the plan.
+
+    Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed.
+    """
+    queries_and_unit = plan.engine_queries, plan.spec.privacy.unit
+    names = [name for name in data if isinstance(name, str)]
+    assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
+    if engine == "partials":
+        from dpcli.engine.sums.partials import aggregate_partials
+
+        return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
+    if engine == "spark":
+        with _spark_packages(plan, names):
+            from dpcli.spark.partials import aggregate_with_spark
+
+        return aggregate_with_spark(*queries_and_unit, plan.spec.dialect, plan.spec.columns, names)
+    with _opened(plan, data, progress) as dataset:
+        # Polars loads only now, so that a wrong command fails fast.
+        from dpcli.engine.sums.aggregate import aggregate
+
+        return aggregate(*queries_and_unit, dataset, progress)
+
+
+def require_data(plan: CentralPlan, data: tuple[str, ...], engine: Engine = "local") -> None:
+    """Raise DataError if the headers of the data files do not fit the spec."""
+    if engine == "spark":
+        with _spark_packages(plan, data):
+            from dpcli.spark.partials import require_files
+
+        require_files(data, plan.spec.dialect, plan.spec.columns)
+        return
+    with _opened(plan, data, None):
+        pass
+
+
+@contextmanager
+def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
+    """Raise UsageError if an import within needs a package that is not installed."""
+    if plan.spec.privacy.relation.size_is_public:
+        refuse_possible_sheets(names)
+    try:
+        yield
+    except ImportError:
+        raise UsageError.about("no-spark") from None
+
+
+def seal_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
+    """Read all data files once, and return a sealed partial of a release; this spends nothing."""
+    with _opened(plan, data, progress) as dataset:
+        from dpcli.engine.sums.aggregate import Aggregation
+        from dpcli.engine.sums.partials import seal_partial
+
+        aggregation = Aggregation(plan.engine_queries, plan.spec.privacy.unit)
+        with dataset.redacted_errors():
+            frames = aggregation.mergeable_partial(dataset, progress or Progress())
+        return seal_partial(plan.spec.digest, frames)
+
+
+@contextmanager
+def _opened(
+    plan: CentralPlan, data: tuple[Input, ...], progress: Progress | None
+) -> Iterator[Dataset]:
+    """The data files; raises DataError unless they have all columns of the spec."""
+    with open_dataset(data, plan.spec.dialect, progress) as dataset:
+        require_columns(
+            dataset, plan.spec.columns, every_record=plan.spec.privacy.relation.size_is_public
+        )
+        yield dataset
+
+
+def add_noise(
+    plan: CentralPlan, exact: Sequence[SealedAnswer], permit: NoisePermit
+) -> tuple[NoisyStatistic, ...]:
+    """The noisy answers to every query that the permit covers.
+
+    Statistics that select groups are answered first, because others are about those groups.
+
+    Privacy: only the calibrated mechanism of each query opens the exact answer, to add noise.
+    """
+    sealed = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
+    pairs_by_statistic = [
+        (planned, [(planned_query, next(sealed)) for planned_query in planned.queries])
+        for planned in plan.statistics
+    ]
+    counts: dict[str, dict[Group, int]] = {}
+    for planned, pairs in pairs_by_statistic:
+        if planned.entry.selects_partitions:
+            ((planned_query, sealed_groups),) = pairs
+            selected = planned_query.calibrated.select_partitions(
+                cast("_Groups", sealed_groups), permit
+            )
+            counts[planned.name] = _in_order(planned_query.weighted.query.by, selected.value)
+    noisy_statistics = []
+    for planned, pairs in pairs_by_statistic:
+        entry = planned.entry
+        groups = tuple(counts[entry.selected_by]) if entry.selected_by else None
+        answers: tuple[NoisyAnswer, ...]
+        if entry.selects_partitions:
+            values = integer_array(list(counts[entry.request.name].values()))
+            answers = (NoisyAnswer(values, planned.queries[0].calibrated.noise, groups),)
+        else:
+            answers = tuple(
+                _answer(planned_query, answer, groups, permit) for planned_query, answer in pairs
+            )
+        # Selected labels are items of public groups.
+        shown = groups if entry.has_private_groups else None
+        noisy_statistics.append(NoisyStatistic(planned, answers, shown))
+    return tuple(noisy_statistics)
+
+
+def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, int]:
+    """Selected groups in the order of their keys: labels as declared, private labels by text."""
+    places = [
+        None if key.is_private else {label: place for place, label in enumerate(key.labels)}
+        for key in by
+    ]
+
+    def order(group: Group) -> tuple[int | str, ...]:
+        pairs = zip(places, group, strict=True)
+        return tuple(label if place is None else place[label] for place, label in pairs)
+
+    return {group: counts[group] for group in sorted(counts, key=order)}
+
+
+def estimate_statistic(
+    noisy: NoisyStatistic, confidence: Fraction, *, limited: bool = False
+) -> PublishedStatistic:
+    """The estimates from the noisy answers to one statistic, after post-processing.
+
+    With `limited`, limits or bounds left out a part of what it is about.
+    """
+    planned, answers = noisy.planned, noisy.answers
+    entry = planned.entry
+    estimates = entry.statistic.possible_estimate(planned.design, answers, confidence)
+    estimates = replace(estimates, is_limited=limited)
+
+    def agree(changed: Estimates) -> Estimates:
+        statistic = entry.statistic
+        consistent = statistic.make_consistent(planned.design, answers, changed, confidence)
+        return replace(consistent.within(changed.limits), is_limited=limited)
+
+    raw = estimates.before_postprocessing if entry.raw else None
+    processed, population = apply_steps(entry.post, estimates, agree), None
+    if entry.statistic.has_population(entry.request):
+        population = entry.statistic.population(entry.request, answers, confidence)
+        population = replace(
+            population.suppressed(processed.status == SUPPRESSED), is_limited=limited
+        )
+    return PublishedStatistic(planned, processed, noisy.groups, raw, population)
+
+
+_Groups = Confidential[Groups]
+
+
+def _answer(
+    planned_query: PlannedQuery,
+    exact: SealedAnswer,
+    groups: tuple[Group, ...] | None,
+    permit: NoisePermit,
+) -> NoisyAnswer:
+    """The noisy answer to one query, in the selected groups if keys are private."""
+    if groups is not None:
+        exact = cast("_Groups", exact).in_groups(groups)
+    values = planned_query.calibrated.answer(cast("Confidential[Cells]", exact), permit).value
+    return NoisyAnswer(values, planned_query.calibrated.noise, groups)
+
+
+def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
+    """A warning for JSON Lines, which may lack a key in each record, if no check would notice."""
+    if plan.spec.declines_check or not _may_lack(plan):
+        return []
+    is_json = any(isinstance(name, str) and _is_json(name) for name in data)
+    return [note("reading.json")] if is_json else []
+
+
+def _may_lack(plan: CentralPlan) -> bool:
+    """Whether no record may have a key that the plan reads, and no count of cells shows that.
+
+    The number of rows does not show it. Ids are counted with the rows. Where a blank cell is an
+    answer, or blank cells are counted, the published numbers show it.
+    """
+    quality, entries = plan.spec.quality, plan.spec.entries
+    if quality is None or not quality.min_readable:
+        return True
+    shown = {column.name for entry in entries for column in entry.request.checked}
+    used = (column for query in plan.engine_queries for column in query.columns)
+    return any(
+        column.name not in {*shown, *quality.min_readable}
+        for column in file_columns(used)
+        if not isinstance(column, IdColumn)
+    )
+
+
+def _is_json(name: str) -> bool:
+    """Whether the name of a file states JSON Lines, or that of the only member of an archive."""
+    if not name.lower().endswith(ZIP_ENDING):
+        return format_of(name) == "json"
+    # A pipe can be read only once.
+    if not Path(name).is_file():
+        return False
+    try:
+        with open_file(name) as file:
+            return format_of(ZipMember(file, name).name) == "json"
+    except DataError:
+        # To read it reports the problem.
+        return False

@@ -1,0 +1,215 @@
+"""A release as one function: open the account, read, add noise, charge, store.
+
+The command line, programs and the local model run the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Self, final
+
+from dpcli.engine.progress import Progress
+from dpcli.ledger.account import sharing_warnings
+from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease, resolved
+from dpcli.ledger.filesystem import access_warnings
+from dpcli.ledger.open_charge import OpenCharge
+from dpcli.planning.notes import chosen_texts, quality_warnings
+from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
+from dpcli.planning.planner import require_plan_fits
+from dpcli.planning.quality_check import is_limited
+from dpcli.planning.results import NoisyNumbers
+from dpcli.problems.messages import note
+from dpcli.releasing.request import ChargeRequest, Notices
+from dpcli.releasing.steps import (
+    add_noise,
+    aggregate_data,
+    check_quality,
+    estimate_statistic,
+    reading_warnings,
+)
+
+if TYPE_CHECKING:
+    from dpcli.engine.sums.aggregate import SealedAnswer
+
+
+class Transaction(Generic[PlanT]):
+    """What is released and charged for, from the request to what the ledger stores.
+
+    `with Transaction(request, notices) as release:` opens the ledger that pays. If something is
+    `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
+    are read, and `commit` of the subclass charges and stores. `notices` has what people should
+    know. The plan of the `request` has the bounds that were chosen. Raises BudgetError, DataError
+    or LedgerError.
+    """
+
+    def __init__(self, request: ChargeRequest[PlanT], notices: Notices) -> None:
+        require_plan_fits(request.plan)
+        self.request, self._notices = request, notices
+
+    def __enter__(self) -> Self:
+        self.request.require_attempt()
+        with ExitStack() as opened:
+            self.ledger = opened.enter_context(self.request.opened(self._notices))
+            self._latest = self.ledger.latest()
+            self.request = self.request.attempt(self.ledger)
+            # Known before the entry of a choice records the files as well.
+            files = resolved(self.request.files)
+            self._shared = self.ledger.new_sharing(self.request.plan.spec.dataset, files)
+            self._opened = opened
+            self._open_charge()
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._opened.__exit__(kind, error, trace)
+        if error is None and self.stored is not None:
+            self._announce(self.stored)
+
+    @property
+    def outcome(self) -> StoredRelease:
+        """What is stored. Raises ValueError before anything is."""
+        if self.stored is None:
+            raise ValueError("nothing is stored before it is committed")
+        return self.stored
+
+    def begin(self) -> None:
+        """Check period and account before rows are read, and choose bounds that are left open.
+
+        If something is stored, nothing happens.
+        """
+        if self.stored is None:
+            self.request.require_likely_period(self.ledger)
+            self._choose_bounds()
+        if self.stored is None:
+            access = access_warnings(self.ledger.path, self.ledger.anchor)
+            shared = sharing_warnings(self._shared)
+            self._notices.warn([*access, *shared, *self._data_warnings()])
+            self.ledger.check_budget(self.open_charge.charge)
+
+    def _open_charge(self) -> None:
+        self.open_charge = self._opened.enter_context(OpenCharge(self.ledger, self.request.charge))
+        self.stored = self.open_charge.stored
+
+    def _choose_bounds(self) -> None:
+        """Let noisy counts choose the bounds that the plan leaves open."""
+
+    def _data_warnings(self) -> list[str]:
+        """What nothing would notice in the data."""
+        return []
+
+    def _announce(self, stored: StoredRelease) -> None:
+        """Say what was done, and of a clock that may be wrong."""
+        if self.open_charge.charge.created < self._latest:
+            self._notices.warn([note("notice.clock", latest=self._latest)])
+        if stored.receipt is None:
+            self._notices.add("again", what=self.request.plan.outcome, name=stored.release_id)
+        elif self.request.after_check:
+            names = {"name": stored.release_id, "failed": self.request.after_check}
+            self._notices.add("checked_again", **names)
+        elif stored.receipt.first:
+            ledger = stored.receipt.ledger
+            self._notices.add("first", dataset=self.request.plan.spec.dataset, ledger=ledger)
+
+
+@final
+class ReleaseTransaction(Transaction[CentralPlan]):
+    """A release of the central model: `aggregate`, `answer`, `commit`.
+
+    >>> def released(request, notices, render):
+    ...     with ReleaseTransaction(request, notices) as release:
+    ...         release.begin()
+    ...         if release.stored is None:
+    ...             exact = release.aggregate()
+    ...             release.commit(release.answer(exact), render)
+    ...     return release.outcome
+    """
+
+    def aggregate(self, progress: Progress | None = None) -> Sequence[SealedAnswer]:
+        """Read the data once, and seal the exact answer to every query; raises DataError."""
+        return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
+
+    def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:
+        """Add noise to every answer, and estimate what is published.
+
+        If the quality check fails, only the check is charged and answered: the numbers are those of
+        its plan, and the charge is reduced to it.
+        """
+        plan = self.request.plan
+        permit = self.open_charge.draw_noise(
+            None if plan.quality is None else plan.quality_check_only.charged_events
+        )
+        quality = check_quality(plan, exact, permit)
+        if quality is not None and quality.reasons:
+            plan = plan.quality_check_only
+            self.open_charge.stop()
+        noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
+        statistics = tuple(
+            estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
+            for noisy in noisy_statistics
+        )
+        return NoisyNumbers(plan, statistics, quality)
+
+    def commit(
+        self, numbers: NoisyNumbers, render: Callable[[NoisyRelease], Mapping[str, bytes]]
+    ) -> StoredRelease:
+        """Charge for the numbers, and store the outputs that `render` makes of them."""
+        charge = self.open_charge.charge
+        stamp = charge.release_id, charge.created
+        warned = tuple(reading_warnings(numbers.plan, self.request.data))
+        self.stored = self.open_charge.commit(
+            lambda receipt: render(NoisyRelease(numbers, *stamp, receipt, warned))
+        )
+        return self.stored
+
+    def _choose_bounds(self) -> None:
+        """Let noisy counts choose the open bounds, and continue with the plan for these."""
+        if not self.request.plan.chooses_bounds:
+            return
+        # Few specs leave bounds to noisy counts.
+        from dpcli.releasing.chosen_bounds import choose_bounds
+
+        request = self.request
+        plan = choose_bounds(
+            request.plan, request.data, self.ledger, request.charge, request.engine
+        )
+        for text in chosen_texts(plan):
+            self._notices.add("bounds", text=text, name=request.release_id)
+        self.request = replace(request, plan=plan)
+        self._open_charge()
+
+    def _data_warnings(self) -> list[str]:
+        plan, data = self.request.plan, self.request.data
+        return [*quality_warnings(plan), *reading_warnings(plan, data)]
+
+
+@final
+class CollectionTransaction(Transaction[LocalPlan]):
+    """A collection of the local model: `commit` randomizes the records and charges."""
+
+    def commit(
+        self,
+        render: Callable[[RandomizedCollection], Mapping[str, bytes]],
+        *,
+        shuffle: bool,
+        progress: Progress | None = None,
+    ) -> StoredRelease:
+        """Randomize every record, charge for that, and store what `render` makes of it.
+
+        The responses are in the outbox of the ledger then.
+        """
+        # It needs polars, which commands do without until rows are read.
+        from dpcli.local.randomize import randomize_records
+
+        self.stored = randomize_records(
+            self.request.plan, self.request.data, self.open_charge, render,
+            shuffle=shuffle, progress=progress,
+        )  # fmt: skip
+        return self.stored

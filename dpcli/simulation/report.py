@@ -1,0 +1,194 @@
+"""Reports of a simulation: data for programs, tables for people; no release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli.numeric.exact import exact_or_up, plain_decimal, rounded_text
+from dpcli.planning.notes import count_text, simulated_bounds
+from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.errors import Problem, make_problem
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
+from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber
+from dpcli.version import __version__
+
+if TYPE_CHECKING:
+    from dpcli.simulation.noise_test import Observed
+    from dpcli.simulation.trials import SelectedGroups, SimulationResult
+
+HEADING = "simulation: synthetic data made from the spec, no release"
+"""The title of the report of a simulation."""
+
+DIGITS = 6
+"""Significant digits of observed numbers."""
+
+ANSWERS = {
+    "role": "question", "mechanism": "mechanism", "compared": "answers",
+    "predicted95": "predicted {}%", "observed95": "observed {}%", "within": "within",
+    "best": "best", "bias": "bias", "bias_standard_error": "std error", "verdict": "verdict",
+}  # fmt: skip
+PUBLISHED = {
+    "item": "item", "compared": "numbers", "stated95": "stated {}%",
+    "observed95": "observed {}%", "held": "held", "bias": "bias",
+    "bias_standard_error": "std error", "limits": "limits", "suppressed": "suppressed",
+}  # fmt: skip
+"""The columns of both tables: keys of facts, and their headings."""
+
+SHARES = frozenset({"within", "best", "held", "suppressed"})
+"""Facts that tables show as percentages."""
+
+TextTable = list[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationReport:
+    """The report of a simulation: `facts` for programs, the other fields for people.
+
+    `what` states what was done, and what was not; `tables` are by their titles; `notes` explain.
+    """
+
+    facts: Facts
+    what: str
+    tables: dict[str, TextTable]
+    notes: list[str]
+
+
+def simulation_report(findings: SimulationResult) -> SimulationReport:
+    """The report of a simulation."""
+    plan, entries = findings.plan, findings.statistics
+    answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
+    numbers = [[item.observed for item in entry.published] for entry in entries]
+    explained, assumed = list(_notes(findings)), list(simulated_bounds(findings.plan))
+    facts: Facts = {
+        "simulation": True,
+        "release": False,
+        "dpcli_version": __version__,
+        "report_version": REPORT_VERSION,
+        "spec": {"dataset": plan.spec.dataset, "digest": plan.spec.digest},
+        "synthetic": {
+            "rows": findings.rows,
+            "people": findings.people,
+            "people_above_max_rows": findings.people_above_limit,
+            "seed": findings.seed,
+        },
+        "runs": findings.runs,
+        "samplings": findings.samplings,
+        "stopped_by_quality": findings.stopped,
+        "confidence": plan.spec.confidence,
+        "fits": plan.fits,
+        "kept": not findings.violations,
+        "statistics": [
+            {
+                "name": entry.name,
+                "statistic": entry.statistic,
+                "groups": _group_facts(entry.selected_groups),
+                "answers": [_facts(row) for row in answered],
+                "published": [_facts(row) for row in published],
+            }
+            for entry, answered, published in zip(entries, answers, numbers, strict=True)
+        ],
+        "notes": [*assumed, *explained],
+    }
+    what = note(
+        "simulation.what",
+        dataset=plan.spec.dataset,
+        rows=findings.rows,
+        people="" if findings.people is None else f" of {findings.people:,} people",
+        seed=str(findings.seed),
+        runs=count_text(findings.runs, "run"),
+    )
+    tables = {
+        note("simulation.answers"): _table(ANSWERS, findings, answers),
+        note("simulation.published"): _table(PUBLISHED, findings, numbers),
+    }
+    groups = [
+        note("simulation.groups", name=entry.name, shown=rounded_text(g.average), groups=g.groups)
+        for entry in entries
+        if (g := entry.selected_groups) is not None
+    ]
+    return SimulationReport(facts, "\n".join([what, *assumed]), tables, [*groups, *explained])
+
+
+def _group_facts(groups: SelectedGroups | None) -> Fact:
+    return groups and {"in_synthetic": groups.groups, "shown_on_average": _fact(groups.average)}
+
+
+def _facts(row: Observed) -> Facts:
+    """Predicted numbers exactly, observed numbers with a few digits."""
+    exact = {key: value for key, value in row.items() if key == "predicted95"}
+    return {key: _fact(value) for key, value in row.items()} | exact
+
+
+def _fact(value: int | str | Fraction | None) -> Fact:
+    return JsonNumber(plain_decimal(value, DIGITS)) if isinstance(value, Fraction) else value
+
+
+def _table(
+    columns: Mapping[str, str], findings: SimulationResult, rows: Sequence[Sequence[Observed]]
+) -> TextTable:
+    """The rows of all statistics without empty columns; each name is shown once."""
+    percent = exact_or_up(findings.plan.spec.confidence * 100)
+    lines = [
+        {
+            "statistic": entry.name if place == 0 else "",
+            **{heading.format(percent): _cell(key, row) for key, heading in columns.items()},
+        }
+        for entry, own in zip(findings.statistics, rows, strict=True)
+        for place, row in enumerate(own)
+    ]
+    kept = [key for key in (lines[0] if lines else ()) if any(line[key] for line in lines)]
+    return [{key: line[key] for key in kept} for line in lines]
+
+
+def _cell(key: str, row: Observed) -> str:
+    value = row[key]
+    if key == "verdict":
+        return str(value or "not judged")
+    if value is None or (key == "suppressed" and not value):
+        return ""
+    # The error of a choice is never negative, so its mean is no bias.
+    if key.startswith("bias") and row.get("best") is not None:
+        return ""
+    if isinstance(value, Fraction):
+        return f"{float(value * 100):.1f}%" if key in SHARES else rounded_text(value)
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _notes(findings: SimulationResult) -> Iterator[str]:
+    """What the findings mean, and what they do not mean."""
+    plan = findings.plan
+    unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.statistics]
+    yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
+    if isinstance(unit, PersonUnit):
+        above, people = findings.people_above_limit or 0, findings.people or 0
+        yield note("simulation.limits", above=above, people=people, rows=unit.max_rows)
+    if findings.stopped is not None:
+        stopped, runs, rows = findings.stopped, findings.runs, findings.rows
+        yield note("simulation.stopped", stopped=stopped, runs=runs, rows=rows)
+    if any(entry.statistic.chooses for entry in entries):
+        yield note("simulation.choices")
+    if any(entry.selects_partitions for entry in entries):
+        yield note("simulation.selected", too_large=note("selections.too_large"))
+    if any(entry.post for entry in entries):
+        yield note("simulation.post")
+    yield from (problem.message for problem in violation_problems(findings))
+
+
+def violation_problems(findings: SimulationResult) -> list[Problem]:
+    """A problem for each query whose observed noise is not what the plan states."""
+    return [
+        make_problem(
+            "promise-broken",
+            entry=name,
+            role=trial.part.weighted.role,
+            verdict=trial.verdict.value if trial.verdict else "",
+            predicted=rounded_text(trial.predicted, DIGITS),
+            percent=exact_or_up(findings.plan.spec.confidence * 100),
+            observed=rounded_text(Fraction(trial.observed["observed95"] or 0), DIGITS),
+            count=trial.errors.compared,
+        )
+        for name, trial in findings.violations
+    ]

@@ -1,0 +1,214 @@
+"""Partials from Apache Spark, which distributes the reading of files.
+
+Noise and ledger stay in this process. Spark hands out bytes, and the local engine reads them in
+each task, so both engines read the same rows. Lines of CSV in UTF-8 are distributed over tasks.
+Other files (Parquet, `.gz`, other encodings) are each read by one task. If a cell may hold line
+ends, Spark may cut a file within a record. The first stretch of a file begins with a record. If a
+stretch does not end within a quoted cell, the next one begins with a record, too. Each task checks
+the end of its stretch. If some stretch ends within a quoted cell, one task reads the whole file.
+
+Rows of users are shuffled as texts, by a hash of the id with a random key. Priorities are assigned
+after the shuffle, by the task that has all rows of some users. So a task that is repeated before
+the shuffle gives the same rows again. Partials are results of one attempt per task, so each task
+counts once.
+
+Privacy: all rows of a user meet in one task, which bounds them like the local engine, by
+independent random priorities. Their order in the files decides between equal random bits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
+
+from dpcli.data.column import Column
+from dpcli.data.csv_dialect import Dialect
+from dpcli.engine.files.content import UTF8_BOM
+from dpcli.engine.files.dataset import STDIN
+from dpcli.engine.progress import silenced_stderr
+from dpcli.engine.sums.aggregate import SealedAnswers
+from dpcli.engine.sums.grouping import Partial
+from dpcli.engine.sums.partials import read_frames, unpack_blocks
+from dpcli.noise.entropy import random_bytes
+from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.errors import (
+    DataError,
+    DpcliError,
+    Problem,
+    StoppedBySignal,
+    UsageError,
+    make_problem,
+)
+from dpcli.queries.query import Query
+from dpcli.spark.files import file_state, open_files
+from dpcli.spark.tasks import LINES, RESULT, File, Tasks
+
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+}
+"""The lines that a task gets at a time, their types, and that Spark must not skip a file."""
+
+UNCUT = {"spark.sql.files.maxPartitionBytes": str(1 << 62), "spark.sql.files.minPartitionNum": "1"}
+
+OWN_SESSION = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+"""Settings of a new session: other users of the machine could open its web pages."""
+
+BYTES_PER_TASK = 1 << 27
+"""Bytes of the files for each task after the shuffle."""
+
+
+def aggregate_with_spark(
+    queries: Sequence[Query],
+    unit: Unit,
+    dialect: Dialect,
+    columns: Sequence[Column],
+    names: Sequence[str],
+) -> SealedAnswers:
+    """The exact answer to every query, sealed, from files that Spark reads.
+
+    Raises DataError like the local engine, and `spark-failed`, one fixed sentence.
+    """
+    _refuse_stdin(names)
+    tasks = Tasks(queries, unit, dialect, columns, key=int.from_bytes(random_bytes(8)))
+    with _redacted(), _session() as spark:
+        files = open_files(spark, names, dialect, columns)
+        partials, cut = _partials(spark, tasks, files)
+        if cut:
+            files = [replace(file, whole=file.whole or at in cut) for at, file in enumerate(files)]
+            partials, _ = _partials(spark, tasks, files)
+        changed = [file for file in files if file_state(spark, file.address) != file.state]
+        if changed:
+            raise DataError(make_problem("data-changed", file=file.name) for file in changed)
+        aggregation = tasks.aggregation
+        return aggregation.seal(aggregation.merge(partials))
+
+
+def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:
+    """Raise DataError for files that Spark cannot read, as far as their headers show it."""
+    _refuse_stdin(names)
+    with _redacted(), _session() as spark:
+        open_files(spark, names, dialect, columns)
+
+
+def _refuse_stdin(names: Sequence[str]) -> None:
+    if STDIN in names:
+        raise UsageError.about("bad-option.spark-standard-input")
+
+
+@contextmanager
+def _redacted() -> Iterator[None]:
+    """Replace errors of the body, which may quote a record; a DpcliError passes."""
+    try:
+        with silenced_stderr:
+            yield
+    except (KeyboardInterrupt, StoppedBySignal, DpcliError):
+        raise
+    except BaseException:  # noqa: BLE001 - as in the local engine
+        raise DataError.about("spark-failed") from None
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    """The session of this process or of spark-submit, else a new one on this machine."""
+    running, builder = SparkSession.getActiveSession(), SparkSession.builder.appName("dpcli")
+    if running is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = builder.config(map=OWN_SESSION)
+        if "PYSPARK_SUBMIT_ARGS" not in os.environ:
+            builder = builder.master("local[*]")
+    try:
+        spark = running or builder.getOrCreate()
+    except (Py4JError, PySparkException, OSError):
+        # Usually Java is missing or too old.
+        raise DataError.about("spark-failed.start") from None
+    threads = spark.conf.get("spark.task.cpus", "1")
+    spark.sparkContext.environment.setdefault("POLARS_MAX_THREADS", threads)
+    try:
+        yield spark
+    finally:
+        if running is None:
+            spark.stop()
+
+
+def _partials(
+    spark: SparkSession, tasks: Tasks, files: Sequence[File]
+) -> tuple[list[Partial], set[int]]:
+    """The partials of all tasks, and the places of files that one task must read as a whole."""
+    cutting, uncut = (_session_with(spark, settings) for settings in ({}, UNCUT))
+    is_user = isinstance(tasks.unit, PersonUnit)
+    kernel, schema = (tasks.rows, tasks.rows_schema) if is_user else (tasks.partial, RESULT)
+    stretches = [
+        _mapped(_bytes(uncut if file.whole else cutting, file), partial(kernel, at, file), schema)
+        for at, file in enumerate(files)
+    ]
+    while len(stretches) > 1:
+        pairs = zip(stretches[::2], stretches[1::2], strict=False)
+        stretches = [first.union(second) for first, second in pairs] + stretches[
+            len(stretches) & ~1 :
+        ]
+    (rows,) = stretches
+    if is_user:
+        count = sum(file.state[0] for file in files) // BYTES_PER_TASK + 1
+        count = max(count, spark.sparkContext.defaultParallelism)
+        gathered = rows.repartition(count, "shard").sortWithinPartitions("row")
+        rows = _mapped(gathered, tasks.users, RESULT)
+    results = rows.collect()
+    reports = [json.loads(note) for note, _ in results if note is not None]
+    problems = [Problem(*words) for report in reports for words in report["problems"]]
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    partials = [read_frames(unpack_blocks(bytes(content))) for _, content in results if content]
+    read: Counter[int] = Counter()
+    for report in reports:
+        read[report["file"]] += report["read"]
+    for at, file in enumerate(files):
+        # Spark removes a byte order mark, and a missing last line feed is added.
+        excess = read[at] - file.state[0]
+        is_complete = -len(UTF8_BOM) <= excess <= 1 if file.header else excess == 0
+        if not is_complete:
+            # Each byte of a file must be read exactly once.
+            raise DataError.about("spark-failed")
+    return partials, {report["file"] for report in reports if report["cut"]}
+
+
+def _session_with(spark: SparkSession, settings: dict[str, str]) -> SparkSession:
+    """A new session of the same application, with separate settings."""
+    session = spark.newSession()
+    for name, value in {**SETTINGS, **settings}.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _bytes(spark: SparkSession, file: File) -> DataFrame:
+    """The lines of a file with the start of their stretch, or the whole file as one value."""
+    reader = spark.read.options(__globPaths__="false", lineSep="\n")
+    if file.header is None:
+        return reader.format("binaryFile").load(file.address).selectExpr("content", "0L AS begin")
+    table = reader.format("text").load(file.address)
+    return table.select(col("value").cast("binary"), col("_metadata.file_block_start"))
+
+
+def _mapped(frame: DataFrame, kernel: Any, schema: Any) -> DataFrame:
+    """The result of `mapInArrow`, which itself would require pandas without need."""
+    kind = PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    function = UserDefinedFunction(kernel, from_arrow_schema(schema), evalType=kind)
+    mapped = frame._jdf.mapInArrow(function(*frame.columns)._jc, False, None)  # noqa: SLF001
+    return DataFrame(mapped, frame.sparkSession)

@@ -1,0 +1,1 @@
+"""Bounds and limits that are chosen privately, from noisy histograms."""

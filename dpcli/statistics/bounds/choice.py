@@ -1,0 +1,299 @@
+"""Bounds and a limit that are chosen privately, from noisy histograms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from dpcli.data.column import Column
+from dpcli.data.numbers import IntegerColumn
+from dpcli.data.numeric import NumericColumn
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.exact import readable_text
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.rows_per_user import RowsPerUserQuery
+from dpcli.statistics.bounds.candidates import Ladder
+from dpcli.statistics.bounds.rule import BoundsRule
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.statistic import Statistic
+
+MAX_ROWS = "max_rows"
+"""The key of the limit on rows per person in a spec, and in what a ledger stores."""
+
+LIMIT_NAME = "limit on rows"
+"""The name of the histogram that chooses this limit; no spec can give it."""
+
+
+class BoundsHistogram(Statistic):
+    """The number of rows in each bin of a ladder, from which bounds are chosen.
+
+    Privacy: a row lies in one bin, so this is a histogram: adding or removing a row changes one
+    count by one, 1 in L1, and changing a row moves it from one bin to another, 2 in L1. A person
+    moves as many rows as the limits allow; each bin counts as a group. The choice of bounds is
+    post-processing of the noisy counts. The bounds are public after it, and statistics that use
+    them add up with it, whatever was chosen (adaptive composition: Dwork, Rothblum and Vadhan
+    2010).
+    """
+
+    name = "bounds"
+    steps = ()
+    has_raw = False
+    measure = "counts"
+    item = "bin"
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The rows in each bin."""
+        assert request.bins is not None
+        query = LinearQuery(items=(request.bins,))
+        return (Design(request, (WeightedQuery("count", query),)),)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The labels of the bins."""
+        assert request.bins is not None
+        return request.bins.labels
+
+
+class RowsHistogram(BoundsHistogram):
+    """The number of people in each bin of a ladder of numbers of rows; it chooses `max_rows`.
+
+    Privacy: a person lies in one bin, that of the number of all their rows, whatever these hold.
+    No limit is needed for that: adding or removing a person changes one count by one, 1 in L1, and
+    exchanging a person moves one from a bin to another, 2 in L1. What follows from the noisy counts
+    is public, as for bounds. Rows without an id count as they do in statistics: not at all, or as
+    one person each.
+    """
+
+    name = MAX_ROWS
+    item = "rows"
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The people in each bin."""
+        assert request.bins is not None
+        query = RowsPerUserQuery(starts=tuple(request.bins.starts))
+        return (Design(request, (WeightedQuery("people", query),)),)
+
+
+BOUNDS_HISTOGRAM, ROWS_HISTOGRAM = BoundsHistogram(), RowsHistogram()
+
+
+def bounds_name(column: str) -> str:
+    """The name of the histogram that chooses the bounds of a column; no spec can give it."""
+    return f"bounds of {column}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenBounds:
+    """What was chosen: public numbers, in the unit of the column; a limit is `upper`.
+
+    `counts` are the noisy counts of the bins from the lowest on. Unless it was `decided`, the
+    counts were too small, and the bounds are the outermost ones. `entry` and `head` identify the
+    entry of the ledger that was charged.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    counts: tuple[int, ...] = ()
+    decided: bool = True
+    entry: int = 0
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsChoice:
+    """How the bounds of a column are chosen, and what was chosen if that is known.
+
+    The column of the `ladder` has the outermost bounds. `worth` is by how much a sum falls short if
+    one is taken from a value, or from the number of rows. With `serves_check`, a quality check
+    alone is a use of it. `counted` and `beyond` are the keys of phrases: what is counted, if not
+    cells, and what happens to that which lies beyond.
+    """
+
+    ladder: Ladder
+    cover: Fraction
+    epsilon: Fraction
+    chosen: ChosenBounds | None = None
+    histogram: ClassVar[BoundsHistogram] = BOUNDS_HISTOGRAM
+    worth: ClassVar[float] = 1.0
+    code: ClassVar[str] = "bounds-unused"
+    serves_check: ClassVar[bool] = False
+    counted: ClassVar[str] = ""
+    beyond: ClassVar[str] = "clamped"
+
+    @property
+    def column(self) -> NumericColumn:
+        """The column with its outermost bounds."""
+        return self.ladder.column
+
+    @property
+    def column_name(self) -> str | None:
+        """The column of the file; None if there is none."""
+        return self.column.name
+
+    @property
+    def name(self) -> str:
+        """The name of the histogram."""
+        return bounds_name(self.column.name)
+
+    @property
+    def noun(self) -> str:
+        """What is chosen, in sentences."""
+        return self.name
+
+    @property
+    def request(self) -> Request:
+        """What is asked of the data."""
+        return Request(self.name, column=self.column, bins=self.ladder.axis)
+
+    @property
+    def bins(self) -> list[tuple[int, int]]:
+        """The least and the greatest value of each bin, in steps."""
+        return self.ladder.bins
+
+    def text(self, ends: ChosenBounds) -> str:
+        """What may be chosen, as sentences write it."""
+        return f"{readable_text(ends.lower)} to {readable_text(ends.upper)}"
+
+    def decides(self, query: Query) -> bool:
+        """Whether the choice decides what is answered to a query, or its noise."""
+        return any(column.name == self.column.name for column in query.columns)
+
+    def rule(self, noise: Noise) -> BoundsRule:
+        """The rule that chooses from counts with this noise."""
+        return BoundsRule.of(noise, self.ladder, self.cover, self.worth)
+
+    def choose(self, answer: NoisyAnswer) -> ChosenBounds:
+        """What the noisy counts of the bins choose: post-processing."""
+        counts: list[int] = answer.values.tolist()
+        split = len(self.ladder.below)
+        places = self.rule(answer.noise).choose(counts[:split][::-1], counts[split:])
+        return self._at(*(places or (-1, -1)), counts=tuple(counts), decided=places is not None)
+
+    def at_rung(self, place: int) -> ChosenBounds:
+        """The bounds at this place of the ladder on both sides; minus one is the outermost."""
+        ladder = self.ladder
+        return self._at(*(min(place, len(rungs) - 1) for rungs in (ladder.below, ladder.above)))
+
+    def at_third(self, third: int) -> ChosenBounds:
+        """The bounds after one, two or three thirds of the rungs, to show what they would mean."""
+        most = max(len(self.ladder.above), len(self.ladder.below)) - 1
+        return self.at_rung(third * most // 3)
+
+    def _at(self, below: int | None, above: int | None, **found: Any) -> ChosenBounds:
+        """The bounds at these places; a side without one ends at zero, where the other begins."""
+        ladder, (low, high) = self.ladder, self.column.limits
+        if ladder.below:
+            low = 0 if below is None else ladder.below[below]
+        if ladder.above:
+            high = 0 if above is None else ladder.above[above]
+        return ChosenBounds(low * self.column.step, high * self.column.step, **found)
+
+    @property
+    def extremes(self) -> tuple[ChosenBounds, ChosenBounds, ChosenBounds]:
+        """The narrowest bounds that begin at zero, those that end at it, and the widest ones.
+
+        With rungs on one side, there are single narrowest bounds. Each choice contains some.
+        """
+        inner, widest = self.at_rung(0), self.at_rung(-1)
+        if not (self.ladder.below and self.ladder.above):
+            return inner, inner, widest
+        return self._at(None, 0), self._at(0, None), widest
+
+    def with_chosen(self, chosen: ChosenBounds) -> Self:
+        """The same choice, made. ValueError unless these bounds can be chosen."""
+        made, (least, most) = replace(self, chosen=chosen), self.column.limits
+        low, high = made.limits
+        if not least <= low < high <= most:
+            raise ValueError("chosen bounds lie within the outermost ones")
+        return made
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The chosen bounds in steps, or before that the outermost ones."""
+        if self.chosen is None:
+            return self.column.limits
+        ends = self.chosen.lower / self.column.step, self.chosen.upper / self.column.step
+        if any(end.denominator != 1 for end in ends):
+            raise ValueError("chosen bounds are whole numbers of steps")
+        return ends[0].numerator, ends[1].numerator
+
+    def bounded(self, column: Column) -> Column:
+        """A column as it is after the choice; bounds also clamp a constant for missing cells."""
+        if not isinstance(column, NumericColumn) or column.name != self.column_name:
+            return column
+        low, high = self.limits
+        constant = None if column.missing is None else min(max(column.missing, low), high)
+        return replace(column, bounds=(low, high), missing=constant)
+
+    def limited(self, unit: Unit) -> Unit:
+        """The privacy unit as it is after the choice."""
+        return unit
+
+
+THIRDS = (1, 2, 3)
+"""The thirds of the ladders for which a plan shows errors: near, middle and outermost."""
+
+ROW_WORTH = 0.4
+"""The share of its bound that a value is expected to have: less for amounts, more for ages."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitChoice(BoundsChoice):
+    """How the limit on rows per person is chosen, and what was chosen if that is known.
+
+    The ladder is one of whole numbers up to the outermost limit, and the limit is the upper bound.
+    The limit on groups equals it, unless that is declared as `max_groups`.
+    """
+
+    max_groups: int | None = None
+    histogram: ClassVar[BoundsHistogram] = ROWS_HISTOGRAM
+    worth: ClassVar[float] = ROW_WORTH
+    code: ClassVar[str] = "bounds-unused.limit"
+    serves_check: ClassVar[bool] = True
+    counted: ClassVar[str] = "people"
+    beyond: ClassVar[str] = "left_out"
+
+    @staticmethod
+    def rows(up_to: int) -> NumericColumn:
+        """Numbers of rows per person up to the outermost limit, for a ladder."""
+        return IntegerColumn(MAX_ROWS, bounds=(0, up_to))
+
+    @property
+    def column_name(self) -> None:
+        """None: whatever the rows of a person hold."""
+
+    @property
+    def name(self) -> str:
+        return LIMIT_NAME
+
+    @property
+    def noun(self) -> str:
+        return "limit on rows per person"
+
+    @property
+    def request(self) -> Request:
+        """What is asked of the data: nothing of the cells of a row but the id."""
+        return Request(self.name, bins=self.ladder.axis)
+
+    @property
+    def bins(self) -> list[tuple[int, int]]:
+        """The least and the greatest number of rows in each bin; the last has no end."""
+        return [(max(low, 1), high) for low, high in self.ladder.bins]
+
+    def text(self, ends: ChosenBounds) -> str:
+        return readable_text(ends.upper)
+
+    def decides(self, query: Query) -> bool:
+        """Whether rows count. Totals are of all rows, in as many groups as are allowed."""
+        return query.total_clamp is None or (query.cells != 1 and self.max_groups is None)
+
+    def limited(self, unit: Unit) -> Unit:
+        """The unit of people with the limit."""
+        assert isinstance(unit, PersonUnit)
+        _, most = self.limits
+        in_group = min(unit.max_rows_per_group, most)
+        groups = self.max_groups or most
+        return replace(unit, max_rows=most, max_rows_per_group=in_group, max_groups=groups)

@@ -1,0 +1,244 @@
+"""The rule that chooses bounds from noisy counts: a pure function of them.
+
+Privacy: the counts are noisy before the rule sees them, so that the choice is post-processing
+(Dwork and Roth 2014, proposition 2.1). It reads nothing else that depends on a record.
+
+The idea is that of the approximate bounds of Google's libraries (Wilson, Zhang, Lam, Desfontaines,
+Simmons-Marengo and Gipson 2020): take the outermost bin that rises above the noise. A bin is clear
+if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM; neighboring bins
+can be clear together. Bins beyond the outermost clear one are accepted if their counts rise above
+the noise. The further out a bin lies, the more rows it needs, because a bound that is too wide
+costs noise in proportion to the distance. Beyond the last of them, `best_place` adds rungs as far
+as counts that noise hides are likely enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import comb, exp, factorial
+
+from dpcli.noise.distribution import Noise
+from dpcli.noise.tails import one_sided_width
+from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.search import search_least
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.bounds.candidates import Ladder
+
+FALSE_ALARM = 1e-3
+"""The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
+
+WINDOW = 4
+"""The most neighboring counts whose sum can be clear, if none of them is."""
+
+
+def sum_width(scale: Fraction, terms: int, outside: float) -> int:
+    """About the least number that the sum of independent Laplace noises rarely exceeds."""
+    return search_least(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
+
+
+def _sum_tail(terms: int, least: float) -> float:
+    """P[S >= least] for a sum of Laplace variables of scale one.
+
+    Each is an exponential variable with a random sign. The sum of j positive ones exceeds `least`
+    and the m others if fewer than j events of a Poisson process fall into that time. The events
+    after `least` follow a negative binomial distribution.
+    """
+    least, total = max(least, 0.0), 0.0
+    for positive in range(1, terms + 1):
+        negative, inside = terms - positive, 0.0
+        for early in range(positive):
+            before = exp(-least) * least**early / factorial(early)
+            inside += before * sum(_late(negative, late) for late in range(positive - early))
+        total += comb(terms, positive) / 2**terms * inside
+    return total
+
+
+def _late(negative: int, late: int) -> float:
+    """P[that number of events of rate one in the sum of `negative` exponential times]."""
+    return comb(negative + late - 1, late) / 2 ** (negative + late) if negative else float(not late)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsRule:
+    """The rule for the bins of one column.
+
+    `scale` is that of the noise in each of the bins. A count, or the sum of neighboring ones, is
+    clear if it exceeds the threshold for their number. Of the accepted counts, at least `cover`
+    lies within the bounds. `worth` is by how much a sum falls short if clamping takes one from a
+    count.
+    """
+
+    ladder: Ladder
+    scale: Fraction
+    thresholds: tuple[int, ...]
+    cover: Fraction = Fraction(1)
+    worth: float = 1.0
+
+    @classmethod
+    def of(cls, noise: Noise, ladder: Ladder, cover: Fraction, worth: float) -> BoundsRule:
+        """The rule for the bins of a ladder with this noise."""
+        outside = FALSE_ALARM / len(ladder.axis) / WINDOW
+        more = (sum_width(noise.scale, terms, outside) for terms in range(2, WINDOW + 1))
+        return cls(ladder, noise.scale, (one_sided_width(noise, outside), *more), cover, worth)
+
+    @property
+    def threshold(self) -> int:
+        """What one count must exceed to be clear by itself."""
+        return self.thresholds[0]
+
+    def choose(
+        self, below: Sequence[int], above: Sequence[int]
+    ) -> tuple[int | None, int | None] | None:
+        """The place of the chosen rung on each side of zero; None without a clear bin.
+
+        Noisy counts are given from zero outward. A side has the place None if no bin of it is
+        accepted: its bound is then zero if it has rungs.
+
+        >>> from dpcli.data.numbers import IntegerColumn
+        >>> from dpcli.statistics.bounds.candidates import LADDERS
+        >>> column = IntegerColumn("amount", bounds=(0, 50))
+        >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), (90, 120))
+        >>> rule.choose([], [400, 500, 40, 4, -8, 22]), rule.choose([], [12, -7, 3, 0, 0, 0])
+        ((None, 2), None)
+        """
+        rungs = ([-rung for rung in self.ladder.below], self.ladder.above)
+        places = [self._bound_place(*side) for side in zip((below, above), rungs, strict=True)]
+        if places == [None, None]:
+            return None
+        kept = [
+            [max(count, 0) for count in counts[: place + 1]] if place is not None else []
+            for counts, place in zip((below, above), places, strict=True)
+        ]
+        sides = sum(bool(counts) for counts in (below, above))
+        spare = (1 - self.cover) * sum(map(sum, kept)) / sides
+        lower, upper = (self._covering(counts, spare) for counts in kept)
+        return lower, upper
+
+    def _bound_place(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
+        """The place of the bound on one side; None if nothing is clear."""
+        place = max(self._clear(counts), default=None)
+        if place is None:
+            return None
+        while True:
+            beyond = range(place + 1, len(counts))
+            rising = [at for at in beyond if self._rises(counts, at, place)]
+            if not rising:
+                break
+            place = rising[-1]
+        ratio = self.ladder.kind.ratio
+        return best_place(counts, rungs, place, float(self.scale), ratio, self.worth)
+
+    def _clear(self, counts: Sequence[int]) -> Iterator[int]:
+        """The place of each clear count, and of one in each clear sum of others.
+
+        That one is the outermost that rises by itself, else the last.
+        """
+        for terms, threshold in enumerate(self.thresholds, 1):
+            for end in range(terms, len(counts) + 1):
+                window = counts[end - terms : end]
+                clear_alone = max(window) > self.threshold
+                if sum(window) > threshold and clear_alone == (terms == 1):
+                    inside = range(end - terms, end)
+                    rising = (place for place in inside if self._rises(counts, place, place - 1))
+                    yield max(rising, default=end - 1)
+
+    def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
+        """Whether a count beyond the last accepted place is more than noise is likely to be."""
+        least = self.ladder.kind.decay * self.scale * (at - last)
+        return counts[at] > min(least, Fraction(self.threshold))
+
+    @staticmethod
+    def _covering(counts: Sequence[int], spare: Fraction) -> int | None:
+        """The innermost place beyond which at most `spare` rows lie; None without counts."""
+        place, left = len(counts) - 1, spare
+        while spare and place > 0 and counts[place] <= left:
+            left -= counts[place]
+            place -= 1
+        return place if counts else None
+
+
+BEFORE, BEYOND = 3, 4
+"""How many counts before and beyond the last accepted one a tail has to agree with."""
+
+SLOPES = tuple(third / 3 for third in range(-21, 4))
+"""Doublings of the density from the last but one accepted bin to the last, for each rung."""
+
+CURVATURES = (0.0, -1 / 8, -1 / 4, -1 / 2, -1.0, -2.0, -4.0)
+"""How much the slope changes from rung to rung: zero for a power law."""
+
+ENDING = 0.5
+"""The probability, before any count is seen, that a tail ends at a bin."""
+
+INACCURACY = 1 / 20
+"""The share of an expected count by which a tail may be wrong, as if it was noise."""
+
+INNER = 4 / 3
+"""The mean of the values in a bin of a tail over its inner end: near it, as the tail declines."""
+
+RISE = 2
+"""A last count above this multiple of the one before shows no decline."""
+
+EPSILON_RATIO = 9
+"""The epsilon of the sum over that of the choice, if the choice takes a tenth of both."""
+
+
+def best_place(
+    counts: Sequence[int],
+    rungs: Sequence[int],
+    last: int,
+    scale: float,
+    ratio: float,
+    worth: float = 1.0,
+) -> int:
+    """The place of the rung, from the last accepted one outward, with the least expected error.
+
+    Noisy counts and rungs are given from zero outward, rungs by their distance. `scale` is that of
+    the noise, and `ratio` the usual one of two rungs. `worth` is by how much the sum falls short if
+    clamping takes one from a count: less than one for rows of a person, whose values are smaller
+    than their bound.
+
+    >>> rungs = [1, 2, 4, 8, 16, 32, 64]
+    >>> best_place([4000, 2000, 1000, 500, 0, 0, 0], rungs, 3, 10.0, 2.0)
+    3
+    >>> best_place([4000, 2000, 1000, 500, 250, 125, 63], rungs, 3, 10.0, 2.0)
+    6
+    """
+    first, end = max(last - BEFORE, 0), min(last + BEYOND + 1, len(counts))
+    if last == 0 or last + 1 == len(counts):
+        return last
+    at = last - first
+    outer = np.array(rungs[first:end], np.float64)
+    inner = np.array([0, *rungs][first:end], np.float64)
+    noisy = np.array(counts[first:end], np.float64) / scale
+    if noisy[at] > RISE * max(noisy[at - 1], 1):
+        return last
+    tails, ends = _tails(outer, np.maximum(inner, rungs[0] / ratio), noisy, at, ratio)
+    inaccuracy = 1 + INACCURACY * tails
+    agreement = -(np.abs(noisy - tails) / inaccuracy + np.log(inaccuracy)).sum(axis=1)
+    agreement += ends * np.log(1 - ENDING)
+    weights = np.exp(agreement - agreement.max())
+    # By how much clamping to each rung changes an average value of each bin.
+    clamped = np.maximum(np.minimum(INNER * inner, outer) - outer[:, None], 0)
+    squared_bias = weights / weights.sum() @ (tails @ clamped.T) ** 2
+    noise_variance = 2 * (outer / EPSILON_RATIO) ** 2
+    return last + int(np.argmin((worth**2 * squared_bias + noise_variance)[at:]))
+
+
+def _tails(
+    outer: Floats, inner: Floats, noisy: Floats, at: int, ratio: float
+) -> tuple[Floats, Floats]:
+    """Expected counts, tails by bins, in scales of the noise, and after how many bins each ends.
+
+    A tail has the noisy count of the bin before the place `at`.
+    """
+    width = np.log(outer / inner) / np.log(ratio)
+    middle = np.log(outer * inner) / np.log(ratio) / 2
+    further = len(outer) - at
+    slope, curvature, ends = np.array(list(product(SLOPES, CURVATURES, range(further)))).T
+    distance = middle - middle[at - 1]
+    bend = distance * (distance - distance[at]) / 2
+    density = 2 ** (np.outer(slope, distance) + np.outer(curvature, bend))
+    tails = max(noisy[at - 1], 1.0) / width[at - 1] * width * density
+    return np.where(np.arange(len(outer)) - at <= ends[:, None], tails, 0.0), ends

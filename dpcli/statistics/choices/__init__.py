@@ -1,0 +1,1 @@
+"""Private choices: the best of declared candidates, and the most frequent values."""

@@ -1,0 +1,288 @@
+"""Selections: the best of declared candidates, and the most frequent categories.
+
+Of a column without declared values, the most frequent categories are selected by noisy counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from dpcli.data.axis import Axis
+from dpcli.data.column import Column
+from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import require_labeled
+from dpcli.fields.columns import (
+    BooleanColumnName,
+    Candidates,
+    FieldFault,
+    LabelColumnName,
+    NumericColumnName,
+    check_at_most,
+)
+from dpcli.fields.section import field_types
+from dpcli.fields.values import NO_FIXED_LIMIT, Choice, whole_number
+from dpcli.noise.distribution import ADDITIVE, Family
+from dpcli.numeric.arrays import np
+from dpcli.privacy.confidential import Group
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
+from dpcli.statistics.candidate_classes import classes_from_each
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.quantiles.choice_size import Choices
+from dpcli.statistics.statistic import Statistic
+
+SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
+"""The score functions that `utility` names in a spec."""
+
+
+UtilityName = Annotated[
+    str, Choice("unknown-utility", tuple(SCORE_FUNCTIONS)), Field(examples=["revenue"])
+]
+
+
+class Choose(Statistic):
+    """The best of declared `candidates`, by a `utility`, overall or in each group of `by`.
+
+    With `utility: revenue`, each row is an offer. The best price is the one with the greatest
+    revenue if everyone who offers as much or more pays it (the auction of McSherry and
+    Talwar 2007). With `utility: accuracy`, the best threshold is the one that classifies
+    most rows correctly: rows at or above it should be true in the boolean column `label`,
+    rows below it false. `value` is the chosen candidate. Its revenue or accuracy is not
+    published; another statistic can count that. The expected error in `plan` is the most by
+    which its utility falls short of the best.
+
+    Privacy: adding or removing a row changes the revenue at each price up to its offer by
+    that price, and so the difference of two revenues by at most the highest price. Changing
+    an offer changes it by no more. Adding or removing a row changes the number of rows that
+    a threshold classifies correctly by 1 or not at all, all in one direction, and so the
+    difference of two such numbers by at most 1; changing a row, by at most 2. The number of
+    rows changes by 1.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: choose, column: x, candidates: [5, 8], utility: revenue", x=x)
+    {'add-remove': [8, 1], 'change-one': [8, 1]}
+
+    No interval is given: how much worse the other candidates are is private. A noisy number
+    of rows, with a tenth of the loss, flags what noise may have chosen, as for `median`. A row
+    pays the highest price at most: the error in rows is that in revenue over this price. Where
+    offers are far below it, a price without a flag may still be noise.
+    """
+
+    name = "choose"
+    has_raw = False
+    takes = field_types(
+        column=NumericColumnName,
+        candidates=Candidates,
+        utility=UtilityName,
+        label=BooleanColumnName | None,
+    )
+    families = ("choice",)
+    in_column_unit = True
+    steps = ()
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Accuracy needs a label, revenue takes none, and prices are not negative."""
+        needs_label = request.utility == "accuracy"
+        if needs_label and request.label is None:
+            yield FieldFault("label-missing", "utility")
+        if not needs_label and request.label is not None:
+            yield FieldFault("label-not-taken", "label", utility=request.utility)
+        points = request.candidates
+        if not needs_label and len(points) and (points[0] < 0 or points[-1] <= 0):
+            yield FieldFault("price-negative", "candidates")
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The scores of the candidates."""
+        column = request.numeric
+        key, places = classes_from_each(column, request.candidates)
+        classes: tuple[Axis, ...] = (key,)
+        score: ScoreFunction = Revenue(places, request.candidates)
+        step = column.step
+        if request.label is not None:
+            classes, score = (key, Axis(request.label)), Accuracy(places)
+            step = Fraction(1)
+        query = ScoreQuery(
+            by=request.by, where=request.where, classes=classes, score_function=score
+        )
+        return (Choices.of(request, relation, (request.utility, query, step)),)
+
+
+LabelCount = Annotated[
+    int, whole_number(NO_FIXED_LIMIT, "of the labels are chosen"), Field(examples=[3])
+]
+
+
+class TopK(Statistic):
+    """The `k` most frequent categories of a column, most frequent first.
+
+    They are chosen overall or in each group of `by`. Of the declared labels, one is chosen
+    by the number of rows that have it, then one of the others, and so on. `item` is the
+    label, `value` its rank. The number of rows that have a label is not published; a
+    `histogram` publishes that. The expected error in `plan` is a number of rows: the most
+    by which a chosen label falls short of a better one.
+
+    Labels that are not declared are as private as the rows, and a `delta` is needed. Every
+    label in the data gets a noisy count. Of those that reach a threshold, the k greatest
+    are published, as many as there are: the other ranks are blank and flagged `suppressed`.
+    Equal noisy counts are ordered by label. The expected error is that of a count.
+
+    Privacy: a row that is added or removed changes the count of one label by 1, and the
+    difference of two counts by at most 1; changing a row changes it by at most 2. Each of
+    the k choices gets 1/k of nine tenths of epsilon (McSherry and Talwar 2007), the number of
+    rows, which changes by 1, a tenth.
+
+    >>> l1("statistic: top_k, column: sex, k: 2", sex="{type: category, values: [f, m]}")
+    {'add-remove': [2, 1], 'change-one': [4, 1]}
+
+    Labels that are not declared are selected as private keys are. A row has one label, so
+    it changes one count by 1, or two if it is changed, and all of epsilon is for that count,
+    whatever k is. A label that is in the data because of one row alone reaches the threshold
+    with a probability of at most delta, and there is no rank for a label below it. Ranks
+    depend on noisy counts and on labels that passed. A person changes as many counts as
+    `max_groups` allows; Durfee and Rogers 2019 let people have any number of labels, and pay
+    for the k that are shown instead, which is better only if that number is above k.
+
+    >>> l1("statistic: top_k, column: city, k: 9, delta: 1e-6", city="{type: category}")
+    {'add-remove': [1], 'change-one': [2]}
+
+    No interval is given: a rank is not a number with an error, and how much less frequent
+    the other labels are is private. For declared labels, a noisy number of rows, with a tenth
+    of the loss, flags what noise may have chosen, as for `median`. Labels that are not declared
+    have reached a threshold.
+    """
+
+    name = "top_k"
+    has_raw = False
+    item = "rank"
+    chooses_labels = True
+    takes = field_types(column=LabelColumnName, k=LabelCount)
+    families: ClassVar[tuple[Family, ...]] = ("choice",)
+    steps = ()
+
+    def variant(self, column: Column | None, method: str = "") -> Statistic:
+        """Labels that are not declared are selected by noisy counts."""
+        return PRIVATE_LABELS[self.name] if isinstance(column, PrivatePartitionColumn) else self
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """At most as many labels are chosen as there are."""
+        labels = len(require_labeled(request.column).labels)
+        yield from check_at_most(request.k, "k", labels, "of the labels are chosen")
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The number of rows with each label."""
+        column = require_labeled(request.column)
+        query = ScoreQuery(
+            by=request.by,
+            where=request.where,
+            classes=(Axis(column),),
+            score_function=Frequency(range(len(column.labels))),
+            k=request.k,
+        )
+        return (LabelChoices.of(request, relation, ("frequency", query, Fraction(1))),)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return tuple(str(rank + 1) for rank in range(request.k))
+
+
+class LabelChoices(Choices):
+    """Choices of labels, most frequent first."""
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        labels = np.array(require_labeled(self.request.column).labels, object)
+        chosen = answers[0].values
+        ranks = np.arange(len(chosen)) % self.request.k + 1
+        return self.flag_sizes(Estimates.chosen(ranks, items=labels[chosen]), answers)
+
+
+class Mode(TopK):
+    """The most frequent category of a column, overall or in each group of `by`.
+
+    One of the declared labels is chosen by the number of rows that have it: `item` is the
+    label, and `value` its rank, one. The number of rows that have it is not published; a
+    `histogram` publishes that. Labels that are not declared need a `delta`, as for `top_k`;
+    if none of them has a noisy count that reaches the threshold, `item` is blank.
+
+    Privacy: a row that is added or removed changes the count of one label by 1, and the
+    difference of two counts by at most 1; changing a row changes it by at most 2 (McSherry
+    and Talwar 2007), and the number of rows by 1. Labels that are not declared are protected
+    as for `top_k`.
+
+    >>> l1("statistic: mode, column: sex", sex="{type: category, values: [f, m]}")
+    {'add-remove': [1, 1], 'change-one': [2, 1]}
+
+    No interval is given: a label is not a number with an error. A noisy number of rows, with
+    a tenth of the loss, flags what noise may have chosen, as for `median`; not for labels that
+    are not declared, which have reached a threshold.
+    """
+
+    name = "mode"
+    takes = field_types(column=LabelColumnName)
+    item = ""
+
+
+MAX_PRIVATE_LABELS = 1_000
+"""The largest `k` of labels that are not declared, because a line is published for every rank."""
+
+
+class TopKPrivate(TopK):
+    """The `k` labels with the greatest noisy counts, of those that partition selection shows.
+
+    `TopK` has the privacy argument. The selected labels and their noisy counts are private, and
+    the rest is a function of them.
+    """
+
+    families = ADDITIVE
+    selects_labels = True
+    derivation = "labels whose noisy count reaches the threshold, the greatest counts first"
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Private labels within private groups are not selected; `k` is not too large."""
+        private = [key.column.name for key in request.by if key.is_private]
+        if private:
+            yield FieldFault("values-required.chosen", "by", column=private[0])
+        yield from check_at_most(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The number of rows with each label, in the groups that have it."""
+        if not isinstance(request.column, PrivatePartitionColumn):
+            raise TypeError("this statistic needs a category column without values")
+        query = LinearQuery(by=(*request.by, Axis(request.column)), where=request.where)
+        return (Design(request, (WeightedQuery("count", query),)),)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The labels of each group by falling noisy count, then by label; blank if too few."""
+        (answer,), request = answers, design.request
+        counted = zip(answer.values.tolist(), answer.groups or (), strict=True)
+        labels: dict[Group, list[str]] = {}
+        for _, (*keys, label) in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
+            labels.setdefault(tuple(keys), []).append(label)
+        items: list[str] = []
+        for group in product(*(key.labels for key in request.by)):
+            shown = labels.get(group, [])[: request.k]
+            items += [*shown, *[""] * (request.k - len(shown))]
+        ranks = np.arange(len(items)) % request.k + 1
+        chosen = np.array(items, object)
+        return Estimates.chosen(ranks, items=chosen).suppressed(chosen == "")
+
+
+class ModePrivate(TopKPrivate):
+    """The label with the greatest noisy count, if it reaches the threshold."""
+
+    name = "mode"
+    takes = Mode.takes
+    item = ""
+
+
+PRIVATE_LABELS: dict[str, TopKPrivate] = {
+    statistic.name: statistic for statistic in (TopKPrivate(), ModePrivate())
+}
+"""By the names of statistics that choose labels, those that select labels that are private."""

@@ -1,0 +1,1 @@
+"""Counts of rows, people, values and chosen answers; sums and histograms."""

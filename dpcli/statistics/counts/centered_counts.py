@@ -1,0 +1,95 @@
+"""Counts by groups, each less a part of the number of people."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+
+from dpcli.numeric.arrays import Array, add_exact, multiply_exact
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity, centered_sensitivity
+from dpcli.privacy.unit import PersonUnit, Unit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.queries.sums import Shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class CenteredCountQuery(Query):
+    """For each cell, `times` the count less `less` for each person with a row that counts.
+
+    With `of_people`, a cell counts people, else rows. All rows of a person decide whether they
+    have one that counts, also one outside of the cells. Raises ValueError for private groups, and
+    unless both multiples are positive.
+    """
+
+    times: int
+    less: int
+    of_people: bool = False
+
+    def __post_init__(self) -> None:
+        if self.has_private_groups or not self.axes:
+            raise ValueError("only public groups have counts less people")
+        if min(self.times, self.less) < 1:
+            raise ValueError("the multiples of counts and people are positive")
+
+    @cached_property
+    def counts(self) -> LinearQuery:
+        """The count of each cell."""
+        clamp = (0, 1) if self.of_people else None
+        return LinearQuery(
+            by=self.by, items=self.items, where=self.where, present=self.present, user_clamp=clamp
+        )
+
+    @cached_property
+    def people(self) -> LinearQuery:
+        """The number of people with a row that counts."""
+        return LinearQuery(where=self.where, present=self.present, user_clamp=(0, 1))
+
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        return self.counts, self.people
+
+    def combined(self, answer: Array, *others: Array) -> Array:
+        """The counts, each less its part of the people."""
+        (people,) = others
+        subtracted = multiply_exact(people, -self.less).repeat(len(answer))
+        return add_exact(multiply_exact(answer, self.times), subtracted)
+
+    @property
+    def shape(self) -> Shape:
+        """That of the counts; the engine computes the `parts`."""
+        return self.counts.shape
+
+    @property
+    def total_clamp(self) -> tuple[int, int] | None:
+        return self.counts.total_clamp
+
+    def bounded_unit(self, unit: Unit) -> Unit:
+        return self.counts.bounded_unit(unit)
+
+    def sensitivity(self, relation: Relation) -> Sensitivity:
+        """That of counts less people; ValueError unless people are added or removed."""
+        unit = self.bounded_unit(relation.unit)
+        if relation.neighbors is not Neighbors.ADD_REMOVE or not isinstance(unit, PersonUnit):
+            raise ValueError("counts less people have a bound if people are added or removed")
+        return centered_sensitivity(self.times, self.less, unit, self.number_of_cells)
+
+    def row_limit(self, unit: PersonUnit) -> int | None:
+        return self.counts.row_limit(unit)
+
+    def group_limit(self, unit: PersonUnit) -> int | None:
+        return self.counts.group_limit(unit)
+
+    def limit_in_group(self, unit: PersonUnit) -> int | None:
+        return self.counts.limit_in_group(unit)
+
+    @property
+    def number_of_cells(self) -> int:
+        """The number of groups and items, which are public."""
+        return prod(map(len, self.axes))
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """What a person without a row in a cell adds to it, and what one row adds at most."""
+        return RowContribution(-self.less, self.times)

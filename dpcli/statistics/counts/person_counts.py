@@ -1,0 +1,125 @@
+"""Counts by groups of which one person can raise many, with shared noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, hypot, sqrt
+
+from dpcli.noise.distribution import Noise
+from dpcli.noise.tails import blended_margin
+from dpcli.numeric.arrays import add_exact, multiply_exact
+from dpcli.numeric.exact import exact_or_up, rounded_text
+from dpcli.numeric.interval_arithmetic import sqrt_down
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
+from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
+from dpcli.queries.query import LinearQuery
+from dpcli.statistics.counts.centered_counts import CenteredCountQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.statistic import Statistic
+
+PARTS = (2, 4)
+"""Half or a quarter of the most rows in a group is subtracted for each person."""
+
+LEAST_GAIN = 0.95
+"""People are counted as well if noise is then at most this times as large."""
+
+
+class PersonCounts(Statistic):
+    """A statistic whose numbers are counts by groups, or sums of such counts and of people.
+
+    If a person can raise many of the counts, Gaussian noise is smaller for counts of which a
+    multiple of the number of people is subtracted, because a person then changes each of them by
+    less: half as much, if it is half of what the person can raise it by. The people are counted
+    once for all groups and added again (Lebeda 2025, for the vectors of zeros and ones of which up
+    to l of d numbers are one). With d groups, r rows in each and the multiple r/2, the deviation
+    is (sqrt(d) + 1)/2 times r, instead of sqrt(d) times r. If a person can be in at most l of the d
+    groups, and t r is subtracted for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r. That
+    decides which multiple is best, or none.
+
+    If people are exchanged, their number stays the same, and a person may take one from some groups
+    and another add one to others. Noise that all groups share does not help there.
+    """
+
+    def by_people(
+        self, request: Request, counts: LinearQuery, role: str, relation: Relation
+    ) -> tuple[Design, ...]:
+        """The counts, and before them counts less people for Gaussian noise, if better."""
+        unit, plain = relation.unit, Design(request, (WeightedQuery(role, counts),))
+        if (
+            not isinstance(unit, PersonUnit)
+            or relation.neighbors is not Neighbors.ADD_REMOVE
+            or not counts.cells
+            or counts.factors
+            or counts.user_clamp not in {None, (0, 1)}
+        ):
+            return (plain,)
+        best: tuple[Design, ...] = (plain,)
+        of_people = counts.user_clamp is not None
+        unit = unit.for_totals if of_people else unit
+        single = sensitivity(counts.row_contribution, relation.neighbors, unit, counts.cells)
+        least = LEAST_GAIN * sqrt(single.l2_squared)
+        for times in PARTS:
+            squares = centered_sensitivity(times, single.linf, unit, counts.cells).l2_squared
+            deviation = (sqrt(squares) + single.linf) / times
+            if deviation <= least:
+                least = deviation
+                query = CenteredCountQuery(
+                    by=counts.by, items=counts.items, where=counts.where, present=counts.present,
+                    times=times, less=single.linf, of_people=of_people,
+                )  # fmt: skip
+                # The least noise is at weights of the L2 sensitivity to the multiple.
+                root = sqrt_down(Fraction(squares), bits=16)
+                weight = root / (root + single.linf)
+                queries = (
+                    WeightedQuery(f"{role} less people", query, weight),
+                    WeightedQuery("people", query.people, 1 - weight),
+                )
+                shared = SharedNoise(
+                    request, queries, ("l2",), note="designs.people", times=times, less=single.linf
+                )
+                best = (shared, plain)
+        return best
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedNoise(Design):
+    """Two answers: `times` each count less `less` numbers, and these numbers.
+
+    There are as many counts for each number, and they share its noise. The sum of both answers is
+    `times` the counts.
+    """
+
+    times: int
+    less: int = 1
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of a count: the error of the sum of both."""
+        of_counts, of_numbers = errors
+        return hypot(of_counts, self.less * of_numbers) / self.times
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The half-width of a count."""
+        return Fraction(self._margin(noises, confidence), self.times)
+
+    def _margin(self, noises: Sequence[Noise], confidence: Fraction) -> int:
+        (counts, numbers), outside = noises, float(1 - confidence) / 2
+        return ceil(blended_margin(counts, Fraction(1), numbers, Fraction(self.less), outside))
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """How both answers give the counts, and their error."""
+        error = rounded_text(self.known_error(noises, confidence), 6)
+        within = note("designs.within", error=error, percent=exact_or_up(confidence * 100))
+        return note(self.note, less=self.less, times=self.times), within
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The sums of both answers, divided."""
+        counts, numbers = answers
+        margin = self._margin([counts.noise, numbers.noise], confidence)
+        added = multiply_exact(numbers.values, self.less)
+        added = added.repeat(len(counts.values) // len(numbers.values))
+        return Estimates.around(add_exact(counts.values, added), margin, Fraction(1, self.times))

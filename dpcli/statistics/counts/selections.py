@@ -1,0 +1,154 @@
+"""Counts for several columns as one vector: chosen answers, missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dpcli.data.column import Column
+from dpcli.data.filters import Filter, InRanges, IsMissing
+from dpcli.data.labels import BooleanColumn, require_labeled
+from dpcli.fields.columns import (
+    CheckedColumns,
+    FieldFault,
+    SelectedColumns,
+    SelectionLimit,
+    check_at_most,
+)
+from dpcli.fields.section import field_types
+from dpcli.numeric.interval_arithmetic import sqrt_down
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.statistics.counts.indicators import IndicatorQuery
+from dpcli.statistics.counts.person_counts import SharedNoise
+from dpcli.statistics.design import Design, Request, WeightedQuery
+from dpcli.statistics.statistic import Statistic
+
+
+class Selections(Statistic):
+    """How many rows chose each answer of a question that allows several answers.
+
+    Each of the `columns` is one answer: a boolean, true if it was chosen, or a category with
+    a single declared value, chosen if the cell has it; free text is one with `other`. All
+    counts are one vector, overall or in each group of `by`. If no one may choose more than a
+    few answers, `max_selected` makes the noise smaller: of a row with more, only the first
+    ones in the order of `columns` are counted.
+
+    If rows are added or removed, Gaussian noise costs less than for separate counts: the rows
+    with an answer less those without are counted for each column, and the rows once for all
+    columns (Lebeda 2025). Half the sum of both is the published count. Its noise has the deviation
+    (sqrt(k) + 1)/2 instead of sqrt(k), and the counts of a group share a part of it.
+
+    Privacy: with k columns and m = `max_selected` (k without it), a row adds one to at most
+    m counts, so adding or removing it changes the vector by at most m in L1 and sqrt(m) in
+    L2. Changing a row changes at most min(2 m, k) counts, or 2 m with several groups. A
+    row adds one or minus one to each of k signed counts: sqrt(k) in L2, and one to the number of
+    rows; both are protected as one answer. A person with r rows changes r times as much.
+
+    >>> flag = "{type: boolean}"
+    >>> l1("statistic: selections, columns: [x, y, z]", x=flag, y=flag, z=flag)
+    {'add-remove': [3], 'change-one': [3]}
+    >>> l1("statistic: selections, columns: [x, y, z], max_selected: 1", x=flag, y=flag, z=flag)
+    {'add-remove': [1], 'change-one': [2]}
+    """
+
+    name = "selections"
+    counts_blanks = True
+    takes = field_types(columns=SelectedColumns, max_selected=SelectionLimit | None)
+    measure = "counts"
+    item = "column"
+
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The request, with the columns to check; without a limit, all may be chosen."""
+        columns: tuple[Column, ...] = given["columns"]
+        most = given.get("max_selected") or len(columns)
+        return replace(bare, checked=columns, options=(("max_selected", most),))
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Each column has one label that is counted, and groups are public."""
+        for column in request.checked:
+            if not isinstance(column, BooleanColumn) and len(column.labels) != 1:
+                count = len(column.labels)
+                yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
+        most = request.option("max_selected")
+        yield from check_at_most(
+            most, "max_selected", len(request.checked), "of the columns are counted in a row"
+        )
+        yield from public_groups(request, self.name)
+
+    def tests(self, request: Request) -> tuple[Filter, ...]:
+        """What is counted for each column."""
+        return tuple(_is_chosen(column) for column in request.checked)
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The vector of counts, and before it signed counts and the number of rows, if better."""
+        query, columns = self._counts(request), len(request.checked)
+        plain = Design(request, (WeightedQuery(self.name, query),))
+        if relation.neighbors is not Neighbors.ADD_REMOVE or query.most < columns or columns == 1:
+            return (plain,)
+        rows = LinearQuery(by=request.by, where=request.where)
+        # The least noise is at weights of sqrt(k) to one.
+        root = sqrt_down(Fraction(columns), bits=16)
+        weight = root / (root + 1)
+        queries = (
+            WeightedQuery(f"{self.name} less others", replace(query, signed=True), weight),
+            WeightedQuery("count", rows, 1 - weight),
+        )
+        return SharedNoise(request, queries, ("l2",), note="designs.signed", times=2), plain
+
+    def _counts(self, request: Request) -> IndicatorQuery:
+        return IndicatorQuery(
+            by=request.by,
+            where=request.where,
+            tests=self.tests(request),
+            most=request.option("max_selected"),
+        )
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return tuple(column.name for column in request.checked)
+
+
+class CountMissing(Selections):
+    """How many cells are missing in each of several columns.
+
+    A cell is missing if it is blank, a declared mark of missing cells, or cannot be read as
+    its column declares; a constant that replaces missing cells changes nothing here. In free
+    text, a category with `other`, blank cells are missing. All counts are one vector,
+    overall or in each group of `by`.
+
+    Privacy: with k columns, a row adds one to at most k counts, so adding or removing it
+    changes the vector by at most k in L1 and sqrt(k) in L2, and so does changing a row; with
+    several groups, that changes it by at most 2 k. A person with r rows changes r times as
+    much.
+
+    >>> age = "{type: integer, bounds: [0, 100]}"
+    >>> l1("statistic: count_missing, columns: [age, sex]", age=age, sex="{type: boolean}")
+    {'add-remove': [2], 'change-one': [2]}
+    """
+
+    name = "count_missing"
+    counts_blanks = False
+    takes = field_types(columns=CheckedColumns)
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """Groups are public."""
+        return public_groups(request, self.name)
+
+    def tests(self, request: Request) -> tuple[Filter, ...]:
+        return tuple(IsMissing(column.without_missing_constant()) for column in request.checked)
+
+
+def public_groups(request: Request, what: str) -> Iterable[FieldFault]:
+    """The fault of private groups, for a statistic whose vector needs public ones."""
+    private = next((axis.column.name for axis in request.by if axis.is_private), None)
+    if private is not None:
+        yield FieldFault("values-required.groups", "by", column=private, what=what)
+
+
+def _is_chosen(column: Column) -> Filter:
+    labeled = require_labeled(column)
+    # The last label: true of a boolean, and the only one of a category.
+    chosen = len(labeled.labels) - 1
+    return InRanges(labeled, ((chosen, chosen),))

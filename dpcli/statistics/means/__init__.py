@@ -1,0 +1,1 @@
+"""Means, proportions, ratios and spread: numbers that follow from a few sums."""

@@ -1,0 +1,158 @@
+"""Means of numbers and of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dpcli.fields.columns import AveragedColumnName, WeightColumnName
+from dpcli.fields.section import field_types
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
+from dpcli.statistics.design import Design, NoisyAnswer, Queries, Request, WeightedQuery
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.means.quotient import SUM_WEIGHT, CenteredMean, Quotient
+from dpcli.statistics.population import mean_with_squares, population_means
+from dpcli.statistics.statistic import (
+    Statistic,
+    WeightedStatistic,
+    least_denominator,
+    weight_factors,
+    weight_step,
+)
+
+
+def _is_share(request: Request) -> bool:
+    """Whether the mean of a boolean or category is the share of its labels."""
+    return request.column is not None and bool(request.column.labels)
+
+
+def _proportion() -> Statistic:
+    """What answers the mean of a boolean column."""
+    from dpcli.statistics.means.proportion import PROPORTION
+
+    return PROPORTION
+
+
+class Mean(WeightedStatistic):
+    """The average of numbers or dates, overall or in each group of `by`.
+
+    With Laplace noise, two sums are answered: of the distances of the values from the lower
+    bound, and of those from the upper bound. Both together are the width between the bounds
+    times the number of rows, so they give the average and the number of rows (Kulesza, Suresh
+    and Wang 2024). With Gaussian noise, a sum of distances from the middle of the bounds gets
+    3/5 of the rho of the entry, and a count the rest. The noisy divisor is at least one row, and
+    the result is clamped to the bounds. The interval covers the means of all exact sums that are
+    plausible given the noisy ones. With `weight`, distances are multiplied by the weights of
+    their rows, and the sum of the weights replaces the count. If a `sample` is declared, the
+    squares that show its error are answered too. The average of dates is rounded to a day, and
+    the ends of its interval outwards to whole days. The mean of a boolean column is the
+    `proportion` of rows in which it is true.
+
+    With Laplace noise and n rows, the standard deviation of the error is about
+    2 sqrt(1 + t^2) h / (n epsilon). Here h is half the width of the bounds, and t, from -1 to 1,
+    is where the mean lies between them. With noises d and e in both sums, the error is
+    ((1 - t) d - (1 + t) e)/(2 n), up to terms of second order, and each noise has the standard
+    deviation sqrt(2) 2 h / epsilon. If neighbors change a row, or people have several, all is
+    multiplied by the L1 sensitivity over 2 h.
+
+    Privacy: a row adds its distances x - L and U - x to two sums. These are U - L together,
+    whatever x is, so adding or removing a row changes the sums by U - L in L1 and by at most
+    that in L2; changing a row, by twice as much in L1. With Gaussian noise there are two answers
+    about the same rows, protected as one: a row changes the centered sum by at most (U-L)/2
+    and the count by 1. A person changes all of them by that for
+    every row that the limits allow. If neighbors change a row and no row can be skipped, the
+    number of rows is public: the divisor is exact at no privacy cost, the average of n rows has
+    sensitivity (U-L)/n, and a centered sum gets all of epsilon. With weights up to W, a row
+    changes the answers by at most W times as much. With a `sample`, the distances are those of
+    `variance`, for the same loss.
+
+    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [10], 'change-one': [20]}
+    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
+    {'add-remove': [10], 'change-one': [10, 0]}
+    >>> w = "{type: integer, bounds: [1, 3], missing: 1}"
+    >>> x = "{type: integer, bounds: [0, 10], missing: 0}"
+    >>> l1("statistic: mean, column: x, weight: w", x=x, w=w)
+    {'add-remove': [30], 'change-one': [60]}
+    """
+
+    name = "mean"
+    takes = field_types(column=AveragedColumnName, weight=WeightColumnName | None)
+    gives_dates = True
+    in_column_unit = True
+    derivation = "noisy sum divided by noisy number of rows (at least 1), clamped to the bounds"
+    weighted_derivation = (
+        "noisy weighted sum divided by noisy sum of weights (at least one weight), clamped to the"
+        " bounds"
+    )
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The centered sum and the count of the same rows, or of their weights; or distances."""
+        if _is_share(request):
+            return _proportion().designs(request, relation)
+        column, weights = request.numeric, weight_factors(request)
+        weight_size, sampled = weight_step(request), self.has_population(request)
+        rows = LinearQuery(factors=weights, by=request.by, where=request.where, present=(column,))
+        distance = Factor.centered(column)
+        total = LinearQuery(factors=(distance, *weights), by=request.by, where=request.where)
+        contribution = rows.row_contribution
+        constant = contribution.low == contribution.high
+        public = relation.size_is_public and constant and rows.cells == 1
+        weight = Fraction(1) if public else SUM_WEIGHT
+        roles = (
+            ("weighted centered sum", "sum of weights") if weights else ("centered sum", "count")
+        )
+        queries: Queries = (
+            WeightedQuery(roles[0], total, weight, distance.step * weight_size),
+            WeightedQuery(roles[1], rows, 1 - weight, weight_size),
+        )
+        queries = mean_with_squares(queries, request, relation) if sampled else queries
+        centered = CenteredMean(request, queries, column=column)
+        return centered.or_distances(degree=2 if sampled else 1)
+
+    def has_population(self, request: Request) -> bool:
+        """The rows of a sample have equal weights."""
+        if _is_share(request):
+            return _proportion().has_population(request)
+        return request.sample is not None and request.weight is None
+
+    def population(
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        if _is_share(request):
+            return _proportion().population(request, answers, confidence)
+        return population_means(request, answers, confidence)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The noisy sum over the noisy count, clamped to the bounds."""
+        request = design.request
+        if _is_share(request):
+            return _proportion().estimate(design, answers, confidence)
+        column, least = request.numeric, least_denominator(request)
+        if len(answers) == 1:
+            # The polynomials sum to a power of the width for each row.
+            degree = 2 if self.has_population(request) else 1
+            width, unit, shift = column.upper - column.lower, column.step, column.lower
+            above: tuple[int, ...] = tuple(width * place for place in range(degree + 1))
+            below: tuple[int, ...] = (degree,) * (degree + 1)
+            least *= degree * width**degree
+            answers = answers[0].divided(degree + 1)
+        else:
+            above, below, distance = (1, 0), (0, 1), Factor.centered(column)
+            unit, shift = distance.step, distance.offset
+        quotient = Quotient(
+            above,
+            below,
+            unit=unit,
+            places=column.mean_decimals,
+            limits=(column.lower * column.step, column.upper * column.step),
+            shift=shift,
+            least=least,
+        )
+        estimates = quotient.estimates(answers[: len(above)], confidence)
+        return replace(estimates, date_range=column.date_range)

@@ -1,0 +1,228 @@
+"""Ratios of two sums or counts of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import floor, log10
+from typing import Annotated
+
+from pydantic import Field
+
+from dpcli.data.axis import Axis
+from dpcli.data.filters import Filter, InRanges
+from dpcli.data.labels import LabeledColumn, labeled_columns
+from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import FieldFault, RatioBase, RatioPart
+from dpcli.fields.section import field_types
+from dpcli.fields.values import whole_number
+from dpcli.privacy.neighboring import Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.sums import Factor
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.means.quotient import (
+    SUM_WEIGHT,
+    CenteredMean,
+    Coefficients,
+    Quotient,
+    QuotientDesign,
+)
+from dpcli.statistics.statistic import (
+    WeightedStatistic,
+    least_denominator,
+    weight_factors,
+    weight_step,
+)
+
+HALF = Fraction(1, 2)
+
+DECIMALS, MAX_DECIMALS = 6, 12
+"""The printed decimals of a share, and of any ratio. A ratio of large numbers has fewer."""
+
+TRUE = ((1, 1),)
+"""The position of the label `true` of a boolean column, as ranges."""
+
+Part = NumericColumn | LabeledColumn | None
+"""A sum of numbers, the number of rows whose boolean is true, or the number of rows."""
+
+Per = Annotated[int, whole_number(10**8, "rows or units a rate is for"), Field(examples=[1000])]
+
+
+class Ratio(WeightedStatistic):
+    """The ratio of two sums or counts of the same rows, overall or in each group of `by`.
+
+    `numerator` and `denominator` are each a numeric column (its sum), a boolean column (the
+    number of rows in which it is true) or `rows` (their number). For the number of rows that pass
+    conditions, derive a boolean column, as in `derive: {fatal: {is: {severity: [fatal]}}}`. Rows
+    count if no value that the two need is missing. `per: 1000` multiplies the ratio: it is then a
+    rate per 1000. The noisy numerator is divided by a noisy denominator of at least one step, and
+    the interval covers the ratios of all exact sums and counts that are plausible given the noisy
+    ones.
+
+    If both parts are counts, the rows of each kind are counted once: a row is of one kind, so
+    every count gets all of epsilon. Otherwise each part gets half of it. Half is the best
+    guarantee against the greatest error if the ratio may be up to that of the greatest values.
+    A sum over `rows` is answered as for `mean`: with Laplace noise by the distances from both
+    bounds, else centered and with 3/5 of the rho.
+
+    Privacy: counts of rows of each kind are a `histogram`: adding or removing a row changes one
+    of them by 1. Distances from both bounds L and U are U - L together, whatever the value is.
+    Else there are two answers about the same rows, and both are charged: a sum of
+    values in [L, U] changes by at most max(|L|, |U|), a centered one by at most (U - L)/2
+    and a count by 1. A person changes them by that for every row that the limits allow. If
+    neighbors change a row and no row can be skipped, the number of rows is public, and dividing
+    by it costs nothing.
+
+    >>> columns = {"x": "{type: integer, bounds: [0, 9]}", "y": "{type: integer, bounds: [0, 4]}"}
+    >>> l1("statistic: ratio, numerator: x, denominator: y", **columns)
+    {'add-remove': [9, 4], 'change-one': [9, 4]}
+    >>> l1("statistic: ratio, numerator: x, denominator: rows", **columns)
+    {'add-remove': [9], 'change-one': [18]}
+    >>> l1("statistic: ratio, numerator: a, denominator: rows", a="{type: boolean}")
+    {'add-remove': [1], 'change-one': [2]}
+
+    No interval is given where the noise is so large that the denominator may be below one step,
+    and the ratio has no greatest value. Where most runs would give none, an interval that is given
+    is rarely right: it needs noise that makes the denominator larger.
+    """
+
+    name = "ratio"
+    # `Proportion` takes a weight as well; a ratio of weighted sums has no use that was asked for.
+    takes = field_types(numerator=RatioPart, denominator=RatioBase, per=Per | None)
+    derivation = "noisy numerator divided by noisy denominator (at least one step)"
+
+    def parts(self, request: Request) -> tuple[Part, Part]:
+        """The numerator and the denominator."""
+        return request.option("numerator"), request.option("denominator")
+
+    @property
+    def adds_rows(self) -> bool:
+        """True: it compares counts or totals."""
+        return True
+
+    def faults(self, request: Request, relation: Relation) -> Iterator[FieldFault]:
+        """The parts differ, and the denominator cannot be negative."""
+        yield from super().faults(request, relation)
+        above, below = self.parts(request)
+        if above == below:
+            yield FieldFault("ratio-parts", "denominator")
+        if below is not None and (below.limits[0] < 0 or below.limits[1] <= 0):
+            yield FieldFault("ratio-parts.negative", "denominator", column=below.name)
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The rows of each kind, distances from both bounds if rows divide, or both parts."""
+        above, below = parts = self.parts(request)
+        present = tuple(dict.fromkeys(part for part in parts if part is not None))
+        tests = _tests(parts)
+        rows = LinearQuery(
+            factors=weight_factors(request), by=request.by, where=request.where, present=present
+        )
+        contribution, step = rows.row_contribution, weight_step(request)
+        constant = below is None and contribution.low == contribution.high
+        public = relation.size_is_public and constant and rows.cells == 1
+        if len(tests) == len(present) and not public:
+            kinds = replace(rows, items=tuple(map(Axis, tests)), present=())
+            counts = WeightedQuery("rows of each kind", kinds, step=step)
+            return (QuotientDesign(request, (counts,)),)
+        weight = Fraction(1) if public else SUM_WEIGHT if below is None else HALF
+        numerator, denominator = self._summed(parts)
+        queries = (
+            WeightedQuery("numerator", numerator.query(rows), weight, numerator.step * step),
+            WeightedQuery(
+                "denominator", denominator.query(rows), 1 - weight, denominator.step * step
+            ),
+        )
+        if below is not None or not isinstance(above, NumericColumn):
+            return (QuotientDesign(request, queries),)
+        return CenteredMean(request, queries, column=above).or_distances()
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The noisy numerators over the noisy denominators."""
+        request = design.request
+        part, _ = self.parts(request)
+        if len(answers) == 1 and isinstance(part, NumericColumn):
+            # The distances from both bounds sum to the width for each row.
+            width, (unit, places, limits) = part.upper - part.lower, self.scale(request)
+            unit *= part.step / self._summed(self.parts(request))[0].step
+            quotient = Quotient((0, width), (1, 1), unit, places, limits, part.lower, width)
+            return quotient.estimates(answers[0].divided(2), confidence)
+        answers, above, below = self.combined(request, answers)
+        numerator, _ = self._summed(self.parts(request))
+        shift, least = numerator.offset, least_denominator(request)
+        quotient = Quotient(above, below, *self.scale(request), shift, least)
+        return quotient.estimates(answers, confidence)
+
+    def combined(
+        self, request: Request, answers: Sequence[NoisyAnswer]
+    ) -> tuple[Sequence[NoisyAnswer], Coefficients, Coefficients]:
+        """The answers, and the coefficients of each in the numerator and the denominator."""
+        if len(answers) > 1:
+            return answers, (1, 0), (0, 1)
+        parts, (kinds,) = self.parts(request), answers
+        tests = _tests(parts)
+        cells: list[dict[Part, int]] = [
+            dict(zip(tests, cell, strict=True)) for cell in product((0, 1), repeat=len(tests))
+        ]
+        above, below = (tuple(cell.get(part, 1) for cell in cells) for part in parts)
+        return kinds.divided(len(cells)), above, below
+
+    def _summed(self, parts: tuple[Part, Part]) -> tuple[_Summed, _Summed]:
+        """The sums of the parts; a numerator that is divided by rows is centered."""
+        above, below = parts
+        return _Summed.of(above, centered=below is None), _Summed.of(below)
+
+    def scale(self, request: Request) -> tuple[Fraction, int, Limits]:
+        """The unit of the ratio, its printed decimals, and its limits."""
+        above, below = self.parts(request)
+        per = Fraction(dict(request.options).get("per") or 1)
+        numerator, denominator = self._summed((above, below))
+        low, high = (end * per for end in _limits(above))
+        most = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
+        places = min(max(DECIMALS - floor(log10(most)), 0), MAX_DECIMALS)
+        limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
+        return per * numerator.step / denominator.step, places, limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """A sum of a factor, or the number of rows that pass filters."""
+
+    factor: Factor | None = None
+    where: tuple[Filter, ...] = ()
+
+    @classmethod
+    def of(cls, part: Part, *, centered: bool = False) -> _Summed:
+        """The sum of a part; with `centered`, of distances from the middle of the bounds."""
+        if isinstance(part, NumericColumn):
+            return cls(Factor.centered(part) if centered else Factor(part))
+        return cls(where=() if part is None else (InRanges(part, TRUE),))
+
+    @property
+    def step(self) -> Fraction:
+        return self.factor.step if self.factor else Fraction(1)
+
+    @property
+    def offset(self) -> int:
+        return self.factor.offset if self.factor else 0
+
+    def query(self, rows: LinearQuery) -> LinearQuery:
+        """The query for the sum over these rows."""
+        factors = (self.factor, *rows.factors) if self.factor else rows.factors
+        return replace(rows, factors=factors, where=(*rows.where, *self.where))
+
+
+def _tests(parts: Sequence[Part]) -> list[LabeledColumn]:
+    return list(dict.fromkeys(labeled_columns(parts)))
+
+
+def _limits(part: Part) -> tuple[Fraction, Fraction]:
+    """The least and the most that one row adds to an uncentered sum."""
+    if isinstance(part, NumericColumn):
+        return part.lower * part.step, part.upper * part.step
+    return Fraction(0), Fraction(1)

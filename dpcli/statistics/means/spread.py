@@ -1,0 +1,266 @@
+"""Variance, standard deviation, covariance and correlation, from noisy moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from math import hypot
+
+from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import NumericColumns, OrderedColumnName
+from dpcli.fields.section import field_types
+from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.exact import decimal_places
+from dpcli.privacy.neighboring import Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.means.quotient import DistancesFromBounds
+from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
+from dpcli.statistics.statistic import Statistic
+
+Pair = tuple[int, int]
+"""The indices of two columns of a request; the same index twice for a variance."""
+
+CORRELATION_DECIMALS = 4
+"""Decimals of a correlation."""
+
+
+class Covariance(Statistic):
+    """The covariance of each pair of several numeric columns, and the variance of each.
+
+    They are means over n (not n - 1) rows in which all of the `columns` are present, overall
+    or in each group of `by`. Items are called `a:b`. All first and second moments are
+    answered once, jointly, and serve every pair. Variances are never negative, and no
+    covariance is larger than the bounds allow. A matrix of noisy covariances is not always
+    positive definite. Each interval covers the covariances of all exact answers that are
+    plausible given the noisy ones.
+
+    Privacy: with h the distance from the middle of a column's bounds to a bound, adding or
+    removing a row changes the count by 1, the sum of column i by at most h_i, the sum of
+    its squares by h_i^2/2, rounded up to a whole number, and that of products by h_i h_j.
+    These answers share epsilon. If the noise is Gaussian, they are protected as one answer
+    whose squared changes add up. Changing a row changes each sum by at most twice as much.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: covariance, columns: [x, y]", x=x, y=x)
+    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+    """
+
+    name = "covariance"
+    takes = field_types(columns=NumericColumns)
+    item = "pair"
+    mixed_units = True
+    derivation = "noisy mean products less products of noisy means, no larger than possible"
+
+    def columns(self, request: Request) -> tuple[NumericColumn, ...]:
+        """The columns whose moments are queried."""
+        return request.columns
+
+    def pairs(self, request: Request) -> Sequence[Pair]:
+        """The pair of columns of each item: every two columns, and each column with itself."""
+        return Moments(self.columns(request)).pairs
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The two columns of each pair."""
+        names = [column.name for column in request.columns]
+        return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """All first and second moments."""
+        queries = Moments(self.columns(request)).queries(request, relation)
+        return (Design(request, queries, note="designs.moments"),)
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        """The number of a pair, shape (cells,), in half-widths of its columns."""
+        covariance: Floats = covariances[pair]
+        return covariance
+
+    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
+        """The unit of that number, its printed decimals, and its limits within the bounds."""
+        unit = moments.unit(*pair)
+        places = sum(decimal_places(moments.columns[place].step) for place in pair) + 2
+        return unit, places, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The number of each pair, with its interval."""
+        request = design.request
+        moments, pairs = Moments(self.columns(request)), self.pairs(request)
+
+        def outcomes(sums: Floats) -> Floats:
+            covariances = moments.centered(sums).covariances
+            return np.stack([self.outcome(covariances, pair) for pair in pairs])
+
+        intervals = FiducialInterval(answers, outcomes, confidence, denominator=0)
+        # Zero is published for what is not a number, with the widest possible interval.
+        intervals.values[~np.isfinite(intervals.values)] = 0.0
+        units, places, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
+        return intervals.estimates(units, places, limits)
+
+
+class Correlation(Covariance):
+    """The correlation of each pair of several numeric columns (Pearson 1895).
+
+    It is the covariance over the square root of the product of the variances, from the same
+    noisy moments as `covariance` and at the same cost: over rows in which all of the
+    `columns` are present, overall or in each group of `by`. Items are called `a:b`. It lies
+    between -1 and 1. If noise makes a variance zero or less, it is zero, and its interval
+    is the widest possible.
+
+    Privacy: as for `covariance`, of which it is a function.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: correlation, columns: [x, y]", x=x, y=x)
+    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+    """
+
+    name = "correlation"
+    has_raw = False
+    mixed_units = False
+    derivation = "noisy covariances over the roots of noisy variances, from -1 to 1"
+
+    def pairs(self, request: Request) -> Sequence[Pair]:
+        return list(combinations(range(len(request.columns)), 2))
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        """The covariance over the root of the product of both variances."""
+        one, other = (covariances[index, index] for index in pair)
+        positive = (one > 0) & (other > 0)
+        root = np.sqrt(np.where(positive, one * other, 1.0))
+        return np.where(positive, covariances[pair] / root, np.nan)
+
+    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
+        """A number without a unit, from -1 to 1."""
+        return Fraction(1), CORRELATION_DECIMALS, (Fraction(-1), Fraction(1))
+
+
+class Variance(Covariance):
+    """The variance of a numeric column, overall or in each group of `by`.
+
+    It is the mean squared distance from the mean, over n (not n - 1) rows. With Laplace noise, it
+    is computed from three sums over the rows: of the squared distances from the lower bound, of
+    those from the upper bound, and of twice the product of both. Together they are the squared
+    width between the bounds times the number of rows (the idea of Kulesza, Suresh and Wang 2024
+    for means). With Gaussian noise, there are three noisy answers about the same rows: their
+    number, the sum of their distances from the middle of the bounds, and the sum of the squares
+    of these distances, each minus half of the greatest square. The variance lies between zero and
+    the square of half the width of the bounds; `raw: true` also shows the noisy variance before
+    it is clamped to that range. The interval covers the variances of all exact answers that are
+    plausible given the noisy ones. The variance of dates is in squared days.
+
+    Privacy: what a row adds to the three sums is (U-L)^2 together, whatever its value is, so
+    adding or removing it changes them by that in L1, and by at most that in L2; changing a row, by
+    twice as much in L1. Of the three answers with Gaussian noise, with h the distance from the
+    middle to a bound, adding or removing a row changes the count by 1, the sum by at most h, and
+    the sum of squares by at most h^2/2, rounded up to a whole number; they are protected as one
+    answer. Changing a row changes the sum by at most 2 h and the squares by at most h^2. If no row
+    can be skipped, the number of rows is then public and has no privacy cost.
+
+    >>> l1("statistic: variance, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [100], 'change-one': [200]}
+    """
+
+    name = "variance"
+    takes = field_types(column=OrderedColumnName)
+    item = ""
+    mixed_units = False
+    derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
+
+    def columns(self, request: Request) -> tuple[NumericColumn, ...]:
+        return (request.numeric,)
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """All moments, and three sums for which a row costs no more than for one."""
+        column = request.numeric
+        queries = Moments((column,)).queries(request, relation)
+        half = float((column.upper - column.lower) * column.step) / 2
+        moments = MomentsOfOne(request, queries, note="designs.moments", half=half)
+        # If the number of rows is public, the other answers get all of the loss.
+        pure = DistancesOfVariance.of(request, column, 2) if queries[0].weight else ()
+        return (replace(moments, families=("l2",)), *pure) if pure else (moments,)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        if len(answers) > 1:
+            return super().estimate(design, answers, confidence)
+        column = design.request.numeric
+        moments = Moments((column,))
+
+        def outcome(sums: Floats) -> Floats:
+            *_, variances = bernstein_moments(sums, column.upper - column.lower)
+            return self.outcome(variances[None, None], (0, 0))[None]
+
+        intervals = FiducialInterval(answers[0].divided(3), outcome, confidence)
+        intervals.values[~np.isfinite(intervals.values)] = 0.0
+        _, places, limits = self.printed(moments, (0, 0))
+        return intervals.estimates([limits[1] or Fraction(0)], [places], [limits])
+
+    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
+        """From zero to the square of half the width of the bounds."""
+        unit, places, _ = super().printed(moments, pair)
+        return unit, places, (Fraction(0), _half(moments) ** 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentsOfOne(Design):
+    """The number of rows, the centered sum and the sum of squares of a column."""
+
+    half: float
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of the variance of typical values, times the number of rows."""
+        count, total, squares = errors
+        by_count = self.half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
+        return hypot(squares, 2 * TYPICAL_MEAN * self.half * total, by_count * count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistancesOfVariance(DistancesFromBounds):
+    """Three sums for which a row costs no more than for one."""
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """That of the variance of typical values, times the number of rows."""
+        mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
+        parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
+        return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4
+
+
+class StandardDeviation(Variance):
+    """The standard deviation of a numeric column, overall or in each group of `by`.
+
+    It is the square root of the `variance`, over n rows, from the same three noisy sums
+    and at the same cost. If noise makes the variance negative, it is zero; `raw: true` then
+    shows minus the root of the absolute value. The ends of the interval are the square
+    roots of those for the variance. That of dates is a number of days.
+
+    Privacy: as for `variance`, of which it is a function.
+
+    >>> l1("statistic: std, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [100], 'change-one': [200]}
+    """
+
+    name = "std"
+    in_column_unit = True
+    derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
+
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
+        """The root of the variance, with its sign."""
+        variance = covariances[pair]
+        rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
+        return rooted
+
+    def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
+        """From zero to half the width of the bounds."""
+        places = decimal_places(moments.columns[0].step) + 2
+        return moments.unit(0), places, (Fraction(0), _half(moments))
+
+
+def _half(moments: Moments) -> Fraction:
+    (column,) = moments.columns
+    return (column.upper - column.lower) * column.step / 2

@@ -1,0 +1,1 @@
+"""Quantiles, from counts of a tree or by choices among candidates."""

@@ -1,0 +1,143 @@
+"""The noisy size of a choice: the number of rows that it is made from.
+
+How much better the chosen candidate is than others is private, so a choice has no interval. But the
+plan states its error, a number of rows that holds for any data, and a noisy count of the rows of a
+group says whether there are enough of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple, Self
+
+from dpcli.noise.distribution import Noise
+from dpcli.noise.tails import one_sided_width
+from dpcli.numeric.arrays import np
+from dpcli.numeric.exact import exact_or_up, short_up
+from dpcli.privacy.neighboring import Relation
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
+from dpcli.queries.query import LinearQuery
+from dpcli.queries.scores import SelectionQuery
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import IMPRECISE, NO_INTERVAL, UNBOUNDED, Estimates
+from dpcli.statistics.postprocessing import IMPRECISE_SHARE
+from dpcli.statistics.quantiles.counts import candidate_values
+
+SIZE_SHARE = Fraction(1, 10)
+"""The share of the loss of a choice that its size gets: with a tenth, errors are a ninth larger."""
+
+
+FLAG_CONFIDENCE = Fraction(19, 20)
+"""Of the groups without rows, at least this share is flagged, whatever confidence a spec states."""
+
+
+class SizeLimits(NamedTuple):
+    """From how many noisy rows on a choice says something, and from how many it is precise.
+
+    Let e be the error of the choice in rows, w what the noise of a size exceeds in one direction
+    with the remaining probability, and n a noisy size. Every row changes what is compared, its
+    score, by at most one (for revenues, by at most the highest price: then e is counted in rows
+    that each pay it). So the scores of N rows differ by at most N. If n - w < e, there may be fewer
+    rows than e, and the noise alone may have decided: any candidate is as good as the best, up to
+    the error. Of groups without rows, 1 - p have such an n, if w is exceeded with probability p.
+    """
+
+    informative: int
+    precise: int
+    width: int
+
+    @classmethod
+    def of(
+        cls, choices: Sequence[SelectionQuery], noises: Sequence[Noise], confidence: Fraction
+    ) -> SizeLimits:
+        """Those of choices and their noises, and last the noise of their size.
+
+        The least precise choice counts.
+        """
+        *chosen, size = noises
+        pairs = zip(choices, chosen, strict=True)
+        error = max(query.error_in_rows(noise, confidence) for query, noise in pairs)
+        width = one_sided_width(size, float(1 - confidence))
+        informative = ceil(error + width)
+        return cls(informative, max(informative, ceil(error / IMPRECISE_SHARE)), width)
+
+    @property
+    def rows(self) -> int:
+        """The size from which on a group has no flag, with the confidence of `width`."""
+        return self.precise + self.width
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices(Design):
+    """Choices, and last the number of rows that they score in each group."""
+
+    choices: tuple[SelectionQuery, ...]
+
+    @classmethod
+    def of(
+        cls,
+        request: Request,
+        relation: Relation,
+        *choices: tuple[str, SelectionQuery, Fraction],
+        note: str = "",
+    ) -> Self:
+        """The design for choices with their roles and steps, which get equal parts of the loss.
+
+        Privacy: the size is one more answer to the entry, about the same rows. Weights divide the
+        loss of the entry among all answers. A number of rows that is the same for all neighbors is
+        answered exactly and leaves all of it.
+        """
+        _, scored, _ = choices[0]
+        columns = (*scored.present, *(axis.column for axis in scored.inner_axes))
+        rows = LinearQuery(by=scored.by, where=scored.where, present=tuple(dict.fromkeys(columns)))
+        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
+        share = Fraction(0) if public else SIZE_SHARE
+        weight = (1 - share) / len(choices)
+        queries = (
+            *(WeightedQuery(role, query, weight, step) for role, query, step in choices),
+            WeightedQuery("count", rows, share, supports=True),
+        )
+        scores = tuple(query for _, query, _ in choices)
+        return cls(request, queries, ("choice",), note=note, choices=scores)
+
+    def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
+        """The most by which a choice falls short of the best, in its unit."""
+        return max(
+            query.expected_error(noise, confidence) * weighted.step
+            for query, noise, weighted in zip(self.choices, noises, self.queries, strict=False)
+        )
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """From how many rows on what is chosen is not flagged, and what it costs to know that."""
+        size, limits = self.queries[-1], SizeLimits.of(self.choices, noises, confidence)
+        percent = exact_or_up(size.weight * 100)
+        how = note("designs.noisy_size", percent=percent) if noises[-1].scale else ""
+        in_group = " in a group" if self.request.by else ""
+        rows = f"{int(short_up(Fraction(limits.rows), 2)):,}"
+        stated = note("designs.size", rows=rows, in_group=in_group, how=how)
+        return *super().sentences(noises, confidence), stated
+
+    def flag_sizes(self, estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:
+        """What was chosen, with the status that the noisy size of its group gives it.
+
+        A function of noisy answers and public knowledge alone. The last answer is the size.
+        """
+        noises = [answer.noise for answer in answers]
+        limits = SizeLimits.of(self.choices, noises, FLAG_CONFIDENCE)
+        size = answers[-1].values
+        rows = np.repeat(size, len(estimates) // max(len(size), 1))
+        status = np.where(rows < limits.precise, IMPRECISE, NO_INTERVAL)
+        status[(rows < limits.informative).astype(np.bool_)] = UNBOUNDED
+        return replace(estimates, status=status.astype(np.int8))
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The chosen candidates, in the order of groups, then answers, in the column's unit."""
+        chosen = np.stack([answer.values for answer in answers[:-1]], axis=1).ravel()
+        column = self.request.numeric
+        values = candidate_values(self.request.candidates, chosen)
+        estimates = replace(Estimates.chosen(values, column.step), date_range=column.date_range)
+        return self.flag_sizes(estimates, answers)

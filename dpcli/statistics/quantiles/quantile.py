@@ -1,0 +1,257 @@
+"""Quantiles of numbers or dates: any, the median, minimum and maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import prod
+from typing import ClassVar
+
+from dpcli.fields.columns import Candidates, OrderedColumnName, Quantiles
+from dpcli.fields.section import field_types
+from dpcli.noise.distribution import ADDITIVE
+from dpcli.numeric.arrays import np
+from dpcli.numeric.exact import plain_text
+from dpcli.privacy.neighboring import Relation
+from dpcli.queries.scores import Rank, ScoreQuery
+from dpcli.statistics.candidate_classes import classes_at_and_between
+from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.quantiles.choice_size import Choices
+from dpcli.statistics.quantiles.counts import TreeOfCounts, may_count
+from dpcli.statistics.quantiles.recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
+from dpcli.statistics.statistic import Statistic
+
+
+class Quantile(Statistic):
+    """Values or dates below which given shares of a column lie, overall or in each group.
+
+    Each of the `quantiles` is one of the public `candidates`: a list, or `{step: ...}` from
+    bound to bound (for dates in days), or all steps of the column if absent. The expected error
+    in `plan` is how many ranks may lie between the published value and the quantile, if values
+    lie densely and evenly around it. Equal values miss by no rank; sparse candidates miss at
+    least by the rows between them.
+
+    Quantiles are read from noisy counts, or chosen. In groups, counts answer, because they have
+    intervals: of a group without rows, the interval is all candidates, and the flag is
+    `no-information`. Without groups, the way with the smaller expected error answers: counts if
+    there are many quantiles or few candidates, else choices. `mechanism: laplace` asks for
+    counts, `permute_and_flip` for choices, as does `error`. Private keys and limits on the
+    groups of a person leave choices alone.
+
+    Counts are the rows in ranges of values, in several levels, each about ten times as fine
+    as the one above (Hay, Rastogi, Miklau and Suciu 2010). From counts that agree with each
+    other and are not negative, any number of quantiles follow, in order. Where rows share
+    values, errors are small. The interval of a quantile has every value that the noise does
+    not exclude; plans state how many rows a group needs for that to be less than all values.
+    Gaussian noise can be used, with a delta.
+
+    For choices, a candidate is better if its rank misses the quantile by fewer rows. Of three or
+    more quantiles, one near the middle is chosen first, from all rows. Then the ones below it
+    are chosen among the rows below the chosen value, those above it among the rows above, and so
+    on: three need two such rounds, nine four, and 99 seven. Each round gets an equal part of
+    epsilon, and results are in order. The expected error is that of the worst of them. Two
+    quantiles share epsilon evenly, and `post: [consistent]` sorts them if noise has swapped them.
+
+    Privacy: each level of counts is a `histogram`: adding or removing a row changes one count by
+    1, changing it two. Levels share epsilon.
+
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> two = "statistic: quantile, column: x, quantiles: [0.25, 0.9], mechanism: "
+    >>> l1(two + "laplace", x=x)
+    {'add-remove': [1, 1], 'change-one': [2, 2]}
+
+    For choices of the quantile p/d in lowest terms, the score of a candidate is minus the
+    number of rows by which its rank misses it, in units of 1/d. Adding or removing a row
+    changes the difference of two scores by at most 2 max(p, d - p). Changing a row changes
+    it by at most 2 d, or by twice the former if the row moves to another group. The scale
+    of the mechanism is that over epsilon. Candidates are public; values are counted and
+    never shown (Smith 2011). A row changes the number of rows by 1.
+
+    >>> l1(two + "permute_and_flip", x=x)
+    {'add-remove': [1.5, 1.8, 1], 'change-one': [2, 2, 1]}
+
+    Of three or more that are chosen, a round is one choice in each of several parts without
+    common rows, for the quantile p/d of its part, and rows with equal values are divided at
+    random between parts (Kaplan, Schnapp and Stemmer 2022). A row lies in at most one part
+    of a round, which the rounds before decide. In units of 2 max(p, d - p), it changes the
+    difference of two scores by at most 1 if it is added or removed, and by 2 in all parts
+    together if it is changed. Rounds add up.
+
+    >>> three = "statistic: quantile, column: x, quantiles: [0.1, 0.5, 0.9], mechanism: "
+    >>> l1(three + "permute_and_flip", x=x)
+    {'add-remove': [2, 1], 'change-one': [4, 1]}
+
+    No interval is given for what is chosen: how far apart neighboring ranks are in value is
+    itself private, and the choice reveals nothing about it. A noisy number of rows, with a tenth
+    of the loss, flags what noise may have chosen, as for `median`.
+    """
+
+    name = "quantile"
+    has_raw = False
+    item = "quantile"
+    takes = field_types(column=OrderedColumnName, quantiles=Quantiles, candidates=Candidates | None)
+    families = ("choice", *ADDITIVE)
+    gives_dates = True
+    in_column_unit = True
+    steps: ClassVar[tuple[str, ...]] = ("consistent",)
+
+    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+        """The quantiles to choose."""
+        return request.quantiles
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The counts of a tree, if they can answer, with shares of rho and epsilon; and choices."""
+        quantiles = self.quantiles(request)
+        counts = (
+            (
+                TreeOfCounts.of(request, quantiles, ADDITIVE, "rho"),
+                TreeOfCounts.of(request, quantiles, ("l1",), "epsilon"),
+            )
+            if may_count(request, relation)
+            else ()
+        )
+        return (*counts, self._choices(request, relation))
+
+    def _choices(self, request: Request, relation: Relation) -> Choices:
+        """The scores of the candidates, for each quantile."""
+        column, quantiles = request.numeric, self.quantiles(request)
+        classes, indices = classes_at_and_between(column, request.candidates)
+        if len(quantiles) >= LEAST_FOR_RECURSION:
+            public = prod(len(key) for key in request.by if not key.is_private)
+            whole = QuantilesQuery(
+                by=request.by,
+                where=request.where,
+                classes=(classes,),
+                candidate_classes=indices,
+                quantiles=quantiles,
+                substeps=substeps_for(len(classes), public),
+            )
+            choice = (f"ranks of {len(quantiles)} quantiles", whole, Fraction(1))
+            return Choices.of(request, relation, choice, note="designs.recursion")
+        choices = (
+            (
+                f"rank of {plain_text(quantile)}",
+                ScoreQuery(
+                    by=request.by,
+                    where=request.where,
+                    classes=(classes,),
+                    score_function=Rank(indices, quantile),
+                ),
+                Fraction(1, quantile.denominator),
+            )
+            for quantile in quantiles
+        )
+        return Choices.of(request, relation, *choices)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return tuple(plain_text(quantile) for quantile in request.quantiles)
+
+    def make_consistent(
+        self,
+        design: Design,
+        answers: Sequence[NoisyAnswer],
+        estimates: Estimates,
+        confidence: Fraction,
+    ) -> Estimates:
+        """The values of each group, sorted in the order of their quantiles."""
+        quantiles = self.quantiles(design.request)
+        values = estimates.value.reshape(-1, len(quantiles))
+        order = sorted(range(len(quantiles)), key=lambda index: quantiles[index])
+        ordered = np.empty_like(values)
+        ordered[:, order] = np.sort(values, axis=1)
+        return replace(estimates, value=ordered.ravel())
+
+
+class Median(Quantile):
+    """The middle value or date of a column, overall or in each group of `by`.
+
+    Half of the rows lie on either side of it. It is the `quantile` 0.5, one of the public
+    `candidates`, read from noisy counts or chosen in the same way: in groups, from counts.
+
+    Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
+    the score is minus the number of rows by which the rank of a candidate misses the median, in
+    halves. Adding or removing a row changes the difference of two scores by at most 2 halves,
+    changing a row by at most 4. The number of rows gets a tenth of the loss, and the choice the
+    rest; a row changes it by 1. If rows are changed and none can be skipped, it is public and
+    costs nothing.
+
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> l1("statistic: median, column: x, mechanism: laplace", x=x)
+    {'add-remove': [1, 1], 'change-one': [2, 2]}
+    >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=x)
+    {'add-remove': [1, 1], 'change-one': [2, 1]}
+    >>> filled = "{type: integer, bounds: [0, 99], missing: 0}"
+    >>> l1("statistic: median, column: x, mechanism: permute_and_flip", x=filled)
+    {'add-remove': [1, 1], 'change-one': [2, 0]}
+
+    No interval is given for a choice: how far apart neighboring ranks are in value is itself
+    private. But let e be the expected error in rows, n the noisy number of rows, and w what its
+    noise exceeds in 5% of cases. If n - w is below e, noise alone may have decided, and the flag
+    is `no-information`: 95% of the groups without rows have it. Else, if e is more than a quarter
+    of n, the flag is `unreliable`. Plans state from about how many rows on there is no flag.
+    """
+
+    name = "median"
+    item = ""
+    takes = field_types(column=OrderedColumnName, candidates=Candidates | None)
+    steps = ()
+    quantile: ClassVar[Fraction] = Fraction(1, 2)
+
+    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+        return (self.quantile,)
+
+
+TAIL = Fraction(1, 100)
+"""The share of the rows that lies beyond a minimum or maximum."""
+
+
+class Minimum(Median):
+    """The low end of a column: the value or date below which 1% of the rows lie.
+
+    The smallest value of all belongs to one person, so no private answer can reveal it. So
+    this is the `quantile` 0.01, one of the public `candidates`, read from noisy counts or chosen
+    in the same way: in groups, from counts. In groups of few rows noise moves it towards the
+    lower bound.
+
+    Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
+    in hundredths: adding or removing a row changes the difference of two scores by at most 198
+    hundredths of a row, changing a row by at most 200.
+
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> l1("statistic: min, column: x, mechanism: permute_and_flip", x=x)
+    {'add-remove': [1.98, 1], 'change-one': [2, 1]}
+
+    No interval is given for a choice: how far apart neighboring ranks are in value is itself
+    private. A noisy number of rows flags what noise may have chosen, as for `median`.
+    """
+
+    name = "min"
+    quantile = TAIL
+    warning = "not the least value, but the one below which 1% of rows lie"
+
+
+class Maximum(Median):
+    """The high end of a column: the value or date above which 1% of the rows lie.
+
+    The greatest value of all belongs to one person, so no private answer can reveal it. So
+    this is the `quantile` 0.99, one of the public `candidates`, read from noisy counts or chosen
+    in the same way: in groups, from counts. In groups of few rows noise moves it towards the
+    upper bound.
+
+    Privacy: as for `quantile`. Levels of counts are histograms that share epsilon. For a choice,
+    in hundredths: adding or removing a row changes the difference of two scores by at most 198
+    hundredths of a row, changing a row by at most 200.
+
+    >>> x = "{type: integer, bounds: [0, 99]}"
+    >>> l1("statistic: max, column: x, mechanism: permute_and_flip", x=x)
+    {'add-remove': [1.98, 1], 'change-one': [2, 1]}
+
+    No interval is given for a choice: how far apart neighboring ranks are in value is itself
+    private. A noisy number of rows flags what noise may have chosen, as for `median`.
+    """
+
+    name = "max"
+    quantile = 1 - TAIL
+    warning = "not the greatest value, but the one above which 1% of rows lie"

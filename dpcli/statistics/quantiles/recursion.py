@@ -1,0 +1,314 @@
+"""Several quantiles by recursion: the parts of the rows, and the choices in them.
+
+`QuantilesQuery` has the privacy argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+
+from dpcli.noise.bernoulli import BLOCK
+from dpcli.noise.candidate_choice import ChoiceNoise
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.entropy import random_bytes
+from dpcli.noise.tails import laplace_sum_width
+from dpcli.numeric.arrays import Array, Bools, Ints, largest_magnitude, np, widened
+from dpcli.numeric.exact import short_up
+from dpcli.privacy.sensitivity import RowContribution
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.queries.query import AnswerWords
+from dpcli.queries.scores import Chooser, Points, Rank, SelectionQuery
+
+LEAST_FOR_RECURSION = 3
+"""From this number of quantiles on, recursion needs fewer rounds than there are quantiles."""
+
+MAX_SUBSTEPS = 1 << 16
+"""The most sub-steps of a class: two random bytes choose one of them."""
+
+USUAL_SUBSTEPS = 1 << 6
+"""Sub-steps that a class has even if there are many groups."""
+
+CUTS_OF_ALL_GROUPS, CUTS_OF_A_GROUP = 1 << 18, 1 << 22
+"""Limits of the numbers of cuts, for time and for memory."""
+
+
+def substeps_for(classes: int, groups: int) -> int:
+    """How many sub-steps each class has: a power of two, fewer if there are many classes."""
+    most = max(CUTS_OF_ALL_GROUPS // (classes * groups), USUAL_SUBSTEPS)
+    most = max(1, min(most, CUTS_OF_A_GROUP // classes, MAX_SUBSTEPS))
+    return 1 << (most.bit_length() - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PartQuantile:
+    """The quantile that one choice of the recursion is about, in its part of the rows.
+
+    The part lies between the quantiles at `low` and `high`, or at the end of the rows. Of the
+    part, the fraction `relative` of the rows is wanted below the quantile at `place`. Places count
+    the quantiles in increasing order.
+    """
+
+    low: int | None
+    high: int | None
+    place: int
+    relative: Fraction
+
+    @property
+    def largest_change(self) -> int:
+        """The most that adding a row changes the difference of two scores, in units of 1/d."""
+        part, whole = self.relative.numerator, self.relative.denominator
+        return 2 * max(part, whole - part)
+
+    def scores(self, below: Array) -> Array:
+        """Minus the distance of each cut from the quantile, in units of 1/d rows of the part.
+
+        `below` has the number of rows of the part below each cut; all rows for the last one.
+        """
+        part, whole = self.relative.numerator, self.relative.denominator
+        below = widened(below, whole * int(below[-1]))
+        scores: Array = -abs(whole * below - part * below[-1])
+        return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantilesQuery(SelectionQuery):
+    """For each group, how many rows each class has; several quantiles are then chosen.
+
+    A quantile near the middle is chosen from all rows of the group. Then those below it are chosen
+    from the rows below, those above it from the rows above, and so on (Kaplan, Schnapp and Stemmer
+    2022). A level of this recursion is one choice in each of several parts without common rows.
+
+    So that rows with equal values can be divided, every row gets a sub-step: uniform among
+    `substeps`, independent of everything, and the same in all levels. Rows are ordered by class,
+    then by sub-step. A choice is among cuts between two neighbors of this order. The candidate
+    that is published is a function of the chosen cuts.
+
+    Privacy: the score of a cut is minus the distance of p n from the d times as many rows of the
+    part below it, for a part of n rows and the relative quantile p/d. A row of the part that is
+    added or removed changes p n by p, and the rows below by one or not at all. So scores change by
+    at most max(p, d - p), and the difference of two by at most c = 2 max(p, d - p). A row that is
+    replaced within the part changes a difference by at most 2 d, which is at most 2 c. A choice
+    has the scale of the noise times c. So in units of c, a row that is added or removed changes a
+    difference by at most 1, and one that is replaced by 2.
+
+    Fix the sub-steps of all rows, and the cuts that were chosen in earlier levels. Then a row lies
+    in at most one part of a level, which its class, its sub-step and these cuts decide. So the
+    changes of all parts of a level sum to at most 1 for each row that is added or removed, and 2
+    for each that is replaced. A mechanism is calibrated to this sum: choices from
+    different parts use independent randomness, so their losses add up, and so do the ranges of
+    their losses. Squares of sums are never below sums of squares. Levels follow one another, each
+    with the same bound whatever was chosen before, so they compose as adaptive answers do. The
+    bounds hold for any sub-steps, and these have the same distribution for neighbors; hence they
+    hold for the answer, in which sub-steps are random.
+    """
+
+    candidate_classes: Points
+    quantiles: tuple[Fraction, ...]
+    substeps: int = 1
+
+    def __post_init__(self) -> None:
+        if self.substeps not in (1 << power for power in range(17)):
+            raise ValueError("the number of sub-steps is a power of two, at most 2^16")
+        if not all(0 < quantile < 1 for quantile in self.quantiles):
+            raise ValueError("a quantile lies between 0 and 1")
+        if not self.quantiles or len(set(self.quantiles)) < len(self.quantiles):
+            raise ValueError("every quantile is chosen once")
+        if len(self.classes) != 1 or not len(self.candidate_classes):
+            raise ValueError("quantiles are chosen along one axis, among candidates")
+
+    @property
+    def candidates(self) -> int:
+        """How many values can be published."""
+        return len(self.candidate_classes)
+
+    @cached_property
+    def cells_per_group(self) -> int:
+        """One count for each class."""
+        return prod(map(len, self.classes))
+
+    @cached_property
+    def row_contribution(self) -> RowContribution:
+        """How much one row can change the differences of scores of a level, in sum."""
+        return RowContribution(-1, 1)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.levels)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[PartQuantile, ...], ...]:
+        """The choices of each level, from small quantiles to large ones."""
+        ordered = sorted(self.quantiles)
+        parts: list[tuple[int, int]] = [(0, len(ordered))]
+        levels = []
+        while parts:
+            level = [_middle(ordered, first, end) for first, end in parts]
+            levels.append(tuple(level))
+            parts = [
+                (first, end)
+                for (start, stop), chosen in zip(parts, level, strict=True)
+                for first, end in ((start, chosen.place), (chosen.place + 1, stop))
+                if first < end
+            ]
+        return tuple(levels)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The place of each quantile in increasing order."""
+        ordered = {quantile: place for place, quantile in enumerate(sorted(self.quantiles))}
+        return tuple(ordered[quantile] for quantile in self.quantiles)
+
+    def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:
+        """The candidates of cuts, which are chosen from parts of the rows."""
+        return choose_quantiles(noise, answers, self)
+
+    def trial_errors(self, noisy: Array, exact: Array) -> Array:
+        """The rows by which chosen candidates miss their quantiles more than the best ones do."""
+        counts = exact.reshape(-1, self.cells_per_group)
+        missed, groups = [], np.arange(len(counts))
+        for item, chosen in enumerate(noisy.reshape(len(counts), -1).T):
+            scores = self.rank_scores(counts, item)
+            gaps = scores.max(axis=1) - scores[groups, chosen]
+            missed.append(gaps.astype(np.float64) / self.quantiles[item].denominator)
+        return np.concatenate(missed)
+
+    def ledger_details(self) -> dict[str, object]:
+        """Which quantiles are chosen, and from how many sub-steps."""
+        quantiles = [str(quantile) for quantile in self.quantiles]
+        return super().ledger_details() | {"quantiles": quantiles, "substeps": self.substeps}
+
+    def protection(self, words: AnswerWords) -> str:
+        """What one unit can change in a round, and how far a choice may be from the best."""
+        return (
+            f"{words.role}: chosen by {words.mechanism} among {self.candidates:,} public "
+            f"candidates, in {self.rounds:,} rounds, better ones with a higher probability. In a "
+            f"round, one {words.unit} can change how good candidates are by at most "
+            f"{words.farthest} times what a row can change. Where values lie densely and evenly, "
+            f"at most {words.error} ranks lie between a quantile and the chosen value in "
+            f"{words.percent}% of cases."
+        )
+
+    def rank_scores(self, counts: Array, item: int) -> Array:
+        """Minus the number of rows by which each candidate misses a quantile of the group.
+
+        It has the shape (groups, candidates), in units of 1/d rows; counts, (groups, classes).
+        """
+        rank = Rank(self.candidate_classes, self.quantiles[item])
+        rows = largest_magnitude(counts) * counts.shape[1]
+        return rank.scores(widened(counts, rank.quantile.denominator * rows))
+
+    def published(self, cuts: Ints) -> Ints:
+        """The indices of the candidates that are published for chosen cuts.
+
+        A cut through the class of a candidate stands for this candidate. One between two
+        candidates stands for the one that fewer sub-steps separate from it.
+        """
+        classes, substeps = np.divmod(cuts, self.substeps)
+        return nearest_candidates(self.candidate_classes, classes, 2 * substeps <= self.substeps)
+
+    def expected_error(self, noise: Noise, confidence: Fraction) -> Fraction:
+        """The rows by which a quantile is missed, at most with this confidence.
+
+        It is that of the quantile with the greatest variance. Values are assumed to lie densely and
+        evenly around the chosen cuts. Then the error of a choice has a Laplace distribution with
+        the scale of c/d rows. It moves the targets of the two parts that end there, in proportion.
+        """
+        worst = max(self._error_weights(), key=lambda weights: sum(one**2 for one in weights))
+        return short_up(noise.scale * Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
+
+    def _error_weights(self) -> Iterator[tuple[float, ...]]:
+        """For each quantile, the scales of the independent errors that its error is the sum of."""
+        errors: dict[int | None, dict[int, float]] = {None: {}}
+        for chosen in (part for level in self.levels for part in level):
+            share = float(chosen.relative)
+            moved = {place: (1 - share) * one for place, one in errors[chosen.low].items()}
+            for place, one in errors[chosen.high].items():
+                moved[place] = moved.get(place, 0.0) + share * one
+            own = chosen.largest_change / chosen.relative.denominator
+            errors[chosen.place] = moved | {chosen.place: own}
+        for place in range(len(self.quantiles)):
+            yield tuple(sorted(errors[place].values()))
+
+
+def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Array:
+    """The index of a candidate for each quantile, group by group, as one array of int64.
+
+    `counts` has the shape (groups, classes). With `NO_NOISE`, the first of the best candidates of
+    each quantile is chosen from all rows.
+    """
+    if isinstance(noise, ChoiceNoise):
+        chosen = [_chosen_cuts(noise, ordered_rows(row, query), query) for row in counts]
+        return query.published(np.array(chosen, np.int64).ravel())
+    if noise == NO_NOISE:
+        scores = (query.rank_scores(counts, item) for item in range(len(query.quantiles)))
+        return np.stack([one.argmax(axis=1) for one in scores], axis=1).ravel()
+    raise TypeError("a choice needs the noise of choices")
+
+
+def ordered_rows(counts: Array, query: QuantilesQuery) -> Array:
+    """How many rows of a group lie below each cut: first by class, then by a random sub-step.
+
+    The sub-step of each row is uniform and independent of all others. The array has one element
+    for each sub-step of each class, and one for the cut above all rows.
+    """
+    cells = _divided(counts.astype(np.int64), query.substeps)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(cells)])
+
+
+def _divided(counts: Ints, substeps: int) -> Ints:
+    """How many rows of each class have each sub-step, the sub-steps of a class side by side."""
+    if substeps == 1:
+        return counts
+    cells = np.zeros(len(counts) * substeps, np.int64)
+    ends = np.cumsum(counts)
+    rows = int(ends[-1])
+    for start in range(0, rows, BLOCK):
+        numbers = np.arange(start, min(start + BLOCK, rows))
+        classes = np.searchsorted(ends, numbers, side="right")
+        # The number of sub-steps is a power of two up to 2^16, which 16 bits cannot hold.
+        drawn = np.frombuffer(random_bytes(2 * len(numbers)), np.uint16) & np.uint16(substeps - 1)
+        np.add.at(cells, classes * substeps + drawn, 1)
+    return cells
+
+
+def _chosen_cuts(noise: ChoiceNoise, below: Array, query: QuantilesQuery) -> list[int]:
+    """The cuts of one group, for the quantiles in the order of the query."""
+    cuts: dict[int | None, int] = {}
+    for part in (part for level in query.levels for part in level):
+        low = 0 if part.low is None else cuts[part.low]
+        high = len(below) - 1 if part.high is None else cuts[part.high]
+        scores = part.scores(below[low : high + 1] - below[low])
+        scaled = replace(noise, scale=noise.scale * part.largest_change)
+        cuts[part.place] = low + int(scaled.pick((scores.max() - scores)[None, :])[0])
+    return [cuts[place] for place in query.places]
+
+
+def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: Bools) -> Ints:
+    """The index of the candidate for a place in each of these classes.
+
+    In the class of a candidate it is that one, and between two candidates the nearer one.
+    """
+    known = np.asarray(candidate_classes)
+    before = np.searchsorted(known, classes, side="right") - 1
+    through = known[np.maximum(before, 0)] == classes
+    return np.clip(np.where(through | in_first_half, before, before + 1), 0, len(known) - 1)
+
+
+def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:
+    """The quantile of a part that divides its rows most evenly; few enough are left on each side.
+
+    The part has the quantiles from `first` to before `end`. On each side, no more are left than
+    the remaining levels can choose: the number of levels is the least possible.
+    """
+    low, high = (first - 1 if first else None), (end if end < len(ordered) else None)
+    start = Fraction(0) if low is None else ordered[low]
+    stop = Fraction(1) if high is None else ordered[high]
+    most = (1 << ((end - first).bit_length() - 1)) - 1
+    places = range(max(first, end - 1 - most), min(end, first + most + 1))
+    relative = {place: (ordered[place] - start) / (stop - start) for place in places}
+    place = min(places, key=lambda place: abs(relative[place] - Fraction(1, 2)))
+    return PartQuantile(low, high, place, relative[place])

@@ -1,0 +1,440 @@
+"""A tree of counts along an axis: its levels, errors, and quantiles.
+
+The leaves are the classes of values. A node counts the rows of consecutive leaves (Hay, Rastogi,
+Miklau and Suciu 2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import ceil, log10, prod, sqrt
+
+from dpcli.data.axis import Axis
+from dpcli.noise.distribution import Noise, normal_quantile
+from dpcli.noise.tails import blended_half_width
+from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
+from dpcli.problems.light_dataclasses import dataclass
+
+LEAST_VARIANCE = 1e-9
+"""The variance of a count without noise."""
+
+SHARE_RATIO = Fraction(4, 5)
+"""The noise of a level has this share of that of the level below: counts of single classes are
+needed only where rows share values."""
+
+
+@dataclass(frozen=True)
+class CountTree:
+    """A tree with this number of leaves, and about ten children for each node.
+
+    That is near the best number (Qardaji, Yang and Li 2013). Nodes at the end have fewer children.
+    Levels are numbered from the top, which has several nodes: there is no root.
+    """
+
+    leaves: int
+
+    @cached_property
+    def levels(self) -> int:
+        """How many levels there are, the leaves included."""
+        return max(1, round(log10(self.leaves)))
+
+    @cached_property
+    def fan_out(self) -> int:
+        """The children of a node: the least number for which the levels reach all leaves."""
+        least: int = max(1, ceil(self.leaves ** (1 / self.levels)) - 1)
+        return least + (prod([least] * self.levels) < self.leaves)
+
+    @cached_property
+    def node_leaves(self) -> tuple[int, ...]:
+        """How many leaves a node of each level has."""
+        return tuple(self.fan_out**level for level in reversed(range(self.levels)))
+
+    @cached_property
+    def top_nodes(self) -> int:
+        """How many nodes the first level has."""
+        return -(-self.leaves // self.node_leaves[0])
+
+    def axes(self, classes: Axis) -> tuple[Axis, ...]:
+        """The axis of each level, for leaves that are these classes."""
+        return tuple(Axis(classes.column, classes.starts[::leaves]) for leaves in self.node_leaves)
+
+    def shares(self, power: int) -> tuple[Fraction, ...]:
+        """The share of each level: of epsilon with power 1, of rho with power 2."""
+        parts = [SHARE_RATIO ** (power * level) for level in range(self.levels)]
+        return tuple(part / sum(parts) for part in parts)
+
+    def precisions(self, variances: Sequence[float]) -> tuple[float, ...]:
+        """For each level the sum of leaves / variance of a count from it on."""
+        parts = [
+            leaves / variance for leaves, variance in zip(self.node_leaves, variances, strict=True)
+        ]
+        return tuple(reversed(list(accumulate(reversed(parts)))))
+
+    def usual_error(self, quantile: float, errors: Sequence[float]) -> float:
+        """About the error of a rank if values lie evenly, from the errors of the counts.
+
+        It is as in `RankErrors`. For even ends, the first level has weights whose squares sum to
+        q (1 - q) for each node. Below it, one node at most has different children: x of b are
+        below the end, with x - x^2 / b for a whole x and less in between, nearly b / 6 on average.
+        """
+        variances = [max(error**2, LEAST_VARIANCE) for error in errors]
+        first, *others = self.precisions(variances)
+        squared = self.top_nodes * quantile * (1 - quantile) * self.node_leaves[0] / first
+        for leaves, precision in zip(self.node_leaves, others, strict=False):
+            squared += leaves / precision / 6
+        return sqrt(squared)
+
+
+TEST_SHARE = Fraction(9, 10)
+"""The part of the error probability of an interval that each of its two tests has.
+
+More than half: a class that holds rows is hardly at risk in both tests.
+`python -m tests.benchmarks.quantile_intervals` shows which coverage follows.
+"""
+
+EMPTY_SHARE = Fraction(1, 5)
+"""The part of the error probability of an interval with which noise looks like rows, or like fewer
+than none: one in 200 intervals of empty groups says more than all classes at 95%."""
+
+SAMPLED_ENDS = 256
+"""From about this number of ends of classes follows how heavy the tails of errors are."""
+
+
+@dataclass(frozen=True)
+class RankErrors:
+    """The errors of ranks by least squares from noisy counts of a tree.
+
+    `noises` are those of a count in each level. A rank is the number of rows below the end of a
+    class, less the quantile of all rows. The sum over all nodes of the first level, also of those
+    with few leaves, is the number of all rows.
+
+    A rank is the sum of leaves with weights g: one below the end, zero above, less the quantile.
+    With P(k) the mean over the leaves of each node of level k, and s(k) leaves in a node, the
+    parts P(k) g - P(k-1) g are orthogonal, and least squares divides each by its precision, which
+    is the sum of s(l) / variance(l) over the levels l from k on. The variance is the sum of
+    their squares over their precisions.
+    """
+
+    tree: CountTree
+    noises: tuple[Noise, ...]
+
+    @cached_property
+    def variances(self) -> tuple[float, ...]:
+        """The variance of a count in each level."""
+        return tuple(max(noise.discrete_variance, LEAST_VARIANCE) for noise in self.noises)
+
+    @cached_property
+    def precisions(self) -> tuple[float, ...]:
+        """For each level the sum of leaves / variance from it on."""
+        return self.tree.precisions(self.variances)
+
+    def margins(self, quantile: float, confidence: Fraction) -> Floats:
+        """How far each noisy rank may be off in a test, for the ends of no, one, and all classes.
+
+        A range of classes that two such tests leave has the class of a quantile with this
+        confidence.
+        """
+        outside = min(2 * TEST_SHARE * (1 - confidence), Fraction(1))
+        width = blended_half_width(self._excess(quantile), 1.0, 1 - outside)
+        margins: Floats = max(width, 0.0) * np.sqrt(self.rank_variances(quantile))
+        return margins
+
+    def rows_margin(self, confidence: Fraction) -> float:
+        """The noisy number of all rows from which on there are rows, more surely than most."""
+        variance = self.tree.top_nodes * self.tree.node_leaves[0] / self.precisions[0]
+        return normal_quantile(float(EMPTY_SHARE * (1 - confidence))) * sqrt(variance)
+
+    def rank_variances(self, quantile: float) -> Floats:
+        """The variance of the rank of each end."""
+        whole, part = self._first
+        above = np.maximum(self.tree.top_nodes - whole - 1, 0) * quantile**2
+        squares = whole * (1 - quantile) ** 2 + above
+        squares += np.where(whole < self.tree.top_nodes, (part - quantile) ** 2, 0.0)
+        variances: Floats = squares * self.tree.node_leaves[0] / self.precisions[0] + self._inside
+        return variances
+
+    @cached_property
+    def _ends(self) -> Ints:
+        return np.arange(self.tree.leaves + 1)
+
+    @cached_property
+    def _first(self) -> tuple[Floats, Floats]:
+        whole, rest = np.divmod(self._ends, self.tree.node_leaves[0])
+        return whole.astype(np.float64), rest / self.tree.node_leaves[0]
+
+    @cached_property
+    def _inside(self) -> Floats:
+        """The variance that levels below the first add: their parts depend on the end alone."""
+        added, fan_out = np.zeros(self.tree.leaves + 1), self.tree.fan_out
+        leaves = self.tree.node_leaves
+        for above, own, precision in zip(leaves, leaves[1:], self.precisions[1:], strict=False):
+            whole, rest = np.divmod(self._ends % above, own)
+            part = rest / own
+            added += own / precision * (whole + part**2 - (whole + part) ** 2 / fan_out)
+        return added
+
+    def _excess(self, quantile: float) -> float:
+        """The mean excess kurtosis of ranks, from a sample of ends."""
+        if not any(noise.fourth_cumulant(1) for noise in self.noises):
+            return 0.0
+        step = max(1, self.tree.leaves // SAMPLED_ENDS)
+        ends = self._ends[step // 2 : -1 : step]
+        squares = self.rank_variances(quantile)[ends] ** 2
+        return float((self.fourth_cumulants(ends, quantile) / squares).mean())
+
+    def fourth_cumulants(self, ends: Ints, quantile: float) -> Floats:
+        """Those of the ranks of some ends, which are not the last.
+
+        With h the sum of the parts of g over their precisions, the count of a node has the weight
+        leaves / variance times the mean of h in it. That is the same in all nodes of a level
+        below one which the end does not divide.
+        """
+        tree, below = self.tree, 0.0
+        owns, subtrees = [], []
+        for leaves, noise, variance in zip(
+            reversed(tree.node_leaves), reversed(self.noises), reversed(self.variances), strict=True
+        ):
+            own = noise.fourth_cumulant(leaves / variance)
+            below = own + tree.fan_out * below
+            owns.append(own)
+            subtrees.append(below)
+        total = divided = np.zeros(len(ends))
+        above, children, mean = tree.leaves + 1, tree.top_nodes, np.full(len(ends), quantile)
+        levels = zip(
+            tree.node_leaves, self.precisions, reversed(owns), reversed(subtrees), strict=True
+        )
+        for leaves, precision, own, subtree in levels:
+            whole, rest = np.divmod(ends % above, leaves)
+            part = rest / leaves
+            if above <= tree.leaves:
+                children, mean = tree.fan_out, (whole + part) / tree.fan_out
+            before = divided + (1 - mean) / precision
+            after = divided - mean / precision
+            divided = divided + (part - mean) / precision
+            others = whole * before**4 + (children - whole - 1) * after**4
+            total = total + subtree * others + own * divided**4
+            above = leaves
+        return total
+
+
+BLOCK = 1 << 18
+"""The leaves that are computed with at once, to bound memory."""
+
+EVEN_WEIGHT = 5
+"""The weight of a class without rows, in means of the rows of all classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOfQuantile:
+    """The class of a quantile in each group, shape (groups,), and the range of plausible classes.
+
+    `in_first_half` says whether no more than half of the rows of the class lie below the quantile.
+    """
+
+    place: Ints
+    in_first_half: Bools
+    lowest: Ints
+    highest: Ints
+
+
+def classes_of_quantiles(
+    tree: CountTree,
+    counts: Sequence[Array],
+    noises: Sequence[Noise],
+    quantiles: Sequence[Fraction],
+    confidence: Fraction,
+) -> list[ClassOfQuantile]:
+    """The class of each quantile, from noisy `counts` of shape (groups, nodes) for each level.
+
+    The class is where counts reach the quantile that are as near as possible to least squares,
+    never negative, and even where noise hides differences. The range is what two tests of the
+    unbiased least squares leave: that the rows of a class and those below fall short of the
+    quantile, or that the rows below it exceed the quantile. It has the class of the exact quantile
+    with about this confidence, wherever the rows lie. Ranks increase from class to class, so the
+    noisy ones are made isotonic before they are tested: tests of single ranks would leave every
+    class with an extreme noise. All classes are left if noise hides whether there are rows.
+    """
+    errors = RankErrors(tree, tuple(noises))
+    levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
+    margins = [errors.margins(float(one), confidence) for one in quantiles]
+    groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
+    parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
+    for start in range(0, max(groups, 1), size):
+        block = [level[start : start + size].astype(np.float64) for level in counts]
+        totals = levels.from_below(block)
+        (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
+        weights = _weights(likely)
+        for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
+            place, half = _likely_class(float(quantile), likely)
+            ranks = plausible - float(quantile) * rows
+            lowest, highest = _plausible_classes(ranks, margin, weights)
+            lowest[rows[:, 0] <= hidden] = 0
+            highest[rows[:, 0] <= hidden] = tree.leaves - 1
+            ends = np.minimum(lowest, place), np.maximum(highest, place)
+            part.append(ClassOfQuantile(place, half, *ends))
+    return [
+        ClassOfQuantile(
+            *(
+                np.concatenate([getattr(one, name) for one in part])
+                for name in ("place", "in_first_half", "lowest", "highest")
+            )
+        )
+        for part in parts
+    ]
+
+
+def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
+    """The class of a quantile, from likely counts of rows up to each class, and in which half."""
+    last, groups = likely.shape[1] - 1, np.arange(len(likely))
+    wanted = quantile * likely[:, -1]
+    place = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
+    below = np.where(place > 0, likely[groups, place - 1], 0.0)
+    return place, 2 * (wanted - below) <= likely[groups, place] - below
+
+
+def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:
+    """The first and last class that tests leave, from noisy ranks of all ends of classes.
+
+    A class has its weight in both tests.
+    """
+    fall_short = _below_zero(ranks[:, 1:] + margins[1:], weights)
+    do_not_exceed = _below_zero(ranks[:, :-1] - margins[:-1], weights)
+    return np.minimum(fall_short, weights.shape[1] - 1), np.maximum(do_not_exceed - 1, 0)
+
+
+def _below_zero(numbers: Floats, weights: Floats) -> Ints:
+    """How many numbers of each row are below zero in a weighted isotonic regression.
+
+    It reaches zero where the weighted sum of the numbers before is least (Groeneboom 1985). That
+    is after all columns of negative numbers at the start, and before those of others at the end.
+    """
+    negative, last = numbers < 0, numbers.shape[1] - 1
+    start = int(negative.all(axis=0).argmin())
+    end = max(start, last - int(negative[:, ::-1].any(axis=0).argmax())) + 1
+    sums = np.cumsum(numbers[:, start:end] * weights[:, start:end], axis=1)
+    least = sums.argmin(axis=1)
+    return start + np.where(sums[np.arange(len(sums)), least] < 0, least + 1, 0)
+
+
+def _weights(likely: Floats) -> Floats:
+    """The weight of each class where noisy ranks are made isotonic, from likely rows up to each.
+
+    Its rows, and as many for each class as `EVEN_WEIGHT` says: ranks at classes of many rows are
+    hardly changed by those in empty ranges around them, and noise in these averages out.
+    """
+    even = EVEN_WEIGHT * np.maximum(likely[:, -1:], 1.0) / likely.shape[1]
+    weights: Floats = np.diff(likely, axis=1, prepend=0.0) + even
+    return weights
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """The levels of a tree, the variance of a count in each, and that of the best estimate.
+
+    The best estimate of a node is the one from its own count and those below it.
+    """
+
+    tree: CountTree
+    variances: tuple[float, ...]
+    combined: tuple[float, ...]
+
+    @classmethod
+    def of(cls, tree: CountTree, variances: Sequence[float]) -> _Levels:
+        """The levels for these variances of a count."""
+        combined = [variances[-1]]
+        for own in reversed(variances[:-1]):
+            combined.append(1 / (1 / own + 1 / (tree.fan_out * combined[-1])))
+        return cls(tree, tuple(variances), tuple(reversed(combined)))
+
+    def from_below(self, counts: Sequence[Floats]) -> list[Floats]:
+        """For each node the best estimate from its own count and those below it.
+
+        Nodes without leaves are added as zeros, so that all nodes have the same number of children:
+        the shape is (groups, nodes).
+        """
+        tree, totals = self.tree, []
+        for level, own in enumerate(counts):
+            nodes = tree.top_nodes * tree.fan_out**level
+            totals.append(np.pad(own, ((0, 0), (0, nodes - own.shape[1]))))
+        for level in reversed(range(tree.levels - 1)):
+            children = self._children(totals[level + 1]).sum(axis=2)
+            share = self.combined[level] / self.variances[level]
+            totals[level] = share * totals[level] + (1 - share) * children
+        return totals
+
+    def unbiased(self, totals: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Rows below the end of each class by least squares, and all rows.
+
+        Hay, Rastogi, Miklau and Suciu 2010. Below no class are no rows. All rows are the sum of the
+        first level, which also counts the noise that falls to nodes without leaves: without it, the
+        variance would exceed that of the margins.
+        """
+        found = totals[0]
+        for below in totals[1:]:
+            children = self._children(below)
+            missing = found[:, :, None] - children.sum(axis=2, keepdims=True)
+            found = (children + missing / self.tree.fan_out).reshape(len(found), -1)
+        below = np.concatenate([np.zeros((len(found), 1)), self._up_to(found)], axis=1)
+        return below, totals[0].sum(axis=1, keepdims=True)
+
+    def likely(self, totals: Sequence[Floats]) -> Floats:
+        """Rows up to each class, by counts that are not negative, and even where noise is large.
+
+        From the top, the total of a node is divided among its children: first in proportion to
+        their classes; then the differences of the noisy counts from that are added, multiplied by
+        the part of their variance that is not noise (Efron and Morris 1973), at least that of
+        random counts; then the nearest counts are taken that are not negative and sum to the total.
+        """
+        found = np.maximum(totals[0].sum(axis=1, keepdims=True), 0.0)
+        for (below, variance), leaves in zip(
+            zip(totals, self.combined, strict=True), self._leaves(), strict=True
+        ):
+            children = below.reshape(len(below), found.shape[1], -1)
+            present = leaves > 0
+            count = np.maximum(present.sum(axis=2, keepdims=True), 1)
+            parts = leaves / np.maximum(leaves.sum(axis=2, keepdims=True), 1)
+            total = found[:, :, None]
+            even = total * parts
+            change = np.where(present, children - even, 0.0)
+            change -= np.where(present, change.sum(axis=2, keepdims=True) / count, 0.0)
+            spread = (change**2).sum(axis=2, keepdims=True) / np.maximum(count - 1, 1)
+            signal = np.maximum(spread - variance, total / count)
+            wanted = even + signal / (signal + variance) * change
+            found = _nearest(np.where(present, wanted, -np.inf), total).reshape(len(below), -1)
+        return self._up_to(found)
+
+    def _leaves(self) -> Iterator[Ints]:
+        """For each level, how many leaves each child of each node has: shape (1, nodes, children).
+
+        The nodes of the first level are the children of one root.
+        """
+        tree = self.tree
+        for level, most in enumerate(tree.node_leaves):
+            starts = np.arange(tree.top_nodes * tree.fan_out**level) * most
+            leaves = np.clip(tree.leaves - starts, 0, most)
+            yield leaves.reshape(1, -1, tree.top_nodes if level == 0 else tree.fan_out)
+
+    def _children(self, nodes: Floats) -> Floats:
+        return nodes.reshape(len(nodes), -1, self.tree.fan_out)
+
+    def _up_to(self, leaves: Floats) -> Floats:
+        up_to: Floats = np.cumsum(leaves[:, : self.tree.leaves], axis=1)
+        return up_to
+
+
+def _nearest(wanted: Floats, total: Floats) -> Floats:
+    """The nearest numbers along the last axis that are not negative and sum to `total`.
+
+    All above a threshold are lowered, or raised, by it, and the others are zero (Held, Wolfe and
+    Crowder 1974).
+    """
+    ordered = -np.sort(-wanted, axis=2)
+    ranks = np.arange(1, wanted.shape[2] + 1)
+    known = np.isfinite(ordered)
+    thresholds = (np.cumsum(np.where(known, ordered, 0.0), axis=2) - total) / ranks
+    kept = np.maximum((known & (ordered > thresholds)).sum(axis=2, keepdims=True), 1)
+    nearest: Floats = np.maximum(wanted - np.take_along_axis(thresholds, kept - 1, axis=2), 0.0)
+    return nearest

@@ -1,0 +1,1 @@
+"""Linear and logistic regression, from moments or by a perturbed objective."""

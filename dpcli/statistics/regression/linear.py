@@ -1,0 +1,333 @@
+"""Linear regression from noisy moments, or a ridge regression with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor, log10
+from typing import Annotated, Any
+
+from dpcli.data.column import Column
+from dpcli.data.numeric import NumericColumn
+from dpcli.fields.columns import FieldFault, NumericColumnName, Predictors
+from dpcli.fields.section import field_types
+from dpcli.fields.values import Choice, ExactNumber, whole_number
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.numeric.arrays import Array, Bools, Floats, np
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
+from dpcli.queries.sums import Factor
+from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import ANY, Estimates
+from dpcli.statistics.intervals import FiducialInterval
+from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments, Moments
+from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_note, with_bounds
+from dpcli.statistics.regression.objectives import LeastSquaresQuery
+from dpcli.statistics.regression.ridge import RidgeQuery
+from dpcli.statistics.statistic import Statistic
+
+RIDGE_CONFIDENCE = Fraction(19, 20)
+"""A ridge covers noise up to the half-width of this confidence."""
+
+SINGULAR = 1e-9
+"""Covariances with an eigenvalue up to this, in squared half-widths, have no slopes."""
+
+
+@dataclass(frozen=True)
+class LeastSquares(Moments):
+    """The coefficients of the last column, the outcome, on the other columns, the inputs.
+
+    Columns are centered and in units of their half-widths. A `ridge` is added to the variance of
+    every input, in squared half-widths. Without one, `solve_stably` adds the least ridge that
+    keeps noise from making the covariances singular.
+    """
+
+    ridge: Fraction | None = None
+
+    def estimates(self, intervals: FiducialInterval) -> Estimates:
+        """Intercept and slopes in the units of the columns, to a ten-thousandth of each unit."""
+        *inputs, outcome = (self.unit(place) for place in range(len(self.columns)))
+        units = [outcome, *(outcome / input_unit for input_unit in inputs)]
+        places = [max(0, 4 - floor(log10(unit))) for unit in units]
+        return intervals.estimates(units, places, [ANY] * len(units))
+
+    def uncentered(self, slopes: Array, intercept: Array) -> Floats:
+        """Intercept at zero and slopes, shape (columns, cells), from those of centered columns."""
+        *inputs, outcome = (
+            factor.offset / half for half, factor in zip(self.halves, self.factors, strict=True)
+        )
+        pairs = zip(slopes, inputs, strict=True)
+        shift = sum((slope * middle for slope, middle in pairs), start=0.0)
+        return np.vstack([intercept - shift + outcome, slopes])
+
+    def solve(self, sums: Floats) -> Floats:
+        """Intercept and slopes of answers, shape (queries, cells); NaN if inputs do not vary."""
+        return self._solve(self.centered(sums), float(self.ridge or 0))
+
+    def solve_stably(self, sums: Floats, answers: Sequence[NoisyAnswer]) -> tuple[Floats, Bools]:
+        """Finite intercept and slopes, and the cells that get no interval.
+
+        These needed a ridge that was not asked for, or have no solution.
+        """
+        moments = self.centered(sums, clamp=True)
+        ridge = np.full(len(moments.rows), float(self.ridge or 0))
+        if self.ridge is None:
+            least = np.linalg.eigvalsh(_matrices(moments.covariances[:-1, :-1]))[:, 0]
+            bound = self.noise_bound([answer.noise for answer in answers])
+            ridge = np.maximum(bound / moments.rows - least, 0.0)
+        coefficients = self._solve(moments, ridge)
+        unsolved = ~np.isfinite(coefficients).all(axis=0)
+        coefficients[:, unsolved] = 0.0
+        return coefficients, unsolved | ((self.ridge is None) & (ridge > 0))
+
+    def noise_bound(self, noises: Sequence[Noise]) -> float:
+        """A bound on the noise in the covariances of the inputs, times the number of rows."""
+        inputs = len(self.columns) - 1
+        return inputs * max(
+            noise.half_width(RIDGE_CONFIDENCE) / (self.halves[i] * self.halves[j])
+            for (i, j), noise in zip(self.pairs, noises[len(self.columns) + 1 :], strict=True)
+            if i < inputs and j < inputs
+        )
+
+    def _solve(self, moments: CenteredMoments, ridge: Floats | float) -> Floats:
+        _, means, covariances = moments
+        inputs = _matrices(covariances[:-1, :-1])
+        size = inputs.shape[1]
+        inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)
+        singular = np.linalg.eigvalsh(inputs)[:, 0] <= SINGULAR
+        inputs[singular] = np.eye(size)
+        slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T.copy()
+        slopes[:, singular] = np.nan
+        intercept = means[-1] - (slopes * means[:-1]).sum(axis=0)
+        return self.uncentered(slopes, intercept)
+
+
+def _matrices(covariances: Floats) -> Floats:
+    """Shape (cells, columns, columns), from (columns, columns, cells)."""
+    return np.ascontiguousarray(np.moveaxis(covariances, 2, 0))
+
+
+METHODS = ("moments", "objective", "output")
+"""What noise is added to: the moments, the objective that is minimized, or its minimizer."""
+
+Method = Annotated[str, Choice("unknown-method", METHODS)]
+Ridge = Annotated[Fraction, ExactNumber("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
+Rows = Annotated[int, whole_number(10**12, "rows the file has: a public number")]
+
+
+class LinearRegression(Statistic):
+    """The coefficients that predict `column` from the columns `on` by least squares.
+
+    Items are `intercept` and the names of the columns, in their own units, overall or in
+    each group of `by`; rows count if all columns are present.
+
+    With `method: moments` (the default), all first and second moments are answered once,
+    jointly, as for `covariance`. The coefficients are computed from the noisy moments. If
+    noise could make the covariances of the inputs singular, they get a ridge, just large
+    enough to keep the coefficients stable; it shrinks them towards zero. `ridge:` sets it
+    as a part of the squared half-width of each column. The interval covers the
+    coefficients of all exact moments that are plausible given the noisy ones.
+
+    With `method: objective` (without groups), noise is added to the objective that is
+    minimized, and not to its moments: coefficients with less noise where rows are
+    few or inputs several, and a tenth of the loss for the products of any two inputs, which
+    intervals need. The regression minimizes sum (y - <theta, x>)^2 / 2 over columns
+    scaled to [-1, 1], with a column of ones. The absolute values of theta add up to at most
+    one, so predictions from inputs within bounds are within bounds. A ridge that epsilon
+    sets (about 4 k/epsilon rows for k coefficients) shrinks theta towards zero.
+
+    With `method: output` (for change-one, rows as units and no skipped row), noise is added
+    to the coefficients of a ridge regression. It needs `ridge: lambda` and the public
+    number of `rows`. The regression minimizes sum (y - <theta, x>)^2 / (2 n) + lambda
+    |theta|^2 / 2 over columns scaled to [-1, 1], with a column of ones. The interval is
+    that of the noise, around the exact minimizer.
+
+    Privacy: with `method: moments`, as for `covariance`; the coefficients are a function of
+    the same answers. With `method: objective`, see `dpcli explain objective`: as |theta| is
+    at most one in L1, the gradient of a row is at most 2 in each coordinate. Three quarters
+    of epsilon are for that, and a quarter for its curvature. With `method: output`, let
+    |y| <= N, |x| <= M and |theta| <= P. Replacing one of n rows changes the gradient at theta
+    by at most 2 (N M + P M^2)/n in L2, because each row contributes x (<theta, x> - y)/n. The
+    objective is lambda-strongly convex, so its minimizer moves by at most that over lambda
+    in L2, and by sqrt(k) times as much in L1 for k coefficients. Here N = 1 and M^2 = k.
+    P = 1/(2 sqrt(lambda)): for each singular value s of the inputs over sqrt(n), theta has
+    s/(s^2 + lambda) times a part of the outcomes over sqrt(n), whose length is at most one.
+    Rounding to the grid adds one step for each coefficient (after Chaudhuri, Monteleoni and
+    Sarwate 2011). Without a ridge there is no such bound: 2 (N k + P M^2 sqrt(k))/n, which
+    lecture notes print for the unregularized minimizer (Tu 2013, theorem 6), bounds the
+    change of the gradient and not that of the minimizer. If the x lie nearly in a
+    hyperplane, the objective is nearly flat along some direction, and one row can move the
+    minimizer arbitrarily far.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: linear_regression, column: y, on: [x]", x=x, y=x)
+    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+    >>> l1("statistic: linear_regression, column: y, on: [x], method: objective", x=x, y=x)
+    {'add-remove': [2, 1, 5, 25], 'change-one': [3.5, 1, 10, 25]}
+
+    No interval is given where a ridge was needed to keep coefficients of noisy moments
+    stable: they are shrunk towards zero by an unknown part, and flagged `no-information`. With
+    `method: objective`, intervals contain the coefficients of the same regression, with its
+    ridge, without noise. They follow from noisy products of the inputs, which show how much the
+    noise can move coefficients; where they show nothing, intervals are all that is possible, with
+    the same flag.
+    """
+
+    name = "linear_regression"
+    has_raw = False
+    takes = field_types(
+        column=NumericColumnName,
+        on=Predictors,
+        method=Method | None,
+        ridge=Ridge | None,
+        rows=Rows | None,
+    )
+    item = "coefficient"
+    mixed_units = True
+    derivation = "least squares of noisy moments, with a ridge where noise could leave no slope"
+
+    def variant(self, column: Column | None, method: str = "") -> Statistic:
+        """Objective perturbation has a mechanism of its own."""
+        return OBJECTIVE if method == "objective" else self
+
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The columns are the inputs, then the outcome."""
+        columns = (*given["on"], given["column"])
+        method, ridge = given["method"] or METHODS[0], given["ridge"]
+        rows = given["rows"] or 0
+        return replace(
+            bare, column=columns[-1], columns=columns, method=method, ridge=ridge, rows=rows
+        )
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """No column predicts itself, and output perturbation needs a fixed number of rows."""
+        if request.column in request.columns[:-1]:
+            yield FieldFault("column-twice.predicted", "on", column=request.numeric.name)
+        if request.method != "output":
+            if request.rows:
+                yield FieldFault("rows-not-taken", "rows")
+            return
+        if request.ridge is None:
+            yield FieldFault("missing-field.output-ridge", "method", subject=request.name)
+        if not request.rows:
+            yield FieldFault("missing-field.output-rows", "method", subject=request.name)
+        skipped = any(column.missing is None for column in request.columns)
+        reasons = {
+            "`neighbors` are not `change-one`": relation.neighbors is not Neighbors.CHANGE_ONE,
+            "the unit is not `row`": not isinstance(relation.unit, RowUnit),
+            "it has `by` or `where`": bool(request.by or request.where),
+            "a cell may be missing, and its row skipped": skipped,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                yield FieldFault("output-needs-fixed-rows", "method", reason=reason)
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """All moments of inputs and outcome, or the coefficients of a ridge regression."""
+        if request.method == "output":
+            query = _ridge_query(request)
+            return (Design(request, (WeightedQuery("coefficients", query, step=query.grid),)),)
+        queries = Moments(request.columns).queries(request, relation)
+        return (Design(request, queries, note="designs.moments"),)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The coefficients in the units of the columns."""
+        request = design.request
+        if request.method == "output":
+            return _in_own_units(request, answers[0], _ridge_query(request).grid, confidence)
+        model = LeastSquares(request.columns, request.ridge)
+        intervals = FiducialInterval(answers, model.solve, confidence, denominator=0)
+        intervals.replace_values(*model.solve_stably(intervals.noisy, answers))
+        return model.estimates(intervals)
+
+    def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
+        """The rows from which uncorrelated inputs of typical variance need no ridge."""
+        if request.method == "output" or request.ridge is not None:
+            return 0
+        return ceil(LeastSquares(request.columns).noise_bound(noises) / TYPICAL_VARIANCE)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return ("intercept", *(column.name for column in request.columns[:-1]))
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """How the coefficients are computed from the noisy answers."""
+        if request.method == "output":
+            return ("noisy coefficients of scaled columns, brought to the columns' own units",)
+        return super().notes(request)
+
+
+class ObjectiveLinearRegression(LinearRegression):
+    """Linear regression by `method: objective`."""
+
+    families = ("slope",)
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """There are no groups, and epsilon alone decides the ridge."""
+        if request.column in request.columns[:-1]:
+            yield FieldFault("column-twice.predicted", "on", column=request.numeric.name)
+        if request.rows:
+            yield FieldFault("rows-not-taken.objective", "rows")
+        if request.ridge is not None:
+            yield FieldFault("ridge-not-taken", "ridge")
+        if request.by:
+            yield FieldFault("objective-without-groups", "by")
+
+    def designs(self, request: Request, relation: Relation) -> tuple[ObjectiveDesign]:
+        """The minimizer of a perturbed objective, and the products of its inputs."""
+        return (ObjectiveDesign.of(request, relation, _objective_query(request), "objective"),)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        request, query = design.request, _objective_query(design.request)
+        coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
+        estimates = _in_own_units(request, coefficients, query.grid, Fraction(1))
+        *inputs, outcome = map(LeastSquares(request.columns).unit, range(len(request.columns)))
+        units = (outcome, *(outcome / one for one in inputs))
+        return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
+
+    def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
+        """Zero: the design states it."""
+        return 0
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """Which coefficients are allowed, and that their error is not known."""
+        return (note("objective.squares"), curvature_note())
+
+
+OBJECTIVE = ObjectiveLinearRegression()
+"""What answers for `method: objective`."""
+
+
+def _objective_query(request: Request) -> LeastSquaresQuery:
+    *inputs, outcome = map(Factor.centered, request.columns)
+    return LeastSquaresQuery(outcome=outcome, inputs=tuple(inputs), where=request.where)
+
+
+def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
+    """The query for the ridge regression of the last column on the others."""
+    *inputs, outcome = map(Factor.centered, columns)
+    return RidgeQuery(outcome=outcome, inputs=tuple(inputs), ridge=ridge, rows=rows)
+
+
+def _ridge_query(request: Request) -> RidgeQuery:
+    assert request.ridge is not None, "the spec has checked that there is a ridge"
+    return ridge_query(request.columns, request.ridge, request.rows)
+
+
+def _in_own_units(
+    request: Request, answer: NoisyAnswer, grid: Fraction, confidence: Fraction
+) -> Estimates:
+    """Coefficients of scaled columns, in steps of a grid, in the units of the columns."""
+    model = LeastSquares(request.columns)
+
+    def outcome(coefficients: Floats) -> Floats:
+        return model.uncentered(coefficients[1:] * float(grid), coefficients[0] * float(grid))
+
+    answers = [NoisyAnswer(value, answer.noise) for value in answer.values[:, None]]
+    return model.estimates(FiducialInterval(answers, outcome, confidence))

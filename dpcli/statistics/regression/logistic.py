@@ -1,0 +1,136 @@
+"""Logistic regression: coefficients of the log-odds, by a perturbed objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import floor, log10
+from typing import Annotated, Any
+
+from dpcli.data.filters import InRanges
+from dpcli.data.labels import BooleanColumn, require_labeled
+from dpcli.fields.columns import FieldFault, LabelsOfColumn, Predictors, ShareColumnName
+from dpcli.fields.section import field_types
+from dpcli.fields.values import Choice
+from dpcli.numeric.arrays import integer_array
+from dpcli.numeric.logistic import MAX_HALF_WIDTH
+from dpcli.privacy.neighboring import Relation
+from dpcli.problems.messages import note
+from dpcli.queries.sums import Factor
+from dpcli.statistics.design import Design, NoisyAnswer, Request
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.intervals import EXTRA_DECIMALS
+from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_note, with_bounds
+from dpcli.statistics.regression.objectives import LogisticQuery
+from dpcli.statistics.statistic import Statistic
+
+METHODS = ("objective",)
+"""What noise is added to: the objective that is minimized."""
+
+TRUE = ((1, 1),)
+"""The position of `true` among the labels of a boolean."""
+
+
+class LogisticRegression(Statistic):
+    """The coefficients that predict whether `column` is true from the columns `on`.
+
+    The log-odds of a row are the intercept plus each column of `on` times its coefficient. Items
+    are `intercept` and the names of these columns, in log-odds per unit of the column. With
+    `values`, a row is true if it has one of these labels of a category. Rows count if all
+    columns are present.
+
+    Noise is added to the objective that is minimized (`method: objective`, the only one). The
+    objective is sum log(1 + exp(-s <theta, x>)), with s = 1 for rows that are true and s = -1 for
+    others, over columns x scaled to [-1, 1], with a column of ones. A ridge that epsilon sets
+    (about k/epsilon for k coefficients) shrinks theta towards zero. So log-odds from inputs
+    within bounds are finite, even if all rows are true. There are no groups.
+
+    Privacy: see `dpcli explain objective`. The gradient of a row is a vector within [-1, 1] times a
+    number from -1 to 1, so at most 1 in each coordinate. Its curvature is at most |x|^2/4, and
+    |x|^2 at most k. Three quarters of epsilon are for the gradient, and a quarter for the
+    curvature. No bound on theta is needed.
+
+    Nine tenths of the loss are for that, and a tenth for the sums of the products of any two
+    inputs, ones included: k (k + 1)/2 sums of numbers in [-1, 1], once they are scaled.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: logistic_regression, column: y, on: [x]", x=x, y="{type: boolean}")
+    {'add-remove': [1, 1, 5, 25], 'change-one': [1.75, 1, 10, 25]}
+
+    How far noise moves the coefficients depends on how much the inputs vary. Intervals follow
+    from the noisy products, and contain the coefficients of the same regression, with its ridge,
+    without noise. No interval is given, but the flag `no-information`, where the products less
+    their noise may be those of inputs that do not vary, or of no rows, or the odds are extreme.
+    """
+
+    name = "logistic_regression"
+    takes = field_types(
+        column=ShareColumnName,
+        values=LabelsOfColumn | None,
+        on=Predictors,
+        method=Annotated[str, Choice("unknown-method", METHODS)] | None,
+    )
+    has_raw = False
+    families = ("slope",)
+    mixed_units = True
+    item = "coefficient"
+
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The columns are the inputs."""
+        columns, options = tuple(given["on"]), (("values", given["values"]),)
+        return replace(bare, column=given["column"], columns=columns, options=options)
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """A category needs `values`, but not all of its labels; there are no groups."""
+        column, ranges = require_labeled(request.column), request.option("values")
+        if ranges is None and not isinstance(column, BooleanColumn):
+            yield FieldFault("proportion-labels.predicted", "column", column=column.name)
+        if ranges == ((0, len(column.labels) - 1),):
+            yield FieldFault("proportion-labels.all_predicted", "values", column=column.name)
+        for factor in _inputs(request):
+            if max(map(abs, factor.limits)) > MAX_HALF_WIDTH:
+                yield FieldFault("grid-too-fine.logistic", "on", column=factor.column.name)
+        if request.by:
+            yield FieldFault("objective-without-groups.logistic", "by")
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The minimizer of a perturbed objective, and the products of its inputs."""
+        return (ObjectiveDesign.of(request, relation, _query(request), "logistic"),)
+
+    def estimate(
+        self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
+    ) -> Estimates:
+        """The coefficients for the units of the columns, from those of scaled columns."""
+        query = _query(design.request)
+        first, *others = (int(steps) * query.grid for steps in answers[0].values)
+        units = [
+            1 / (half * factor.step)
+            for half, factor in zip(query.half_widths[1:], query.inputs, strict=True)
+        ]
+        slopes = [theta * unit for theta, unit in zip(others, units, strict=True)]
+        middles = (factor.origin for factor in query.inputs)
+        shift = sum((a * x for a, x in zip(slopes, middles, strict=True)), start=Fraction(0))
+        # To a ten-thousandth of a coefficient of one on the scaled column.
+        places = (4, *(max(0, 4 - floor(log10(unit))) for unit in units))
+        step = Fraction(1, 10 ** (max(places) + EXTRA_DECIMALS))
+        values = integer_array([floor(number / step) for number in (first - shift, *slopes)])
+        estimates = replace(Estimates.chosen(values, step), places=places)
+        return with_bounds(estimates, answers, query, (Fraction(1), *units), confidence)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return ("intercept", *(column.name for column in request.columns))
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """What the coefficients predict, and that their error is not known."""
+        predicted = note("objective.logistic", test=_query(request).outcome.text)
+        return (predicted, curvature_note())
+
+
+def _query(request: Request) -> LogisticQuery:
+    outcome = InRanges(require_labeled(request.column), request.option("values") or TRUE)
+    return LogisticQuery(outcome=outcome, inputs=_inputs(request), where=request.where)
+
+
+def _inputs(request: Request) -> tuple[Factor, ...]:
+    return tuple(map(Factor.centered, request.columns))

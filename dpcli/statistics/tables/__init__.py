@@ -1,0 +1,1 @@
+"""Marginal tables of several columns, and what makes them consistent."""

@@ -1,0 +1,216 @@
+"""Agreement of noisy tables about the same rows, by generalized least squares.
+
+A table is the sum of its effects: the mean, the main effect of each axis, the interaction of each
+two axes, and so on. The scaled effect of the axes A in a table is a table of whole numbers: the
+totals over the other axes, and along each axis of A, the size of the axis times each number minus
+the sum of all. A table of the axes T is the sum of the scaled effects of all A in T, divided by the
+number of its cells. If the cells of a table have independent noise of one variance, its effects
+are uncorrelated. So the best linear unbiased estimate of an effect is the mean over the measured
+tables that contain it, weighted by the inverse of its variance in each (Gauss and Markov).
+
+An effect may also be measured by itself. The scaled effect of its exact numbers is their count
+times the same numbers, so that of its noisy numbers is an estimate; all that it loses is noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import ceil, lcm, prod
+
+from dpcli.data.axis import Axis
+from dpcli.noise.distribution import Noise
+from dpcli.noise.tails import blended_half_width, summed_half_width
+from dpcli.numeric.arrays import Array, integer_array, np
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.tables.effects import scaled_effect
+
+Axes = tuple[Axis, ...]
+
+WEIGHT_UNITS = 1 << 20
+"""Weights are whole numbers of this part of one, so that sums are exact."""
+
+NEAR_ZERO = 2.0**-100
+"""The variance that stands for zero, because its inverse is needed."""
+
+PLACES = 2
+"""The printed decimals of numbers that are means."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable:
+    """Noisy counts of every cell, in each group; `counts` has the shape (groups, *sizes)."""
+
+    axes: Axes
+    counts: Array
+    noise: Noise
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of a cell."""
+        return self.noise.discrete_variance or NEAR_ZERO
+
+    def precision(self, axes: Axes) -> float:
+        """The inverse of the variance of a total over all other axes; zero without the axes."""
+        if not self.covers(axes):
+            return 0.0
+        return 1 / (self.variance * cells(self.axes, axes))
+
+    def totals(self, axes: Axes) -> Array:
+        """The totals over all other axes."""
+        others = tuple(place for place, axis in enumerate(self.axes, 1) if axis not in axes)
+        totals: Array = self.counts.sum(axis=others)
+        return totals
+
+    def effect_times_squared_scale(self, axes: Axes) -> Array:
+        """The effect of some of the axes, times the square of the number of their cells."""
+        return cells(axes) * scaled_effect(self.totals(axes))
+
+    def fourth_cumulant(self, axes: Axes, part: float) -> float:
+        """That of the noise of a total over all other axes, with this weight.
+
+        It is zero without the axes.
+        """
+        if not self.covers(axes):
+            return 0.0
+        return cells(self.axes, axes) * self.noise.fourth_cumulant(part)
+
+    def covers(self, axes: Axes) -> bool:
+        """Whether it has all of these axes."""
+        return set(self.axes).issuperset(axes)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredEffect:
+    """The noisy scaled effect of some axes, in each group; `numbers` has the shape of the table."""
+
+    axes: Axes
+    numbers: Array
+    noise: Noise
+
+    def precision(self, axes: Axes) -> float:
+        """The inverse of the variance of a noisy number, unscaled; zero for other axes."""
+        if axes != self.axes:
+            return 0.0
+        return cells(axes) ** 2 / (self.noise.discrete_variance or NEAR_ZERO)
+
+    def effect_times_squared_scale(self, axes: Axes) -> Array:
+        """The effect of the axes, times the square of the number of their cells."""
+        assert axes == self.axes
+        return scaled_effect(self.numbers)
+
+    def fourth_cumulant(self, axes: Axes, part: float) -> float:
+        """Zero: the noise of effects is Gaussian."""
+        return 0.0
+
+
+Measured = MeasuredTable | MeasuredEffect
+
+
+def summed_counts(
+    wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
+) -> Estimates:
+    """Each wanted table as the sum of the measured one in which its noise is least.
+
+    If effects are measured, the tables are the sums of these, and agree.
+    """
+    tables = [one for one in measured if isinstance(one, MeasuredTable)]
+    if len(tables) < len(measured):
+        return agreed_counts(wanted, measured, confidence)
+    values, widths = [], []
+    for axes in wanted:
+        sources = (table for table in tables if table.covers(axes))
+        source = min(sources, key=lambda table: table.variance * cells(table.axes, axes))
+        values.append(source.totals(axes))
+        widths.append(summed_half_width(source.noise, cells(source.axes, axes), confidence))
+    return _around(values, np.repeat(integer_array(widths), list(map(cells, wanted))))
+
+
+def agreed_counts(
+    wanted: Sequence[Axes], measured: Sequence[Measured], confidence: Fraction
+) -> Estimates:
+    """The wanted tables, whose totals agree, by generalized least squares."""
+    agreement = _Agreement(wanted, measured)
+    # All numbers and half-widths, which are rounded up to printed decimals, are steps of this.
+    common = lcm(10**PLACES, *(cells(axes) ** 2 for axes in wanted))
+    step = Fraction(1, common * WEIGHT_UNITS)
+    values = [agreement.table(axes) * (common // cells(axes) ** 2) for axes in wanted]
+    widths = [agreement.half_width(axes, confidence) for axes in wanted]
+    steps = [int(width / step) for width in widths]
+    estimates = _around(values, np.repeat(integer_array(steps), list(map(cells, wanted))))
+    return replace(estimates, step=step, places=(PLACES,))
+
+
+def _around(tables: Sequence[Array], widths: Array) -> Estimates:
+    """The numbers of several tables, group by group, and the half-widths in one group."""
+    values = np.hstack([table.reshape(-1, prod(table.shape[1:])) for table in tables])
+    return Estimates.around(
+        integer_array(values.ravel()), np.tile(widths, len(values)), Fraction(1)
+    )
+
+
+class _Agreement:
+    """The weighted mean of each effect over the measured tables that contain it."""
+
+    def __init__(self, wanted: Sequence[Axes], measured: Sequence[Measured]) -> None:
+        self._measured = measured
+        self._weights: dict[Axes, list[int]] = {}
+        self._precisions: dict[Axes, float] = {}
+        self._effects: dict[Axes, Array] = {}
+        for axes in dict.fromkeys(inner for table in wanted for inner in effects_of(table)):
+            own = [one.precision(axes) for one in measured]
+            self._precisions[axes] = sum(own)
+            units = _units([part / self._precisions[axes] for part in own])
+            self._weights[axes] = units
+            pairs = zip(units, measured, strict=True)
+            weighted = [unit * one.effect_times_squared_scale(axes) for unit, one in pairs if unit]
+            self._effects[axes] = np.sum(weighted, axis=0)
+
+    def table(self, axes: Axes) -> Array:
+        """The agreed counts, times the square of their number and `WEIGHT_UNITS`."""
+        total: Array = np.zeros((1, *map(len, axes)), dtype=object)
+        for inner in effects_of(axes):
+            shape = [len(axis) if axis in inner else 1 for axis in axes]
+            total = total + cells(axes, inner) * self._effects[inner].reshape(-1, *shape)
+        return total
+
+    def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
+        """That of the intervals of a table, rounded up to the printed decimals."""
+        # How much the total of each effect's axes counts in one of its own cells.
+        parts = {
+            inner: prod(1 - 1 / len(axis) for axis in inner) / cells(axes, inner)
+            for inner in effects_of(axes)
+        }
+        variance = sum(
+            part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
+        )
+        fourth = 0.0
+        for place, one in enumerate(self._measured):
+            # Most of the excess kurtosis is that of the measured cells that lie in this one.
+            units = sum(part * self._weights[inner][place] for inner, part in parts.items())
+            fourth += one.fourth_cumulant(axes, units / WEIGHT_UNITS)
+        width = blended_half_width(fourth, variance, confidence)
+        return Fraction(ceil(width * 10**PLACES), 10**PLACES)
+
+
+def _units(shares: Sequence[float]) -> list[int]:
+    """Shares of one as whole numbers of `WEIGHT_UNITS` with that sum: the mean stays unbiased."""
+    units = [round(share * WEIGHT_UNITS) for share in shares]
+    units[units.index(max(units))] += WEIGHT_UNITS - sum(units)
+    return units
+
+
+def cells(axes: Axes, without: Axes = ()) -> int:
+    """The number of cells of a table, or of its other axes."""
+    return prod(len(axis) for axis in axes if axis not in without)
+
+
+def effects_of(axes: Axes) -> Iterator[Axes]:
+    """Every subset of the axes with several labels: others have no effect."""
+    several = [axis for axis in axes if len(axis) > 1]
+    for count in range(len(several) + 1):
+        yield from combinations(several, count)

@@ -1,0 +1,300 @@
+"""Marginal tables of several columns, made consistent in their totals.
+
+The designs measure tables or effects, which `agreement` makes consistent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from math import prod, sqrt
+from typing import Any
+
+from dpcli.data.column import Column
+from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_at_most
+from dpcli.fields.section import field_types
+from dpcli.noise.distribution import ADDITIVE, Family, Noise
+from dpcli.numeric.exact import rounded_text
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.sensitivity import MOST_AXES, effect_sensitivity, sensitivity
+from dpcli.privacy.unit import PersonUnit
+from dpcli.problems.light_dataclasses import dataclass
+from dpcli.problems.messages import note
+from dpcli.queries.query import LinearQuery, Query
+from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic
+from dpcli.statistics.tables.agreement import (
+    Axes,
+    Measured,
+    MeasuredEffect,
+    MeasuredTable,
+    agreed_counts,
+    cells,
+    summed_counts,
+)
+from dpcli.statistics.tables.effects import EffectQuery
+from dpcli.statistics.tables.shares import (
+    EPSILON,
+    RHO,
+    Shares,
+    Table,
+    count_cells,
+    effects_design,
+    epsilon_design,
+    expected_square,
+    separate_design,
+    wanted_tables,
+)
+
+
+def sizes_of(request: Request) -> tuple[int, ...]:
+    """The number of labels of each column."""
+    return tuple(map(len, request.margins))
+
+
+def limits_groups(relation: Relation) -> bool:
+    """Whether the rows of a person are limited by the cells of each table."""
+    return isinstance(relation.unit, PersonUnit) and relation.unit.limits_groups
+
+
+def _columns(request: Request) -> tuple[Column, ...]:
+    return tuple(axis.column for axis in request.margins)
+
+
+def _names(axes: Axes) -> str:
+    return ", ".join(axis.column.name for axis in axes)
+
+
+def published_tables(request: Request) -> list[Axes]:
+    """The axes of each table that is published."""
+    places = wanted_tables(len(request.margins), request.ways)
+    return [tuple(request.margins[place] for place in table) for table in places]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredTables(Design):
+    """Tables that are measured, or effects and the number of rows: the published tables follow."""
+
+    has_effects: bool = False
+
+    @classmethod
+    def of(
+        cls, request: Request, shares: Shares, families: tuple[Family, ...], measure: Measure
+    ) -> MeasuredTables:
+        """The design that measures these tables."""
+        queries, present, summed = [], _columns(request), 1
+        if len(shares) == 1:
+            # A published count sums at most as many cells as the columns have that the smallest
+            # tables leave out.
+            others = combinations(request.margins, len(shares[0][0]) - request.ways[0])
+            summed = max(map(cells, others))
+        for places, share in shares:
+            table = tuple(request.margins[place] for place in places)
+            query = LinearQuery(by=request.by, items=table, where=request.where, present=present)
+            queries.append(WeightedQuery(f"table of {_names(table)}", query, share, summed=summed))
+        return cls(request, tuple(queries), families, (measure,))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether there is a single table, or effects, whose sums agree."""
+        return self.has_effects or super().agrees
+
+    def _is_effect(self, query: Query) -> bool:
+        return self.has_effects and bool(query.items)
+
+    def expected_error(self, errors: Sequence[float]) -> float:
+        """The root mean square of the errors of all cells after agreement."""
+        request = self.request
+        places = {axis: place for place, axis in enumerate(request.margins)}
+        tables: list[tuple[Table, float]] = []
+        effects: list[tuple[Table, float]] = []
+        for weighted, error in zip(self.queries, errors, strict=True):
+            measured = effects if self._is_effect(weighted.query) else tables
+            table = tuple(places[axis] for axis in weighted.query.items)
+            measured.append((table, error**2))
+        sizes = sizes_of(request)
+        square = expected_square(sizes, request.ways, tables, effects)
+        return sqrt(square / count_cells(sizes, request.ways))
+
+    def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
+        """Which tables are measured, how the published ones follow, and their expected error."""
+        wanted, columns = len(published_tables(self.request)), len(self.request.margins)
+        if wanted == 1:
+            return ()
+        facts = {"columns": columns, "measured": len(self.queries), "wanted": wanted}
+        key = "equal"
+        if self.has_effects:
+            key = "effects"
+        elif len(self.queries) == 1:
+            key = "joint"
+        elif any(len(part.query.items) > self.request.ways[-1] for part in self.queries):
+            key = "unions"
+        elif len(self.queries) < wanted:
+            key = "largest"
+        elif len({part.weight for part in self.queries}) > 1:
+            key = "unequal"
+        pairs = zip(self.queries, noises, strict=True)
+        errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
+        error = rounded_text(Fraction(self.expected_error(errors)), 3)
+        return note(f"designs.{key}", **facts), note("designs.error", error=error)
+
+    def measured(self, answers: Sequence[NoisyAnswer]) -> list[Measured]:
+        """The noisy counts of each measured table, and the noisy numbers of each effect."""
+        measured: list[Measured] = []
+        for weighted, answer in zip(self.queries, answers, strict=True):
+            axes = weighted.query.items
+            numbers = answer.values.astype(object).reshape(-1, *map(len, axes))
+            kind = MeasuredEffect if self._is_effect(weighted.query) else MeasuredTable
+            measured.append(kind(axes, numbers, answer.noise))
+        return measured
+
+    def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
+        """The noisy counts, in the order of groups, then tables."""
+        return summed_counts(published_tables(self.request), self.measured(answers), confidence)
+
+    def make_consistent(
+        self, answers: Sequence[NoisyAnswer], estimates: Estimates, confidence: Fraction
+    ) -> Estimates:
+        """The counts of each group, with the same totals in all tables."""
+        if not len(estimates):  # No group was selected.
+            return estimates
+        if len(answers) == 1:
+            return self.estimate(answers, confidence)
+        return agreed_counts(published_tables(self.request), self.measured(answers), confidence)
+
+
+def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTables, ...]:
+    """The effects with the best shares of rho; none if the published tables are as good.
+
+    If the rows of a person are limited by cells, each effect would be about other rows.
+    """
+    sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
+    if request.ways[-1] > MOST_AXES or limits_groups(relation):
+        return ()
+    is_private = any(axis.is_private for axis in request.by)
+    groups = None if is_private else prod(map(len, request.by))
+    counts = LinearQuery(by=request.by, where=request.where, present=_columns(request))
+
+    def of_table(table: Table) -> int:
+        declared = None if groups is None else groups * prod(sizes[place] for place in table)
+        return sensitivity(counts.row_contribution, neighbors, unit, declared).l2_squared
+
+    def of_effect(effect: Table) -> float:
+        if not effect:
+            return of_table(effect)
+        axes = tuple(sizes[place] for place in effect)
+        square = effect_sensitivity(axes, neighbors, unit, groups).l2_squared
+        return square / prod(axes) ** 2
+
+    # The squares differ only if a table has a single cell.
+    largest = max(map(of_table, wanted_tables(len(sizes), request.ways)))
+    queries = []
+    for places, share in effects_design(sizes, request.ways, largest, of_effect) or ():
+        axes = tuple(request.margins[place] for place in places)
+        if not axes:
+            queries.append(WeightedQuery("number of rows", counts, share))
+            continue
+        query = EffectQuery(by=request.by, items=axes, where=request.where, present=counts.present)
+        queries.append(
+            WeightedQuery(f"effect of {_names(axes)}", query, share, Fraction(1, cells(axes)))
+        )
+    effects = MeasuredTables(request, tuple(queries), ("l2",), has_effects=True)
+    return (effects,) if queries else ()
+
+
+class Marginals(Statistic):
+    """The number of rows in each cell of every table of `ways` of the `columns`.
+
+    With several numbers of `ways`, the tables with the fewest columns come first. All tables are
+    answered together, overall or for each group of `by`. Items are called `sex=f; ward=A`. The
+    tables that are measured need not be those that are published (as in Li, Hay, Rastogi, Miklau
+    and McGregor 2010). With shares of epsilon, one table of all columns can be measured, of which
+    the published tables are sums; or the columns are divided into blocks, and a table is measured
+    for every `ways` blocks; or each published table is measured, but for small ones that are better
+    summed from larger ones. With Gaussian noise, the effects of the columns can be measured: the
+    number of rows, how the counts of each column deviate from equal ones, how those of two columns
+    deviate from what the single ones say, and so on (Xiao, He, Zhang and Kifer 2023). The plan
+    takes what has the least expected error, which depends on public facts alone, with the best
+    shares of epsilon or rho; and never a table of too many cells. `dpcli plan` says what it took.
+
+    Measured tables that share columns contain the same totals, with different noise. The step
+    `consistent`, which is the default of `post`, makes all totals agree: each becomes the mean
+    of its values in all tables, weighted by the inverse of their variances, and cells are
+    adjusted to their totals. That is the best linear unbiased estimate (generalized least
+    squares; Gauss and Markov). Without it, each table is the sum of the measured one in which
+    it has the least noise: these counts are published too, as NAME.raw, if several tables are
+    measured.
+
+    Privacy: each measured table is a `histogram` of the same rows: a row that is added or
+    removed changes one cell of each table by 1, and a row that is changed, two cells. The
+    tables share epsilon, and if the noise is Gaussian, they are protected as one answer. Sums
+    of noisy counts reveal nothing more. The effect of columns with n labels is measured as
+    whole numbers, to which a row adds products of n - 1 and -1: their squares sum to the
+    product of all n(n - 1). A person changes as many rows as the limits allow; the
+    cells of a table count as groups. Rows count if all columns are present, so all tables are
+    about the same rows. The exception is `max_groups` or `max_rows_per_group`, which can leave
+    out different rows in each table: then the published tables are measured, their exact totals
+    differ, and the consistent ones are a mean of them.
+
+    >>> flag = "{type: boolean}"
+    >>> l1("statistic: marginals, columns: [a, b, c], ways: 2", a=flag, b=flag, c=flag)
+    {'add-remove': [1], 'change-one': [2]}
+    """
+
+    name = "marginals"
+    takes = field_types(columns=TableColumns, ways=AxesPerTable)
+    measure = "counts"
+    steps = ("consistent", *NUMERIC_STEPS)
+    default_steps = ("consistent",)
+    item = "cell"
+
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The axes, and the number of axes of each table."""
+        return replace(bare, margins=given["columns"], ways=given["ways"])
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
+        """A table has at most as many axes as there are columns.
+
+        If the rows of a person are limited by cells, tables of one column have other rows than
+        those of two, so that a cell is not the sum of others.
+        """
+        most = len(request.margins)
+        if len(request.ways) > 1 and limits_groups(relation):
+            yield FieldFault("several-ways", "ways")
+        yield from check_at_most(request.ways[-1], "ways", most, "of the columns each table has")
+
+    def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
+        """The effects of the columns or the published tables, and those for shares of epsilon.
+
+        If the rows of a person are limited by cells, each wanted table is measured by itself: a
+        finer table would lose rows of people who have some in several of its cells.
+        """
+        sizes, ways = sizes_of(request), request.ways
+        groups = prod(len(axis) for axis in request.by if not axis.is_private)
+        limited = limits_groups(relation)
+        by_rho = separate_design(sizes, ways, RHO)
+        by_epsilon = (
+            separate_design(sizes, ways, EPSILON)
+            if limited
+            else epsilon_design(sizes, ways, groups)
+        )
+        effects = measured_effects(request, relation)
+        return (
+            *effects,
+            MeasuredTables.of(request, by_rho, ("l1",) if effects else ADDITIVE, "rho"),
+            MeasuredTables.of(request, by_epsilon, ("l1",), "epsilon"),
+        )
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        return tuple(
+            "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
+            for table in published_tables(request)
+            for cell in product(*(key.labels for key in table))
+        )
+
+    def item_count(self, request: Request) -> int:
+        """The number of cells of all tables together."""
+        return count_cells(sizes_of(request), request.ways)

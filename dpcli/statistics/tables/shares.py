@@ -1,0 +1,299 @@
+"""The tables or effects to measure, and their shares of the loss.
+
+Only public sizes decide. A table is a set of columns, given as places among the sizes. Tables
+that are not measured are sums of the cells of others. The expected error is that after all
+measured tables agree by generalized least squares, summed over the cells of the wanted tables:
+
+    sum over effects A of cost(A) / precision(A),
+    cost(A) = prod (size - 1, axes of A) sum (1 / cells(T - A), wanted T with A),
+    precision(A) = sum (precision of a cell of S / cells(S - A), measured S with A).
+
+Effects are explained in `dpcli.statistics.tables.agreement`. The precision of a cell, the inverse
+of its variance, grows with the square of a share of epsilon, and with a share of rho.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, combinations
+from math import comb, inf, prod, sqrt
+from typing import Any, TypeVar
+
+from dpcli.numeric.arrays import Floats, np
+
+N = TypeVar("N", int, float)
+
+Table = tuple[int, ...]
+"""The columns of a table or an effect: places among the sizes, in increasing order."""
+
+Ways = tuple[int, ...]
+"""How many columns the wanted tables have: increasing numbers, with all tables of each."""
+
+Shares = tuple[tuple[Table, Fraction], ...]
+"""The measured tables or effects with their shares, which sum to one."""
+
+EPSILON, RHO = 2, 1
+"""The precision of a cell grows with this power of the share of its table."""
+
+MOST_RATIO = 0.98
+"""Other tables are measured if their squared error is below this part of that of the wanted."""
+
+MAX_CELLS = 100_000
+"""The most cells of the measured tables, unless the wanted tables have more."""
+
+MAX_TERMS = 1_000_000
+"""Effects times tables up to which shares are computed: beyond, plans would take too long."""
+
+ROUNDS = 60
+"""Steps towards the best shares. None makes the expected error larger."""
+
+MAX_EFFECTS = 128
+"""The most effects that are measured, unless tables are nearly as many: each is a query."""
+
+LEAST_VARIANCE = 1e-100
+"""The variance that stands for zero, because its inverse is needed."""
+
+SHARE_UNITS = 1000
+"""The units of the largest share. Each share has a whole number of them."""
+
+USEFUL_UNITS = 2
+"""A table with a smaller share is only measured if it does not follow from others."""
+
+
+def count_cells(sizes: Iterable[int], ways: Ways) -> int:
+    """The number of cells of all wanted tables together."""
+    sums = _symmetric_sums(sizes, ways[-1])
+    return sum(sums[count] for count in ways)
+
+
+def wanted_tables(columns: int, ways: Ways) -> list[Table]:
+    """Every table of these numbers of columns."""
+    return [table for count in ways for table in combinations(range(columns), count)]
+
+
+@lru_cache(maxsize=256)
+def separate_design(sizes: tuple[int, ...], ways: Ways, power: int) -> Shares:
+    """The wanted tables, with the best shares; `power` is `EPSILON` or `RHO`.
+
+    Those are left out that add nothing to larger ones.
+    """
+    _, tables, shares = _separate(sizes, ways, power)
+    return _useful(tables, shares)
+
+
+@lru_cache(maxsize=256)
+def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
+    """The tables to measure with shares of epsilon, in each of some groups.
+
+    Candidates are the wanted tables, one joint table, and what lies between: the columns are
+    divided into blocks of about equally many cells, and the tables of as many blocks measured as
+    the largest wanted tables have columns. Any columns of a wanted table lie in such a table.
+    """
+    least, tables, shares = _separate(sizes, ways, EPSILON)
+    most_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
+    # If the joint table, the first candidate, is a wanted one, it may be all that is needed.
+    chosen, least = (tables, shares), least * (1 if ways[-1] == len(sizes) else MOST_RATIO)
+    for count in range(ways[-1], max(len(sizes), ways[-1] + 1)):
+        candidate = _tables_of_blocks(_blocks(sizes, count), ways[-1])
+        if groups * _cells_of(sizes, candidate) > most_cells:
+            continue
+        if not _can_optimize(sizes, ways, candidate):
+            continue
+        error, shares = _best_shares(sizes, ways, candidate, EPSILON)
+        # Floats of equally good designs differ in their last digits: the first is taken.
+        if error < least * (1 - 1e-9):
+            chosen, least = (candidate, shares), error
+    return _useful(*chosen)
+
+
+def effects_design(
+    sizes: tuple[int, ...], ways: Ways, table_square: float, square_of: Callable[[Table], float]
+) -> Shares | None:
+    """The effects to measure, with shares of rho; None if the wanted tables are as good.
+
+    `table_square` is the square of the L2 sensitivity of a table, and `square_of` gives that of an
+    effect, k(A). The precision of an effect is its share over k(A), so the least error
+    sum cost(A) k(A)/share(A) is the square of sum sqrt(cost(A) k(A)), for shares in proportion to
+    these terms. If a row is added or removed, no Gaussian noise has a smaller sum of squares than
+    all effects (Xiao, He, Zhang and Kifer 2023; the bound of Li and Miklau 2013). Tables have more.
+    """
+    tables = sum(comb(len(sizes), count) for count in ways)
+    if _count_effects(sizes, ways) > max(MAX_EFFECTS, tables * 5 // 4):
+        return None
+    effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
+    pairs = zip(effects.effects, effects.costs, strict=True)
+    terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
+    if sum(terms) ** 2 >= MOST_RATIO * table_square * separate:
+        return None
+    return _with_shares(effects.effects, terms)
+
+
+def expected_square(
+    sizes: tuple[int, ...],
+    ways: Ways,
+    measured: Sequence[tuple[Table, float]],
+    measured_effects: Sequence[tuple[Table, float]] = (),
+) -> float:
+    """The expected squared error, from the measured tables and the variances of their cells.
+
+    A measured effect has the variance of its noisy numbers.
+    """
+    tables = [table for table, _ in measured]
+    if not _can_optimize(sizes, ways, tables):
+        # These are the wanted tables, with equal variances, as in `_separate`.
+        return max(variance for _, variance in measured) * _sum_of_effects(sizes, ways)
+    effects = _Effects.of(sizes, ways)
+    precisions = np.array([1 / max(variance, LEAST_VARIANCE) for _, variance in measured])
+    single = np.zeros(len(effects.effects))
+    for effect, variance in measured_effects:
+        single[effects.effects.index(effect)] = 1 / max(variance, LEAST_VARIANCE)
+    return effects.error(effects.parts(tables), precisions, single)
+
+
+class _Effects:
+    """The effects in the wanted tables, with the cost of each."""
+
+    def __init__(self, sizes: tuple[int, ...], ways: Ways) -> None:
+        self.sizes = sizes
+        # An axis with one label has no effect.
+        several = [place for place, size in enumerate(sizes) if size > 1]
+        self.effects = [
+            effect for count in range(ways[-1] + 1) for effect in combinations(several, count)
+        ]
+        self.costs = np.array([self._cost(effect, ways) for effect in self.effects])
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of(sizes: tuple[int, ...], ways: Ways) -> _Effects:
+        """The effects, computed once."""
+        return _Effects(sizes, ways)
+
+    def _cost(self, effect: Table, ways: Ways) -> float:
+        own = [self.sizes[place] for place in effect]
+        others = (1 / size for place, size in enumerate(self.sizes) if place not in effect)
+        sums = _symmetric_sums(others, ways[-1] - len(effect))
+        tables = sum(sums[count - len(effect)] for count in ways if count >= len(effect))
+        return prod(size - 1.0 for size in own) * tables
+
+    def parts(self, tables: Iterable[Table]) -> Floats:
+        """For each effect and table, one over the cells along the other axes; zero if not in it."""
+        columns = []
+        for table in tables:
+            cells, inside = prod(self.sizes[place] for place in table), set(table)
+            columns.append([
+                prod(self.sizes[place] for place in effect) / cells if inside.issuperset(effect)
+                else 0.0
+                for effect in self.effects
+            ])  # fmt: skip
+        return np.array(columns).reshape(-1, len(self.effects)).T
+
+    def error(self, parts: Floats, precisions: Floats, single: Floats | float = 0.0) -> float:
+        """The expected squared error, with the precisions of tables and of `single` effects.
+
+        It is infinite if a wanted table does not follow.
+        """
+        joint = (parts * precisions).sum(axis=1) + single
+        return float((self.costs / joint).sum()) if joint.all() else inf
+
+
+def _separate(
+    sizes: tuple[int, ...], ways: Ways, power: int
+) -> tuple[float, list[Table], list[float]]:
+    """The expected squared error of the wanted tables, these tables, and their best shares.
+
+    If the tables are too many, shares are equal. With m tables, all precisions are then those of
+    the costs over m^power, and the error is m^power sum prod (size - 1, axes of A).
+    """
+    tables = wanted_tables(len(sizes), ways)
+    if _can_optimize(sizes, ways, tables):
+        error, shares = _best_shares(sizes, ways, tables, power)
+        return error, tables, shares
+    error = len(tables) ** power * _sum_of_effects(sizes, ways)
+    return error, tables, [1 / len(tables)] * len(tables)
+
+
+def _sum_of_effects(sizes: Sequence[int], ways: Ways) -> float:
+    """The sum of prod (size - 1, axes of A) over all effects A."""
+    return sum(_symmetric_sums([size - 1.0 for size in sizes], ways[-1]))
+
+
+def _can_optimize(sizes: Sequence[int], ways: Ways, tables: Sequence[Table]) -> bool:
+    return _count_effects(sizes, ways) * len(tables) <= MAX_TERMS
+
+
+def _count_effects(sizes: Sequence[int], ways: Ways) -> int:
+    several = sum(size > 1 for size in sizes)
+    return sum(comb(several, count) for count in range(ways[-1] + 1))
+
+
+def _symmetric_sums(numbers: Iterable[N], most: int) -> list[N]:
+    """For each count up to `most`, the sum of the products of that many different numbers."""
+    sums: list[Any] = [1] + [0] * most
+    for number in numbers:
+        for count in range(most, 0, -1):
+            sums[count] += sums[count - 1] * number
+    return sums
+
+
+def _best_shares(
+    sizes: tuple[int, ...], ways: Ways, tables: Sequence[Table], power: int
+) -> tuple[float, list[float]]:
+    """Shares with the least expected error found, and that error.
+
+    With p the power and a(A, S) the `parts`, each round takes the shares w(S) for which
+    sum C(S)/w(S)^p is least, C(S) = sum cost(A) a(A, S) w(S)^2p / precision(A)^2. That sum is an
+    upper bound of the error, which is reached at the shares before (Cauchy and Schwarz). So no
+    round makes the error larger, and equal shares, which come first, are never better.
+    """
+    effects, shares = _Effects.of(sizes, ways), np.full(len(tables), 1 / len(tables))
+    parts = effects.parts(tables)
+    for _ in range(ROUNDS if len(tables) > 1 else 0):
+        precisions = shares**power
+        joint = (parts * precisions).sum(axis=1)
+        factors = (parts * (effects.costs / joint**2)[:, None]).sum(axis=0)
+        shares = (factors * precisions**2) ** (1 / (power + 1))
+        shares /= shares.sum()
+    # A table that adds little is measured all the same: its columns may be in no other one.
+    shares = np.maximum(shares, 1 / SHARE_UNITS**2)
+    shares /= shares.sum()
+    return effects.error(parts, shares**power), list(shares)
+
+
+def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
+    """The design without tables of hardly any share whose columns a table with more has."""
+    least = max(shares) * USEFUL_UNITS / SHARE_UNITS
+    large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= least]
+    kept = [
+        (table, share)
+        for table, share in zip(tables, shares, strict=True)
+        if share >= least or not any(one.issuperset(table) for one in large)
+    ]
+    return _with_shares([table for table, _ in kept], [share for _, share in kept])
+
+
+def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
+    """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
+    most = max(shares)
+    # Under change-one, the number of rows has no share, because it needs no noise.
+    units = [max(1, round(SHARE_UNITS * share / most)) if share else 0 for share in shares]
+    total = sum(units)
+    return tuple(zip(tables, (Fraction(unit, total) for unit in units), strict=True))
+
+
+def _blocks(sizes: Sequence[int], block_count: int) -> list[Table]:
+    """The columns in blocks: the next largest column joins the block with the fewest cells."""
+    blocks: list[list[int]] = [[] for _ in range(block_count)]
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+        min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(place)
+    return [tuple(block) for block in blocks if block]
+
+
+def _tables_of_blocks(blocks: Sequence[Table], per_table: int) -> list[Table]:
+    chosen: Iterator[Iterable[Table]] = combinations(blocks, min(per_table, len(blocks)))
+    return sorted(tuple(sorted(chain.from_iterable(some))) for some in chosen)
+
+
+def _cells_of(sizes: Sequence[int], tables: Iterable[Table]) -> int:
+    return sum(prod(sizes[place] for place in table) for table in tables)
