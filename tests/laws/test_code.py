@@ -19,6 +19,7 @@ import pytest
 from dpcli.mechanisms import MECHANISMS
 from dpcli.problems.reference import code_pages
 from dpcli.statistics import STATISTICS
+from tests.support.rules import for_each
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = sorted((ROOT / "dpcli").rglob("*.py"))
@@ -31,6 +32,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("check", CHECKS)
 def test_style_types_and_layers_pass(check: str) -> None:
     """Style, format, types and layers pass as configured."""
@@ -39,7 +41,7 @@ def test_style_types_and_layers_pass(check: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("path", PACKAGE, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each(PACKAGE)
 def test_a_file_says_what_it_is(path: Path) -> None:
     """Each file of the package begins with a docstring, whose first line is short."""
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
@@ -66,7 +68,7 @@ def undocumented(module: ModuleType) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", PACKAGE, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each(PACKAGE)
 def test_public_methods_say_what_they_do(path: Path) -> None:
     """A public method has a docstring, unless it overrides another one."""
     name = ".".join(path.relative_to(ROOT).with_suffix("").parts)

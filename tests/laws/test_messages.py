@@ -11,6 +11,7 @@ import pytest
 
 import dpcli
 from dpcli.problems import messages, reference
+from tests.support.rules import for_each
 
 PACKAGE = sorted(Path(dpcli.__file__).parent.rglob("*.py"))
 
@@ -71,7 +72,7 @@ def facts_of(code: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("code", list(templates()))
+@for_each(list(templates()))
 def test_a_template_has_a_message_and_is_used(code: str) -> None:
     """Every code and variant occurs in the package, and its message can be filled."""
     name, _, variant = code.partition(".")
@@ -89,7 +90,7 @@ LONGEST_SENTENCE = 265
 """Characters of a sentence of a plan or report, or of a part of it that a semicolon ends."""
 
 
-@pytest.mark.parametrize("code", list(templates()))
+@for_each(list(templates()))
 def test_a_message_is_read_at_a_glance(code: str) -> None:
     """A message is one short sentence; a hint has few, each of which begins on its own line."""
     message, hint = messages.message_and_hint(code, **{"name": "", "found": "", **facts_of(code)})

@@ -6,9 +6,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
 from tests.support.cli import ROOT
+from tests.support.rules import for_each
 
 REFERENCES = ROOT / "docs" / "references.md"
 ENTRY = re.compile(r"^- \*\*(?P<key>[^*]+)\.\*\* (?P<rest>(?:.|\n(?=  ))+)", re.MULTILINE)
@@ -75,9 +74,10 @@ def test_every_source_is_cited() -> None:
     assert set(entries()) <= set(citations())
 
 
-@pytest.mark.parametrize(("key", "rest"), entries().items())
-def test_a_source_has_a_title_and_an_address(key: str, rest: str) -> None:
+@for_each(entries().items())
+def test_a_source_has_a_title_and_an_address(entry: tuple[str, str]) -> None:
     """Each entry names all authors, a title, and a DOI or arXiv number that its link repeats."""
+    key, rest = entry
     surnames = re.sub(r" et al\.| \d+$", "", key).replace(" and ", ", ").split(", ")
     authors = rest.split(". *", maxsplit=1)[0].replace("ä", "a").replace("ć", "c")
 

@@ -512,9 +512,15 @@ def _ending(random: Random, damage: float, newlines: Sequence[bytes]) -> list[by
     return []
 
 
-def batches(files: int, size: int, quick: int) -> list[object]:
-    """The first seeds of batches of `size` seeds; batches from `quick` on are slow tests."""
-    return [
-        pytest.param(start, marks=[pytest.mark.slow] if start >= quick else [])
-        for start in range(0, files, size)
-    ]
+def batches(files: int, size: int, default: int, extended: int) -> list[object]:
+    """The first seeds of batches of `size` seeds, of which most are extended or slow tests.
+
+    Those below `default` are run by default, and those below `extended` by that mark.
+    """
+
+    def marks(start: int) -> list[pytest.MarkDecorator]:
+        if start < default:
+            return []
+        return [pytest.mark.extended if start < extended else pytest.mark.slow]
+
+    return [pytest.param(start, marks=marks(start)) for start in range(0, files, size)]

@@ -6,12 +6,11 @@ import errno
 import os
 import pickle
 
-import pytest
-
 from dpcli.problems.errors import OutputError, describe_system_error
+from tests.support.rules import for_each
 
 
-@pytest.mark.parametrize("number", sorted(errno.errorcode))
+@for_each(sorted(errno.errorcode))
 def test_every_system_error_is_described(number: int) -> None:
     """Each error has a reason and a fix, and neither contains the name of a file."""
     why, fix = describe_system_error(OSError(number, os.strerror(number), "secret"))

@@ -3,14 +3,13 @@
 import ast
 from collections import Counter
 
-import pytest
-
 from tests.planted.faults import ROOT, Fault, faults
+from tests.support.rules import for_each
 
 FAULTS = list(faults())
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@for_each(FAULTS)
 def test_fault_has_one_place_where_its_code_compiles(fault: Fault) -> None:
     """So the list is of the code as it is."""
     path, code = fault.planted(ROOT)

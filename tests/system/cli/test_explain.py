@@ -16,13 +16,14 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import Flag
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
+from tests.support.rules import for_each
 
 PAGES = pages()
 KNOWN = {page.name for page in PAGES}
 EVERY = KNOWN | {word for page in PAGES for word in page.also}
 
 
-@pytest.mark.parametrize("page", word_pages(), ids=lambda page: f"{page.name}-{page.kind}")
+@for_each(word_pages())
 def test_a_page_is_complete(page: Page) -> None:
     """A page has the meaning of the word, its values, an example, and related words."""
     assert page.meaning.endswith(".") and page.example and page.see
@@ -87,7 +88,7 @@ OLD = re.compile(
 """Words that a reader who learned English as a second language may not know."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.name}-{page.kind}")
+@for_each(PAGES)
 def test_pages_are_in_plain_english(page: Page) -> None:
     """No page uses a word that the rules of style replace."""
     _, _, text = page.text().partition("\n")
@@ -108,7 +109,7 @@ def test_every_type_has_a_page() -> None:
     assert [page.name for page in word_pages() if page.kind == "type"] == kinds
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN))
+@for_each(sorted(KNOWN))
 def test_every_word_is_explained(name: str, dpcli: Command) -> None:
     """Each word has a page that begins with it."""
     done = dpcli("explain", name)

@@ -29,7 +29,11 @@ def trials(which: str, names: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    ("names", "many"), [("test_a_kill_around", 1), ("test_signals_at_random", 3)]
+    ("names", "many"),
+    [
+        pytest.param("test_a_kill_around", 1, marks=pytest.mark.extended),
+        ("test_signals_at_random", 3),
+    ],
 )
 def test_kills_and_signals_lose_nothing(names: str, many: int) -> None:
     """Around every sync, commit and rename, and at random, there is one charge and one table."""

@@ -46,9 +46,9 @@ class Block:
     script: str
 
 
-def blocks() -> Iterator[Block]:
+def blocks(pages: list[Path] = PAGES) -> Iterator[Block]:
     """Every block of commands, page by page."""
-    for page in PAGES:
+    for page in pages:
         yield from blocks_of(page.name, page.read_text(encoding="utf-8"))
 
 
@@ -96,10 +96,13 @@ def typed(script: str, place: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_command_runs_twice(place: Path) -> None:
+@pytest.mark.parametrize(
+    "pages", [pytest.param(PAGES, marks=pytest.mark.extended), PAGES[:1]], ids=["all", "README"]
+)
+def test_every_command_runs_twice(place: Path, pages: list[Path]) -> None:
     """A newcomer who types each in order, and again, gets through without one failing."""
     run = 0
-    for block in blocks():
+    for block in blocks(pages):
         for time in ("first", "second"):
             done = typed(block.script, place)
             output = f"{block.page} line {block.line}, {time} time: {done.stdout}\n{done.stderr}"
@@ -185,13 +188,14 @@ def nightly(tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> 
     return NightlyJob(dpcli, set_clock, job, repair)
 
 
-NIGHTS = 400
-"""Nights of the nightly job: more than a year, so that nothing lasts for a year alone."""
+NIGHTS = [12, pytest.param(400, marks=pytest.mark.extended)]
+"""Nights of the nightly job: also more than a year, so that nothing lasts for a year alone."""
 
 
-def test_the_nightly_job_never_runs_out(nightly: NightlyJob, dpcli: Command) -> None:
-    """Night after night, for more than a year, the job exits 0 and writes a new table."""
-    for night in range(NIGHTS):
+@pytest.mark.parametrize("nights", NIGHTS)
+def test_the_nightly_job_never_runs_out(nights: int, nightly: NightlyJob, dpcli: Command) -> None:
+    """Night after night, the job exits 0 and writes a new table."""
+    for night in range(nights):
         day = FIRST + datetime.timedelta(days=night)
         done = nightly.run(day)
         assert done.status == 0, f"{day}: {done.err}"
@@ -200,7 +204,7 @@ def test_the_nightly_job_never_runs_out(nightly: NightlyJob, dpcli: Command) -> 
     shown = json.loads(dpcli("ledger", "show", "--json", "--spec", "nightly.yaml").out)
 
     (account,) = (entry for entry in shown if entry["dataset"] == "town-nightly")
-    assert account["releases"] == NIGHTS
+    assert account["releases"] == nights
 
 
 @pytest.mark.parametrize("zone", ["America", "Europe", "Africa", "Asia", "Australia", "Pacific"])

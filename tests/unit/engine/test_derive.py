@@ -46,6 +46,7 @@ from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.oracles.plain import derived, evaluate
 from tests.support.options import options
+from tests.support.rules import for_each
 
 MAGNITUDE = 1 << 125
 """The limit of the readers of specs."""
@@ -116,7 +117,7 @@ def cells(column: NumericColumn, count: int, rng: random.Random) -> list[int | N
     ]
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_each(range(300))
 def test_numbers_are_those_of_exact_fractions(seed: int) -> None:
     """For random terms, steps and bounds, also of 125 bits; no value leaves its limits."""
     rng = random.Random(seed)

@@ -25,6 +25,7 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import cells_of, engine
+from tests.support.rules import for_each
 
 COUNTS = LinearQuery(by=(Axis(CategoryColumn("b", (("x", "x"), ("y", "y")))),))
 LINES = replace(STANDARD_DIALECT, multiline=False)
@@ -75,7 +76,7 @@ def test_line_ends_cost_no_more_than_rows(ending: str, tmp_path: Path) -> None:
         assert median(ratios) <= 1.5, (name, ratios)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_each(range(300))
 def test_blank_lines_are_left_out_and_no_other_line_ends(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ PER_TEST = 100
 BY_CELLS = [LinearQuery(by=(Axis(PrivatePartitionColumn("a")), Axis(PrivatePartitionColumn("b"))))]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 400))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100, 400))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
     """For all damaged cells and lines, engine and oracle agree to the integer."""
     path = tmp_path / "data.csv"
@@ -45,7 +45,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 200))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100, 200))
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,7 +59,7 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 200))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100, 200))
 def test_quoted_cells_that_are_too_long_are_missing(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

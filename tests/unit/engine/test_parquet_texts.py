@@ -19,6 +19,7 @@ from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.files.thrift import Structure
 from dpcli.problems.errors import DataError
+from tests.support.rules import for_each
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -168,7 +169,7 @@ def test_a_footer_is_decoded_and_encoded(tmp_path: Path) -> None:
     assert described.number(3) == 50
 
 
-@pytest.mark.parametrize("place", range(0, 400, 7))
+@for_each(range(0, 400, 7))
 def test_a_damaged_footer_is_no_internal_error(place: int, tmp_path: Path) -> None:
     """Whatever byte of a footer is another one, it is decoded or refused by one kind of error."""
     file = io.BytesIO()

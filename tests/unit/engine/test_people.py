@@ -47,7 +47,7 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
 
 
 @pytest.mark.parametrize("hurried", [False, True])
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 50, 100))
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +67,7 @@ def test_people_are_bounded_by_the_written_rules(
         assert actual == without_empty(evaluate(queries, data, unit, priority)), seed
 
 
-@pytest.mark.parametrize("start", batches(200, PER_TEST, 100))
+@pytest.mark.parametrize("start", batches(200, PER_TEST, 50, 100))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
     """With the row as unit, engine and oracle agree on these queries, too."""
     path = tmp_path / "data.csv"
@@ -124,7 +124,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     assert all((number < 0) != (text is None) for ((number, text),) in actual.values() if number)
 
 
-@pytest.mark.parametrize("start", batches(200, 50, 100))
+@pytest.mark.parametrize("start", batches(200, 50, 50, 100))
 def test_users_whose_hashes_are_equal_stay_apart(
     start: int, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,7 +83,7 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
     return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))
 
 
-@pytest.mark.parametrize("start", batches(400, 100, 200))
+@pytest.mark.parametrize("start", batches(400, 100, 100, 200))
 def test_scores_and_products_of_odd_files_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +98,7 @@ def test_scores_and_products_of_odd_files_are_exact(
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(200, 50, 100))
+@pytest.mark.parametrize("start", batches(200, 50, 50, 100))
 def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, priority: Priority
 ) -> None:

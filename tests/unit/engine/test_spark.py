@@ -52,7 +52,7 @@ from tests.unit.engine.test_people import without_empty
 
 __all__ = ["spark"]
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.extended, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 A = IntegerColumn("a", bounds=(0, 9))
 B = PrivatePartitionColumn("b")
@@ -87,7 +87,7 @@ def on_spark(
 
 
 @pytest.mark.usefixtures("spark", "short_stretches")
-@pytest.mark.parametrize("start", batches(1000, 20, 60))
+@pytest.mark.parametrize("start", batches(1000, 20, 0, 40))
 def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: Path) -> None:
     """For all damaged cells and lines, and all places where Spark cuts a file."""
     path = tmp_path / "data.csv"
@@ -111,7 +111,7 @@ class ByContent(Tasks):
 
 
 @pytest.mark.usefixtures("spark", "short_stretches")
-@pytest.mark.parametrize("start", batches(400, 20, 20))
+@pytest.mark.parametrize("start", batches(400, 20, 0, 20))
 def test_users_keep_the_rows_that_the_local_engine_keeps(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

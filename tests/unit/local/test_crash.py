@@ -58,6 +58,7 @@ def trials(folder: Path, count: int, seed: int) -> None:
     assert sorted(ids[1:]) == sorted(f"r{trial}" for trial in range(count))
 
 
+@pytest.mark.extended
 def test_a_few_kills(tmp_path: Path) -> None:
     """Each retry finds a charge and its responses, or neither."""
     trials(tmp_path, 4, 1)

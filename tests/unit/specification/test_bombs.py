@@ -10,6 +10,7 @@ from dpcli.problems.diagnostics import render_problem
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import MAX_BYTES
+from tests.support.rules import for_each
 from tests.support.specs import completed
 
 FULL = MAX_BYTES - 2000
@@ -90,7 +91,7 @@ def test_there_are_many_bombs() -> None:
     assert len(BOMBS) >= 200
 
 
-@pytest.mark.parametrize("number", range(len(BOMBS)))
+@for_each(range(len(BOMBS)))
 def test_bombs_are_refused_at_once(number: int) -> None:
     """The problems of a hostile text are found and rendered within seconds."""
     begun = time.process_time()

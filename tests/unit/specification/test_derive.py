@@ -21,6 +21,7 @@ from dpcli.queries.sums import Factor
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
+from tests.support.rules import for_each
 from tests.support.specs import completed
 
 COLUMNS = """columns:
@@ -158,7 +159,7 @@ def random_section(rng: random.Random) -> str:
     return "\n".join(["derive:", *lines]) + "\n"
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each(range(200))
 def test_no_neighbor_exceeds_the_sensitivity(seed: int) -> None:
     """One more row changes a sum over a derived column by at most what is stated."""
     rng = random.Random(seed)

@@ -9,6 +9,7 @@ import pytest
 from dpcli.fields.numbers import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
+from tests.support.rules import for_each
 from tests.support.specs import completed
 
 EXACT: dict[str, Fraction] = {
@@ -156,7 +157,7 @@ def test_exact_numbers(text: str) -> None:
     assert parse_number(text) == EXACT[text]
 
 
-@pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text[:20]))
+@for_each(REFUSED)
 def test_refused_numbers(text: str) -> None:
     """What is no plain number is refused, with advice."""
     with pytest.raises(NumberSyntaxError) as caught:
@@ -175,7 +176,7 @@ def test_the_table_is_long() -> None:
     assert len(EXACT) + len(REFUSED) >= 120
 
 
-@pytest.mark.parametrize("text", [*EXACT, *REFUSED], ids=lambda text: ascii(text[:20]))
+@for_each([*EXACT, *REFUSED])
 def test_every_number_in_a_spec(text: str) -> None:
     """In a spec, a text in place of an epsilon is its exact value or an error there."""
     quoted = "'" + text.replace("'", "''").replace("\n", "\n\n") + "'"
@@ -192,9 +193,7 @@ def test_every_number_in_a_spec(text: str) -> None:
     assert problem.place is not None and (problem.place.line, problem.place.column) == (2, 42)
 
 
-@pytest.mark.parametrize(
-    "text", [t for t in REFUSED if t and t.strip(" \n'") == t and "#" not in t]
-)
+@for_each([t for t in REFUSED if t and t.strip(" \n'") == t and "#" not in t])
 def test_every_plain_number_in_a_spec(text: str) -> None:
     """Without quotes too, no reader of YAML turns a text into another number."""
     with pytest.raises(SpecError):

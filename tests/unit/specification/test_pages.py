@@ -12,6 +12,7 @@ import yaml
 from dpcli.problems.errors import SpecError
 from dpcli.problems.reference import Page, code_pages
 from dpcli.specification.load import parse_spec
+from tests.support.rules import for_each
 
 BASE = """
 dpcli: 1
@@ -120,7 +121,7 @@ def placed(example: dict[str, Any]) -> str:
     return yaml.safe_dump(spec, sort_keys=False)
 
 
-@pytest.mark.parametrize("code", FRAGMENTS, ids=lambda code: code.name)
+@for_each(FRAGMENTS)
 def test_an_example_produces_its_error(code: Page, tmp_path: Path) -> None:
     """The example, written into a spec, gives the error that it stands for."""
     with pytest.raises(SpecError) as caught:
@@ -129,7 +130,7 @@ def test_an_example_produces_its_error(code: Page, tmp_path: Path) -> None:
     assert code.name in {problem.code for problem in caught.value.problems}
 
 
-@pytest.mark.parametrize("code", code_pages(), ids=lambda code: code.name)
+@for_each(code_pages())
 def test_a_page_is_whole(code: Page) -> None:
     """A page has sentences, an example, and a fix that says what to do, at 80 columns."""
     assert re.fullmatch(r"[A-Z`].*[.)]", code.meaning)

@@ -17,6 +17,7 @@ from dpcli.problems.reference import word_pages
 from dpcli.specification.schema import spec_schema
 from dpcli.specification.yaml_reader import read_tree
 from dpcli.statistics import STATISTICS
+from tests.support.rules import for_each
 from tests.support.specs import completed, with_column, with_statistic
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -237,15 +238,16 @@ def keys() -> list[tuple[str, str]]:
     return places_and_keys + [("post", key) for step in steps for key in step.get("properties", {})]
 
 
-@pytest.mark.parametrize(("place", "key"), keys())
-def test_every_key_has_a_page(place: str, key: str) -> None:
+@for_each(keys())
+def test_every_key_has_a_page(path: tuple[str, str]) -> None:
     """`dpcli explain KEY` knows every key that a spec may have."""
-    assert key in {page.name for page in pages()}
+    assert path[1] in {page.name for page in pages()}
 
 
-@pytest.mark.parametrize(("place", "key"), keys())
-def test_editors_explain_every_key(place: str, key: str) -> None:
+@for_each(keys())
+def test_editors_explain_every_key(path: tuple[str, str]) -> None:
     """Hovering over a key shows what its page says; its example is one that validates."""
+    place, key = path
     if place == "column":
         kinds = SCHEMA["$defs"]["column"]["properties"][key]["oneOf"]
         assert all("description" in option for option in kinds)

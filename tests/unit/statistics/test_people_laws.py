@@ -36,8 +36,13 @@ OTHER = IdColumn("other")
 LIMITS = [(1, 1, 1), (1, 3, 3), (2, 2, 3), (3, 1, 3), (3, 3, 3), (2, 3, 2)]
 """Rows per group, groups, and rows in all."""
 
-SELDOM = [(3, 1, 3), (3, 3, 3)]
-"""Limits that are tested among the slow trials; another one tests the same kind of limit."""
+MARKS = {
+    (1, 1, 1): pytest.mark.extended,
+    (2, 3, 2): pytest.mark.extended,
+    (3, 1, 3): pytest.mark.slow,
+    (3, 3, 3): pytest.mark.slow,
+}
+"""Limits of extended and slow tests; others test the same kind of limit by default."""
 
 
 FLAG = BooleanColumn("flag", (("0", "false"), ("1", "true")))
@@ -83,8 +88,7 @@ def other_people(queries: Sequence[Query], rows: list[str]) -> list[list[str]]:
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize(
-    "limits",
-    [pytest.param(one, marks=[pytest.mark.slow] if one in SELDOM else []) for one in LIMITS],
+    "limits", [pytest.param(limits, marks=MARKS.get(limits, ())) for limits in LIMITS]
 )
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
 def test_no_person_exceeds_the_sensitivity_and_some_reach_it(

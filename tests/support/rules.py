@@ -1,0 +1,40 @@
+"""One test for a rule, whatever the number of things that it holds for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Concatenate, ParamSpec, TypeVar
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def for_each(
+    items: Iterable[T],
+) -> Callable[[Callable[Concatenate[T, P], None]], Callable[P, None]]:
+    """Make one test of a check of an item; it names every item that breaks the rule.
+
+    The check takes an item, and fixtures that all items share.
+    """
+    known = list(items)
+
+    def decorated(check: Callable[Concatenate[T, P], None]) -> Callable[P, None]:
+        def test(*args: P.args, **kwargs: P.kwargs) -> None:
+            broken = []
+            for item in known:
+                try:
+                    check(item, *args, **kwargs)
+                except AssertionError as error:
+                    broken.append(f"{item!s:.200}: {error}")
+            assert known, "the rule holds for nothing"
+            assert not broken, f"{len(broken)} of {len(known)}\n" + "\n".join(broken[:20])
+
+        signature = inspect.signature(check)
+        fixtures = list(signature.parameters.values())[1:]
+        test.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        test.__module__, test.__qualname__ = check.__module__, check.__qualname__
+        return test
+
+    return decorated
