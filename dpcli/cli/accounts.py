@@ -14,7 +14,12 @@ from dpcli.cli.console import notify, print_line
 from dpcli.ledger import filesystem
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
-from dpcli.ledger.filesystem import access_warnings, is_absent, require_no_history, require_place
+from dpcli.ledger.filesystem import (
+    access_warnings,
+    is_absent,
+    require_creatable,
+    require_no_history,
+)
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
@@ -83,7 +88,7 @@ def forecast_balance(
         if named is None and is_absent(path):
             if not may_open:
                 raise LedgerError.about("ledger-must-exist", path=path)
-            require_place(path)
+            require_creatable(path)
             require_no_history(path)
             forecast = Account(path, exists=False).forecast(*request, may_open=may_open)
         else:

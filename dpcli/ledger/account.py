@@ -33,7 +33,7 @@ PLD_PRECISION = 100
 
 
 TIME_ZONES = 1
-"""Days by which the day of a place may be ahead of the day in UTC."""
+"""Days by which the local day may be ahead of the day in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class Account:
             return "account-exhausted", {}
         if not fits(days[-1]):
             return "account-exhausted.window", {}
-        _, place = bisect(lambda place: fits(days[place]), -1, len(days) - 1)
-        free, day = self.balance(terms, days[place]).remaining, period_text(days[place])
+        _, index = bisect(lambda index: fits(days[index]), -1, len(days) - 1)
+        free, day = self.balance(terms, days[index]).remaining, period_text(days[index])
         return "account-exhausted.later", {"day": day, "free": remaining_text(free)}
 
     @property

@@ -172,9 +172,9 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
         return tuple(counts.items())
     joint: dict[object, list[Answer]] = {}
     branches: dict[object, Branch | None] = {}
-    for place, event in enumerate(events):
+    for index, event in enumerate(events):
         # Events that are protected jointly count as one answer.
-        name = (event.statistic, "" if event.joint else place)
+        name = (event.statistic, "" if event.joint else index)
         joint.setdefault(name, []).append(_answer_of(event))
         branches[name] = event.disjoint
     placed = [
@@ -232,10 +232,10 @@ def require_proven(events: Iterable[MechanismEvent]) -> None:
     more than its part. A pure answer reveals no more than its own loss.
     """
     joint: dict[object, list[MechanismEvent]] = {}
-    for place, event in enumerate(events):
+    for index, event in enumerate(events):
         mechanism = BY_NAME.get(event.mechanism)
         if mechanism is not None and mechanism.needs_delta:
-            name = event.mechanism, event.statistic, "" if event.joint else place
+            name = event.mechanism, event.statistic, "" if event.joint else index
             joint.setdefault(name, []).append(event)
     for group in joint.values():
         mechanism, stated = BY_NAME[group[0].mechanism], sum_losses(event.loss for event in group)

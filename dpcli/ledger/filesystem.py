@@ -32,7 +32,7 @@ LOCAL_FUSE = frozenset({"fuse.ntfs-3g", "fuse.exfat", "fuse.ext2", "fuse.encfs",
 """FUSE file systems on a local disk; the files of others may be on another machine."""
 
 MOUNTS = Path("/proc/self/mountinfo")
-"""The list of mounts of Linux. Without it, no place is refused as a network drive."""
+"""The list of mounts of Linux. Without it, no path is refused as a network drive."""
 
 
 def is_absent(path: Path) -> bool:
@@ -73,7 +73,7 @@ def require_local(path: Path) -> None:
                 raise LedgerError.about("ledger-on-network", path=path, kind=kind)
 
 
-def require_place(path: Path, *, network: bool = False) -> None:
+def require_creatable(path: Path, *, network: bool = False) -> None:
     """Raise LedgerError unless a ledger can be created at `path`.
 
     With `network`, `path` may be on a network drive.
@@ -97,12 +97,12 @@ def access_warnings(path: Path, anchor: Path) -> list[str]:
     # Who replaces a link replaces what it leads to.
     for named in (path, anchor):
         file = named.resolve()
-        for place in (file, file.parent, named.absolute().parent):
+        for checked in (file, file.parent, named.absolute().parent):
             with suppress(OSError):
-                mode = place.stat().st_mode
+                mode = checked.stat().st_mode
                 is_safe = stat.S_ISDIR(mode) and mode & stat.S_ISVTX
                 if mode & stat.S_IWOTH and not is_safe:
-                    found.append(shlex.quote(str(place)))
+                    found.append(shlex.quote(str(checked)))
     if not found:
         return []
     command = " ".join(["chmod o-w", *dict.fromkeys(found)])
@@ -112,16 +112,16 @@ def access_warnings(path: Path, anchor: Path) -> list[str]:
 def require_no_history(path: Path, anchor: Path | None = None) -> None:
     """Raise LedgerError if an anchor records entries, which shows that a ledger was lost."""
     usual = default_anchor(path)
-    for place in {usual, anchor or usual}:
+    for named in {usual, anchor or usual}:
         try:
-            _, recorded = read_anchor(place, None)
+            _, recorded = read_anchor(named, None)
         except ForeignAnchorError as foreign:
-            raise in_doubt_error(path, f"it is missing or empty, and `{place}` {foreign}") from None
+            raise in_doubt_error(path, f"it is missing or empty, and `{named}` {foreign}") from None
         except OSError as error:
             raise unusable_error(path, error) from None
         if recorded:
             raise in_doubt_error(
-                path, f"it is missing or empty, but its anchor `{place}` remembers entries"
+                path, f"it is missing or empty, but its anchor `{named}` remembers entries"
             )
     if anchor is not None and anchor != usual and anchor.exists():
         raise in_doubt_error(path, f"`{anchor}` is the anchor of another ledger")

@@ -32,9 +32,9 @@ from dpcli.ledger.chain import (
 from dpcli.ledger.charge import SUFFIX, Charge, Receipt, Render, StoredRelease, later_check
 from dpcli.ledger.filesystem import (
     is_absent,
+    require_creatable,
     require_file_name,
     require_no_history,
-    require_place,
     translated_os_errors,
 )
 from dpcli.ledger.store import Store
@@ -65,16 +65,16 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
         undo_interrupted_creation(path)
         if path.is_file() and not is_absent(path):
             return OpenLedger.open(path)
-        require_place(path, network=network)
+        require_creatable(path, network=network)
         ledger = OpenLedger(path)
         undo.callback(ledger.close)
         with ledger.writing():
             if not ledger.is_ledger():
-                place, identity = anchor or default_anchor(path), random_bytes(16).hex()
-                require_no_history(path, place)
+                anchor_path, identity = anchor or default_anchor(path), random_bytes(16).hex()
+                require_no_history(path, anchor_path)
                 # The anchor comes first: a crash must not leave a ledger without its anchor.
-                create_anchor(place, identity)
-                ledger.initialize(place, identity, network=network)
+                create_anchor(anchor_path, identity)
+                ledger.initialize(anchor_path, identity, network=network)
         ledger.check()
         if anchor is not None and ledger.anchor != default_anchor(path):
             with suppress(OSError):

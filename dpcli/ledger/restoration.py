@@ -37,7 +37,7 @@ from dpcli.ledger.filesystem import (
     is_absent,
     missing_error,
     removed_if_empty,
-    require_place,
+    require_creatable,
     translated_os_errors,
 )
 from dpcli.ledger.ledger import OpenLedger
@@ -121,7 +121,7 @@ def recover(
         if is_new and not proofs:
             raise missing_error(path)
         if is_new:
-            require_place(path)
+            require_creatable(path)
         opened = OpenLedger(path) if is_new else OpenLedger.open(path, unchecked=True)
         ledger = stack.enter_context(closing(opened))
         with ledger.writing():
@@ -350,12 +350,12 @@ def _other_terms(known: AccountTerms, stated: AccountTerms) -> str:
 def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Proof]:
     """For each account that the ledger lacks, a missing entry before its first release."""
     openings: dict[int, Proof] = {}
-    for place, proof in enumerate(firsts.values()):
-        if place >= len(gaps) or gaps[place] > proof.entry:
+    for index, proof in enumerate(firsts.values()):
+        if index >= len(gaps) or gaps[index] > proof.entry:
             name = proof.terms.dataset
             why = f"there is no entry before it that could have opened the account `{name}`"
             raise LedgerError([proof.disagrees(why)])
-        openings[gaps[place]] = proof
+        openings[gaps[index]] = proof
     return openings
 
 

@@ -46,7 +46,7 @@ class CollectedCounts:
         self.totals = [Fraction(0)] * groups
 
     def add(self, cells: pl.DataFrame) -> None:
-        """Add records: places of labels, and numbers; null for a cell that is neither."""
+        """Add records: indexes of labels, and numbers; null for a cell that is neither."""
         response, form = self.response, self.response.randomizer.form
         readable = cells.drop_nulls([*response.names, *(column.name for column in response.by)])
         self.unread += len(cells) - len(readable)
@@ -55,7 +55,7 @@ class CollectedCounts:
             groups = groups * len(column.labels) + readable[column.name].to_numpy()
         size, outputs = self.counts.shape
         self.records += np.bincount(groups, minlength=size)
-        for place, name in enumerate(response.names):
+        for index, name in enumerate(response.names):
             values = readable[name].to_numpy()
             if form == "number":
                 sums = np.bincount(groups, values, minlength=size)
@@ -64,7 +64,7 @@ class CollectedCounts:
                     for total, more in zip(self.totals, sums, strict=True)
                 ]
             elif form == "bits":
-                self.counts[:, place] += np.bincount(groups[values == 1], minlength=size)
+                self.counts[:, index] += np.bincount(groups[values == 1], minlength=size)
             else:
                 joint = np.bincount(groups * outputs + values, minlength=size * outputs)
                 self.counts += joint.reshape(size, outputs)
@@ -78,7 +78,7 @@ def count_responses(spec: LocalSpec, name: str) -> list[CollectedCounts]:
     collected = [CollectedCounts(response) for response in spec.responses]
     columns = _columns(spec)
     decoder = Decoder(columns)
-    names = {f"t{place}": column.name for place, column in enumerate(columns)}
+    names = {f"t{index}": column.name for index, column in enumerate(columns)}
     limits = {response.column.name: response.randomizer.limits for response in spec.responses}
     numbers = []
     for text, column in names.items():
@@ -90,8 +90,8 @@ def count_responses(spec: LocalSpec, name: str) -> list[CollectedCounts]:
         require_columns(dataset, columns)
         with dataset.redacted_errors():
             for frame in read_texts(dataset, columns):
-                places = decoder.decode(frame).cast(pl.Int64).rename(names)
-                cells = places.with_columns(frame.select(numbers))
+                responses = decoder.decode(frame).cast(pl.Int64).rename(names)
+                cells = responses.with_columns(frame.select(numbers))
                 for response_counts in collected:
                     response_counts.add(cells)
     unreadable = [

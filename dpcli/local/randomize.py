@@ -176,14 +176,14 @@ def _public_texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
     return texts.set(cells.is_null(), None)
 
 
-def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
-    """The labels at these places; no text is copied."""
-    return places.cast(pl.UInt32).cat.to(pl.Enum(labels))
+def _labels(labels: Sequence[str], indexes: pl.Series) -> pl.Series:
+    """The labels with these indexes; no text is copied."""
+    return indexes.cast(pl.UInt32).cat.to(pl.Enum(labels))
 
 
 def _decimals(column: NumericColumn, steps: Array) -> pl.Series:
-    places = decimal_places(column.step)
-    return decimal_texts(multiply_exact(steps, int(column.step * 10**places)), places)
+    decimals = decimal_places(column.step)
+    return decimal_texts(multiply_exact(steps, int(column.step * 10**decimals)), decimals)
 
 
 def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
@@ -201,10 +201,10 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
         lengths: list[list[int]] = [[] for _ in buckets]
         for frame in frames:
             drawn = uniforms(len(buckets), len(frame))
-            for place, bucket in enumerate(buckets):
+            for index, bucket in enumerate(buckets):
                 buffer = io.BytesIO()
-                frame.filter(pl.Series(drawn == place)).write_ipc_stream(buffer)
-                lengths[place].append(_spill(bucket, buffer))
+                frame.filter(pl.Series(drawn == index)).write_ipc_stream(buffer)
+                lengths[index].append(_spill(bucket, buffer))
         for bucket, sizes in zip(buckets, lengths, strict=True):
             bucket.seek(0)
             parts = [pl.read_ipc_stream(bucket.read(length)) for length in sizes]

@@ -183,7 +183,7 @@ class CalibratedMechanism:
         groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
         shown = np.flatnonzero(noisy >= self.partition_selection.threshold)
-        return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
+        return Noisy({groups.names[index]: int(noisy[index]) for index in shown})
 
     def _require_own(
         self, exact: Confidential[Cells] | Confidential[Groups], permit: NoisePermit
@@ -211,16 +211,16 @@ def _charged_losses(
 ) -> list[Loss]:
     """The loss that each answer is charged: zero if no neighbor can change it."""
     losses = [ZERO_LOSS] * len(noises)
-    changed = [place for place, sensitivity in enumerate(sensitivities) if sensitivity.l1]
+    changed = [index for index, sensitivity in enumerate(sensitivities) if sensitivity.l1]
     if target.rho is None:
-        for place in changed:
-            losses[place] = Loss(target.epsilon * weights[place], target.delta * weights[place])
+        for index in changed:
+            losses[index] = Loss(target.epsilon * weights[index], target.delta * weights[index])
         return losses
     charged = mechanism.losses_at_delta(
-        [noises[place] for place in changed], [sensitivities[place] for place in changed], delta
+        [noises[index] for index in changed], [sensitivities[index] for index in changed], delta
     )
-    for place, loss in zip(changed, charged, strict=True):
-        losses[place] = loss
+    for index, loss in zip(changed, charged, strict=True):
+        losses[index] = loss
     return losses
 
 

@@ -156,20 +156,20 @@ class Mechanism(Unchangeable, ABC):
             weighted = zip(sensitivities, weights, strict=True)
             return [self._noise_for_rho(one, target.rho * weight) for one, weight in weighted]
         noises: list[Noise] = [NO_NOISE] * len(sensitivities)
-        noisy = [place for place, one in enumerate(sensitivities) if one.l1]
+        noisy = [index for index, one in enumerate(sensitivities) if one.l1]
         if noisy:
-            changed = [sensitivities[place] for place in noisy]
-            used = sum((weights[place] for place in noisy), start=Fraction(0))
+            changed = [sensitivities[index] for index in noisy]
+            used = sum((weights[index] for index in noisy), start=Fraction(0))
             target = Loss(target.epsilon * used, target.delta * used)
-            relative = [weights[place] / used for place in noisy]
+            relative = [weights[index] / used for index in noisy]
             calibrated = self.calibrate(changed, target, relative, calibration)
             if not self.loss(calibrated, changed, target.epsilon).within(target):
                 raise CalibrationError(
                     f"`{self.name}` with `calibration: {calibration}` does not meet the target",
                     "use the exact calibration",
                 )
-            for place, noise in zip(noisy, calibrated, strict=True):
-                noises[place] = noise
+            for index, noise in zip(noisy, calibrated, strict=True):
+                noises[index] = noise
         return noises
 
     def _noise_for_rho(self, sensitivity: Sensitivity, rho: Fraction) -> Noise:
@@ -321,14 +321,14 @@ class SelectionMechanism(Mechanism):
         for _ in range(k):
             gaps = scores.max(axis=1, keepdims=True) - scores
             if isinstance(noise, ChoiceNoise):
-                places = noise.pick(gaps)
+                picked = noise.pick(gaps)
             elif noise == NO_NOISE:
-                places = (gaps == 0).argmax(axis=1)
+                picked = (gaps == 0).argmax(axis=1)
             else:
                 raise TypeError("a choice needs the noise of choices")
-            chosen.append(left[rows, places])
+            chosen.append(left[rows, picked])
             others = np.ones(scores.shape, np.bool_)
-            others[rows, places] = False
+            others[rows, picked] = False
             shape = len(rows), scores.shape[1] - 1
             scores, left = scores[others].reshape(shape), left[others].reshape(shape)
         return np.stack(chosen, axis=1).ravel()

@@ -91,15 +91,15 @@ def permute_and_flip(gaps: Array, scale: Fraction) -> Ints:
         return np.array([_first_heads(row, scale) for row in gaps.tolist()], np.int64)
     heads = _flips(gaps.ravel(), scale).reshape(gaps.shape)
     chosen = uniforms(heads.sum(axis=1), len(heads)) + 1
-    places: Ints = (heads.cumsum(axis=1) == chosen[:, None]).argmax(axis=1)
-    return places
+    indexes: Ints = (heads.cumsum(axis=1) == chosen[:, None]).argmax(axis=1)
+    return indexes
 
 
 def _first_heads(gaps: Sequence[int], scale: Fraction) -> int:
     left = list(range(len(gaps)))
     while True:
-        place = uniform_below(len(left))
-        left[place], left[-1] = left[-1], left[place]
+        index = uniform_below(len(left))
+        left[index], left[-1] = left[-1], left[index]
         candidate = left.pop()
         if _flip(gaps[candidate], scale):
             return candidate
@@ -169,13 +169,13 @@ def categorical_array(probabilities: Sequence[Fraction], count: int) -> Ints:
     cuts = [cut for cut in accumulate(probabilities[:-1]) if cut < 1]
     prefixes = np.array([floor_at(cut, STEP) for cut in cuts], np.uint64)
     words = np.frombuffer(random_bytes(8 * count), np.uint64)
-    places = np.searchsorted(prefixes, words, side="right").astype(np.int64)
+    indexes = np.searchsorted(prefixes, words, side="right").astype(np.int64)
     doubtful = [cut for cut in cuts if (cut * (1 << STEP)).denominator != 1]
     if doubtful:
         marks = np.array([floor_at(cut, STEP) for cut in doubtful], np.uint64)
         for undecided in np.flatnonzero(np.isin(words, marks)):
-            places[undecided] = _decide(cuts, int(words[undecided]), STEP)
-    return places
+            indexes[undecided] = _decide(cuts, int(words[undecided]), STEP)
+    return indexes
 
 
 def _decide(cuts: Sequence[Fraction], prefix: int, length: int) -> int:
@@ -183,7 +183,7 @@ def _decide(cuts: Sequence[Fraction], prefix: int, length: int) -> int:
     while True:
         # U lies in [low, high): every cut up to low is passed, and none from high on.
         low, high = Fraction(prefix, 1 << length), Fraction(prefix + 1, 1 << length)
-        place = bisect_right(cuts, low)
-        if place == len(cuts) or cuts[place] >= high:
-            return place
+        index = bisect_right(cuts, low)
+        if index == len(cuts) or cuts[index] >= high:
+            return index
         prefix, length = prefix << STEP | random_bits(STEP), length + STEP

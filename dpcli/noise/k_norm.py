@@ -50,9 +50,9 @@ class KNormNoise(Noise):
 
         def tail(width: float) -> float:
             term, total = exp(-width), 0.0
-            for place in range(1, size + 1):
+            for index in range(1, size + 1):
                 total += term
-                term *= width / place
+                term *= width / index
             return total
 
         return Fraction(_least_width(tail, size, outside)) * self.scale
@@ -67,9 +67,9 @@ class KNormNoise(Noise):
 
         def tail(width: float) -> float:
             terms, total = exp(-width), 0.0
-            for place in range(1, size + 1):
+            for index in range(1, size + 1):
                 total += terms
-                terms *= width / place
+                terms *= width / index
             return total + terms - width / size * total
 
         return Fraction(_least_width(tail, size, outside)) * self.scale

@@ -56,14 +56,14 @@ def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
 
 def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
     """That of a small sum, whose probabilities are those of one noise convolved."""
-    places = np.arange(-CIRCLE // 2, CIRCLE // 2)
+    values = np.arange(-CIRCLE // 2, CIRCLE // 2)
     tails = [noise.positive_tail(least) for least in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))
     single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
     # Sums beyond the circle, which are far less likely than float precision, fold onto others.
     turned = np.fft.rfft(np.fft.ifftshift(single)) ** count
     summed = np.fft.fftshift(np.fft.irfft(turned, CIRCLE))
-    within = np.bincount(abs(places), weights=summed).cumsum()
+    within = np.bincount(abs(values), weights=summed).cumsum()
     return int((within < float(confidence)).sum())
 
 

@@ -24,21 +24,21 @@ def constrained_least_squares(matrix: Matrix, vector: Sequence[Fraction]) -> Vec
     size = len(vector)
     solution, residual = [Fraction(0)] * size, list(vector)
     level = max(map(abs, residual))
-    signs = {place: _sign(value) for place, value in enumerate(residual) if abs(value) == level}
+    signs = {index: _sign(value) for index, value in enumerate(residual) if abs(value) == level}
     while level > 0:
         inner = [[matrix[i][j] for j in signs] + [Fraction(signs[i])] for i in signs]
         steps = dict(zip(signs, solve_equations(inner), strict=True))
-        growth = sum((signs[place] * step for place, step in steps.items()), start=Fraction(0))
+        growth = sum((signs[index] * step for index, step in steps.items()), start=Fraction(0))
         rates = [
-            sum((row[place] * step for place, step in steps.items()), start=Fraction(0))
+            sum((row[index] * step for index, step in steps.items()), start=Fraction(0))
             for row in matrix
         ]
         events = [
             *_entries(residual, rates, level, signs),
-            *((-solution[place] / step, place, 0) for place, step in steps.items() if step),
+            *((-solution[index] / step, index, 0) for index, step in steps.items() if step),
         ]
         last = min(level, (1 - sum(map(abs, solution))) / growth)
-        length, place, sign = min(
+        length, index, sign = min(
             (event for event in events if 0 < event[0] < last), default=(last, -1, 0)
         )
         for moved, step in steps.items():
@@ -48,10 +48,10 @@ def constrained_least_squares(matrix: Matrix, vector: Sequence[Fraction]) -> Vec
         if length == last:
             break
         if sign:
-            signs[place] = sign
+            signs[index] = sign
         else:
-            del signs[place]
-            solution[place] = Fraction(0)
+            del signs[index]
+            solution[index] = Fraction(0)
     return solution if _is_minimizer(solution, residual) else None
 
 
@@ -61,11 +61,11 @@ def _entries(
     level: Fraction,
     signs: Mapping[int, int],
 ) -> Iterator[tuple[Fraction, int, int]]:
-    """Where the residual of an inactive coefficient reaches the level: length, place and sign."""
-    for place, (value, rate) in enumerate(zip(residual, rates, strict=True)):
+    """Where the residual of an inactive coefficient reaches the level: length, index and sign."""
+    for index, (value, rate) in enumerate(zip(residual, rates, strict=True)):
         for sign in (1, -1):
-            if place not in signs and sign * rate != 1:
-                yield (level - sign * value) / (1 - sign * rate), place, sign
+            if index not in signs and sign * rate != 1:
+                yield (level - sign * value) / (1 - sign * rate), index, sign
 
 
 def _is_minimizer(solution: Sequence[Fraction], residual: Sequence[Fraction]) -> bool:
@@ -89,11 +89,11 @@ def solve_equations(equations: Sequence[Sequence[Fraction]]) -> Vector:
     The last column of the equations is the right side.
     """
     rows = [list(row) for row in equations]
-    for place in range(len(rows)):
+    for index in range(len(rows)):
         # The pivots of a positive definite matrix are positive.
-        row = [value / rows[place][place] for value in rows[place]]
+        row = [value / rows[index][index] for value in rows[index]]
         for other, others in enumerate(rows):
-            factor = others[place]
+            factor = others[index]
             rows[other] = [value - factor * pivot for value, pivot in zip(others, row, strict=True)]
-        rows[place] = row
+        rows[index] = row
     return [row[-1] for row in rows]

@@ -10,7 +10,7 @@ from math import ceil, floor, isqrt, log10
 
 from dpcli.numeric.arrays import Array, add_exact, multiply_exact, np, widened
 
-MAX_PLACES = 400
+MAX_TESTED_DECIMALS = 400
 """Most decimals of a number that is written as a decimal."""
 
 TINY = re.compile(r"(-?)0\.(0{4,})([1-9])(\d*)")
@@ -32,51 +32,51 @@ def decimal_places(step: Fraction) -> int:
 
     Raises ValueError if there is none: only 2 and 5 may divide the denominator.
     """
-    remaining, places = step.denominator, 0
+    remaining, decimals = step.denominator, 0
     if remaining == 1:
         return 0
     for prime in (2, 5):
         exponent = 0
-        while remaining % prime == 0 and exponent <= MAX_PLACES:
+        while remaining % prime == 0 and exponent <= MAX_TESTED_DECIMALS:
             remaining //= prime
             exponent += 1
-        places = max(places, exponent)
-    if remaining != 1 or places > MAX_PLACES:
+        decimals = max(decimals, exponent)
+    if remaining != 1 or decimals > MAX_TESTED_DECIMALS:
         raise ValueError("not a finite decimal")
-    return places
+    return decimals
 
 
-def decimal_text(value: Fraction, places: int) -> str:
-    """`value` with exactly `places` decimals, halves away from zero, no exponent."""
-    return fixed_point_text(_in_last_place(value, places), places)
+def decimal_text(value: Fraction, decimals: int) -> str:
+    """`value` with exactly `decimals` decimals, halves away from zero, no exponent."""
+    return fixed_point_text(_in_last_place(value, decimals), decimals)
 
 
-def fixed_point_text(number: int, places: int) -> str:
-    """A number of units of the last decimal, written with `places` decimals."""
-    digits = str(abs(number)).rjust(places + 1, "0")
+def fixed_point_text(number: int, decimals: int) -> str:
+    """A number of units of the last decimal, written with `decimals` decimals."""
+    digits = str(abs(number)).rjust(decimals + 1, "0")
     sign = "-" if number < 0 else ""
-    if not places:
+    if not decimals:
         return sign + digits
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+    return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-def round_half_away(value: Fraction, places: int) -> Fraction:
+def round_half_away(value: Fraction, decimals: int) -> Fraction:
     """The number that `decimal_text` writes: halves are rounded away from zero."""
-    return Fraction(_in_last_place(value, places), 10**places)
+    return Fraction(_in_last_place(value, decimals), 10**decimals)
 
 
-def _in_last_place(value: Fraction, places: int) -> int:
+def _in_last_place(value: Fraction, decimals: int) -> int:
     """`value` in units of its last decimal, halves away from zero."""
     # Integer arithmetic is faster: a product of rationals computes a common divisor.
-    above: int = abs(value.numerator) * 10**places
+    above: int = abs(value.numerator) * 10**decimals
     below = value.denominator
     rounded = (2 * above + below) // (2 * below)
     return -rounded if value < 0 else rounded
 
 
-def in_units_of_last_place(numbers: Array, step: Fraction, places: int) -> Array:
+def in_units_of_last_place(numbers: Array, step: Fraction, decimals: int) -> Array:
     """Whole numbers of `step` in units of their last decimal, halves away from zero."""
-    scale = step * 10**places
+    scale = step * 10**decimals
     below = 2 * scale.denominator
     if scale.denominator == 1:
         return multiply_exact(numbers, scale.numerator)
@@ -92,10 +92,10 @@ def short_up(value: Fraction, digits: int = 12) -> Fraction:
     if not above:
         return value
     # One digit more than `digits` if the logarithm is just below a whole number.
-    places = digits - ceil(log10(abs(above)) - log10(below))
-    if places >= 0:
-        return Fraction(-(-above * 10**places // below), 10**places)
-    return Fraction(-(-above // (below * 10**-places)) * 10**-places)
+    decimals = digits - ceil(log10(abs(above)) - log10(below))
+    if decimals >= 0:
+        return Fraction(-(-above * 10**decimals // below), 10**decimals)
+    return Fraction(-(-above // (below * 10**-decimals)) * 10**-decimals)
 
 
 def short_down(value: Fraction, digits: int = 12) -> Fraction:
@@ -157,7 +157,7 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
     With `digits`, rounded to nearest with that number of significant digits.
     """
     if digits is not None:
-        return plain_text(round_half_away(value, _places(value, digits)))
+        return plain_text(round_half_away(value, _decimals_for(value, digits)))
     return _exact(value) or _rounded(value, ceil)
 
 
@@ -169,23 +169,23 @@ def plain_decimal_down(value: Fraction) -> str:
 def _exact(value: Fraction) -> str:
     """`value` as a decimal if that is short, else empty."""
     with suppress(ValueError):
-        places = decimal_places(value)
-        if places <= MAX_DECIMALS:
-            return decimal_text(value, places)
+        decimals = decimal_places(value)
+        if decimals <= MAX_DECIMALS:
+            return decimal_text(value, decimals)
     return ""
 
 
 def _rounded(value: Fraction, rounding: Callable[[Fraction], int]) -> str:
-    scale = 10 ** _places(value, ROUNDED_DIGITS)
+    scale = 10 ** _decimals_for(value, ROUNDED_DIGITS)
     return plain_text(Fraction(rounding(value * scale), scale))
 
 
-def _places(value: Fraction, digits: int) -> int:
+def _decimals_for(value: Fraction, digits: int) -> int:
     """The number of decimals that shows `digits` significant digits."""
-    places = 0
-    while value and abs(value) * 10**places < 10 ** (digits - 1) and places < MAX_DECIMALS * 2:
-        places += 1
-    return places
+    decimals = 0
+    while value and abs(value) * 10**decimals < 10 ** (digits - 1) and decimals < MAX_DECIMALS * 2:
+        decimals += 1
+    return decimals
 
 
 def exact_or_up(value: Fraction) -> str:
@@ -209,7 +209,7 @@ def decimal_sqrt_up(square: Fraction) -> Fraction:
     over, under = isqrt(square.numerator), isqrt(square.denominator)
     if over**2 == square.numerator and under**2 == square.denominator:
         return Fraction(over, under)
-    places = _places(square, 2 * ROUNDED_DIGITS)
-    scaled = square * 100**places
+    decimals = _decimals_for(square, 2 * ROUNDED_DIGITS)
+    scaled = square * 100**decimals
     root = isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1
-    return Fraction(root, 10**places)
+    return Fraction(root, 10**decimals)

@@ -43,9 +43,9 @@ def logistic(margins: Array, bits: int) -> Array:
     """
     table = _table(bits)
     size: Array = np.abs(margins)
-    places: Array = (size + (1 << bits - NODE_BITS - 1)) >> bits - NODE_BITS
-    distance = size - (places << bits - NODE_BITS)
-    index = places.astype(np.int64)
+    nodes: Array = (size + (1 << bits - NODE_BITS - 1)) >> bits - NODE_BITS
+    distance = size - (nodes << bits - NODE_BITS)
+    index = nodes.astype(np.int64)
     value = table[-1][index]
     for coefficients in reversed(table[:-1]):
         value = coefficients[index] + _product(value, distance, bits)

@@ -1,4 +1,4 @@
-"""The one bisection: the place at which a monotone condition becomes true."""
+"""The one bisection: the point at which a monotone condition becomes true."""
 
 from __future__ import annotations
 

@@ -30,13 +30,13 @@ Group = tuple[str, ...]
 class Groups:
     """The groups that occur in the data, in the order of `names`, and their nonzero cells.
 
-    `place`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
-    the group with index `place`. A group has `width` cells. `answer` is that of the query: it turns
+    `group`, `cell` and `value` are arrays of one length: each element adds a `value` to a `cell` of
+    the group with index `group`. A group has `width` cells. `answer` is that of the query: it turns
     a table of cells, with a row for each group, into the numbers of the answer.
     """
 
     names: tuple[Group, ...]
-    place: Ints
+    group: Ints
     cell: Ints
     value: Array
     width: int
@@ -45,7 +45,7 @@ class Groups:
     def cells(self, groups: Sequence[Group]) -> Cells:
         """The cells of these groups, one after another; zeros for a group without rows."""
         rows = {group: row for row, group in enumerate(groups)}
-        row = np.array([rows.get(name, -1) for name in self.names], np.int64)[self.place]
+        row = np.array([rows.get(name, -1) for name in self.names], np.int64)[self.group]
         wanted = row >= 0
         table = np.zeros((len(groups), self.width), self.value.dtype)
         np.add.at(table, (row[wanted], self.cell[wanted]), self.value[wanted])

@@ -137,18 +137,18 @@ def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
     return -most, np.maximum(probabilities, 0.0), float(deltas[-1])
 
 
-def _laplace_below(place: Floats, scale: float) -> Floats:
-    """P[Y <= place] of discrete Laplace noise Y."""
+def _laplace_below(value: Floats, scale: float) -> Floats:
+    """P[Y <= value] of discrete Laplace noise Y."""
     ratio = exp(-1 / scale)
-    tail = np.exp(-np.abs(np.where(place < 0, place, place + 1)) / scale) / (1 + ratio)
-    return np.where(place < 0, tail, 1 - tail)
+    tail = np.exp(-np.abs(np.where(value < 0, value, value + 1)) / scale) / (1 + ratio)
+    return np.where(value < 0, tail, 1 - tail)
 
 
 def _summed_tail(first: Floats, sigma: float) -> Floats:
     """P[Y >= first] of discrete Gaussian noise Y; the smallest terms are added first."""
     most = int(40 * sigma) + 2
-    places = np.arange(-most, most + 1)
-    sums = np.cumsum(np.exp(-(places[::-1] ** 2) / (2 * sigma**2)))[::-1]
+    values = np.arange(-most, most + 1)
+    sums = np.cumsum(np.exp(-(values[::-1] ** 2) / (2 * sigma**2)))[::-1]
     where = np.clip(first, -most, most).astype(np.int64) + most
     return np.where(first > most, 0.0, sums[where] / sums[0])
 
@@ -157,7 +157,7 @@ def _wide_tail(first: Floats, sigma: float) -> Floats:
     """P[Y >= first] by the Euler-Maclaurin formula; the next term is below sigma^-4."""
     from scipy.special import erfc
 
-    place = (first - 0.5) / sigma
-    density = np.exp(-(place**2) / 2) / sqrt(2 * np.pi)
-    tail: Floats = erfc(place / sqrt(2)) / 2 - density * place / (24 * sigma**2)
+    start = (first - 0.5) / sigma
+    density = np.exp(-(start**2) / 2) / sqrt(2 * np.pi)
+    tail: Floats = erfc(start / sqrt(2)) / 2 - density * start / (24 * sigma**2)
     return tail

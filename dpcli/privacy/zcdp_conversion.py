@@ -125,7 +125,7 @@ def float_log(value: Fraction) -> float:
 
 
 def _minimize(function: Callable[[float], float]) -> float:
-    """About the place from -30 to 100 at which a function is least, by golden sections."""
+    """About the point from -30 to 100 at which a function is least, by golden sections."""
     low, high = -30.0, 100.0
     for _ in range(60):
         first, second = low + (high - low) * 0.382, high - (high - low) * 0.382

@@ -20,7 +20,7 @@ class RowsPerUserQuery(Query):
     ValueError unless the starts increase, and for filters and axes: a user lies in one bin.
 
     >>> query = RowsPerUserQuery(starts=(0, 2, 3, 6))
-    >>> [query.place(rows) for rows in (1, 2, 3, 5, 6, 1_000)]
+    >>> [query.bin_of(rows) for rows in (1, 2, 3, 5, 6, 1_000)]
     [0, 1, 2, 2, 3, 3]
     """
 
@@ -36,7 +36,7 @@ class RowsPerUserQuery(Query):
     def row_limit(self, unit: PersonUnit) -> None:
         """None: all rows of a person are counted."""
 
-    def place(self, rows: int) -> int:
+    def bin_of(self, rows: int) -> int:
         """The bin of a user with this number of rows, at least one."""
         return sum(start <= rows for start in self.starts) - 1
 

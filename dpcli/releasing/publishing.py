@@ -268,13 +268,13 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
         waiting.chmod(0o666 & ~mask)
         final = target.resolve()
         try:
-            _place(waiting, final, force=force)
+            _move_or_link(waiting, final, force=force)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
             # A file cannot be renamed onto another disk.
             with waiting.open("rb") as file, _temporary_file(final, file) as copy:
-                _place(copy, final, force=force)
+                _move_or_link(copy, final, force=force)
         waiting.unlink(missing_ok=True)
         _sync_folder(final.parent)
     except OSError as error:
@@ -290,7 +290,7 @@ def write_private(content: bytes, target: Path) -> None:
     try:
         final = target.resolve()
         with _temporary_file(final, io.BytesIO(content), 0o600) as waiting:
-            _place(waiting, final, force=False)
+            _move_or_link(waiting, final, force=False)
         _sync_folder(final.parent)
     except OSError as error:
         raise OutputError.from_system(f"`{target}`", error, "run the command again") from None
@@ -301,8 +301,8 @@ def _require_file(waiting: Path) -> None:
         raise OSError(errno.ELOOP, "the file that waits is a link")
 
 
-def _place(source: Path, final: Path, *, force: bool) -> None:
-    """Move or link the file to its final place; without `force` only if nothing is there."""
+def _move_or_link(source: Path, final: Path, *, force: bool) -> None:
+    """Move or link the file to its final path; without `force` only if nothing is there."""
     if force:
         source.replace(final)
         return

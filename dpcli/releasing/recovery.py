@@ -116,8 +116,8 @@ def _read(path: Path) -> PublishedReport:
     with _require_report(path):
         content = path.read_bytes() if path.is_file() else b""
         stated = load_report(parsed_json(without_numbers(content)))
-        place = stated.ledger
-        return PublishedReport(path, content, stated, place.entry, place.head, stated.release_id)
+        ledger = stated.ledger
+        return PublishedReport(path, content, stated, ledger.entry, ledger.head, stated.release_id)
 
 
 @contextmanager
@@ -204,17 +204,17 @@ def _proofs(path: Path) -> Iterator[Proof]:
 def _proof(report: PublishedReport) -> Proof:
     path = report.path
     with _require_report(path):
-        stated, privacy, place = report.stated, report.stated.privacy, report.stated.ledger
+        stated, privacy, ledger = report.stated, report.stated.privacy, report.stated.ledger
         created, digest = stated.created, stated.spec.digest
         window, period = None, None
-        if place.window is not None:
-            window, period = place.window.periods, str(place.window.period)
+        if ledger.window is not None:
+            window, period = ledger.window.periods, str(ledger.window.period)
             period_number(period)
         if privacy.before is None or not stated.spec.text:
             raise ValueError("a report has a spec, and states what was spent before")
         before, requested = _loss(privacy.before), _loss(privacy.requested)
         total = sum_losses(map(_loss, _statistics(stated)))
-        first = getattr(place, "first_release", None)
+        first = getattr(ledger, "first_release", None)
         forms = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
         is_named = all(pattern.fullmatch(value) for pattern, value in forms)
         if report.entry < 1 or not is_named:

@@ -185,14 +185,14 @@ def add_noise(
 
 def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, int]:
     """Selected groups in the order of their keys: labels as declared, private labels by text."""
-    places = [
-        None if key.is_private else {label: place for place, label in enumerate(key.labels)}
+    indexes = [
+        None if key.is_private else {label: index for index, label in enumerate(key.labels)}
         for key in by
     ]
 
     def order(group: Group) -> tuple[int | str, ...]:
-        pairs = zip(places, group, strict=True)
-        return tuple(label if place is None else place[label] for place, label in pairs)
+        pairs = zip(indexes, group, strict=True)
+        return tuple(label if index is None else index[label] for index, label in pairs)
 
     return {group: counts[group] for group in sorted(counts, key=order)}
 

@@ -164,7 +164,7 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
 
     rounded = estimates.rounded(numbers)
     if estimates.date_range is None:
-        texts = pl.concat(map(decimal_texts, rounded, estimates.places))
+        texts = pl.concat(map(decimal_texts, rounded, estimates.decimals))
     else:
         days = pl.concat(pl.Series(part, dtype=pl.Int32) for part in rounded)
         texts = days.cast(pl.Date).dt.strftime(ISO_DATE)

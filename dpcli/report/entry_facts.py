@@ -213,7 +213,7 @@ def _possible(estimates: Estimates) -> list[tuple[JsonNumber | None, JsonNumber 
     def printed(end: Fraction | None, digits: int) -> JsonNumber | None:
         return None if end is None else JsonNumber(decimal_text(end, digits))
 
-    digits = itertools.cycle(estimates.places)
+    digits = itertools.cycle(estimates.decimals)
     return [
         (printed(low, places), printed(high, places))
         for (low, high), places in zip(estimates.limits, digits, strict=False)
@@ -318,7 +318,7 @@ def quality_report(plan: CentralPlan, result: QualityResult | None) -> QualityRe
 
 def _estimate(estimate: Estimate) -> EstimateReport:
     value, lower, upper = (
-        JsonNumber(decimal_text(end, estimate.places)) for end in _numbers(estimate)
+        JsonNumber(decimal_text(end, estimate.decimals)) for end in _numbers(estimate)
     )
     return EstimateReport(value=value, lower=lower, upper=upper)
 

@@ -69,8 +69,8 @@ class ErrorSample:
         """
         observed = spread = None
         if self.compared:
-            place = max(ceil(self.compared * self._confidence), 1) - 1
-            observed = Fraction(float(np.sort(self.sizes)[place])) * self._unit
+            rank = max(ceil(self.compared * self._confidence), 1) - 1
+            observed = Fraction(float(np.sort(self.sizes)[rank])) * self._unit
         if len(self._means) > 1:
             deviation = float(self._means.std(ddof=1))
             spread = Fraction(deviation / sqrt(len(self._means))) * self._unit

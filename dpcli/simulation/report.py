@@ -133,11 +133,11 @@ def _table(
     percent = exact_or_up(findings.plan.spec.confidence * 100)
     lines = [
         {
-            "statistic": entry.name if place == 0 else "",
+            "statistic": entry.name if index == 0 else "",
             **{heading.format(percent): _cell(key, row) for key, heading in columns.items()},
         }
         for entry, own in zip(findings.statistics, rows, strict=True)
-        for place, row in enumerate(own)
+        for index, row in enumerate(own)
     ]
     kept = [key for key in (lines[0] if lines else ()) if any(line[key] for line in lines)]
     return [{key: line[key] for key in kept} for line in lines]

@@ -254,12 +254,12 @@ def simulate(plan: CentralPlan, rows: SyntheticDataset, runs: int) -> Simulation
 
 
 def _nearest_best(scores: Array, chosen: Array) -> Array:
-    """In each row of scores, the place of the greatest that is nearest to the chosen one."""
+    """In each row of scores, the index of the greatest that is nearest to the chosen one."""
     count = scores.shape[1]
     distances = abs(np.arange(count) - chosen[:, None])
     is_worse = scores < scores.max(axis=1, keepdims=True)
-    places: Array = np.where(is_worse, count, distances).argmin(axis=1)
-    return places
+    indexes: Array = np.where(is_worse, count, distances).argmin(axis=1)
+    return indexes
 
 
 def _floats(steps: Array, step: Fraction) -> Floats:

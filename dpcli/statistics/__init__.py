@@ -22,7 +22,7 @@ from dpcli.statistics.statistic import Statistic
 class Registry(Sequence[Statistic]):
     """Statistics in order; each has a name, and is a statistic or where its class is.
 
-    A place is a module of this package and a class in it, such as `counts.counts:Sum`.
+    A path is a module of this package and a class in it, such as `counts.counts:Sum`.
     """
 
     def __init__(self, members: Mapping[str, Statistic | str]) -> None:
@@ -49,11 +49,11 @@ class Registry(Sequence[Statistic]):
         return Registry({**self._members, statistic.name: statistic})
 
     @overload
-    def __getitem__(self, place: int) -> Statistic: ...
+    def __getitem__(self, index: int) -> Statistic: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Statistic, ...]: ...
-    def __getitem__(self, place: int | slice) -> Statistic | tuple[Statistic, ...]:
-        return tuple(self)[place]
+    def __getitem__(self, index: slice) -> tuple[Statistic, ...]: ...
+    def __getitem__(self, index: int | slice) -> Statistic | tuple[Statistic, ...]:
+        return tuple(self)[index]
 
     def __iter__(self) -> Iterator[Statistic]:
         return filter(None, map(self.named, self.names))
@@ -90,4 +90,4 @@ STATISTICS = Registry(
         "logistic_regression": "regression.logistic:LogisticRegression",
     }
 )
-"""Every statistic that a spec may name, in the order in which they are listed, and its place."""
+"""Every statistic that a spec may name, in the order in which they are listed, and its path."""

@@ -54,7 +54,7 @@ class Estimate:
     value: Fraction | None
     lower: Fraction | None
     upper: Fraction | None
-    places: int
+    decimals: int
     raw: Fraction | None = None
     item: str | None = None
 
@@ -67,7 +67,7 @@ class Estimates:
     numbers of `step`, as int64 or Python integers.
 
     Attributes:
-        places: The number of printed decimals, for each item or for all. Values are not rounded
+        decimals: The number of printed decimals, for each item or for all. Values are not rounded
             to them yet; they may be truncated several decimals further.
         status: Which numbers have an interval from `lower` to `upper`, and which are shown; int8.
         raw: The values before they were clamped into their range.
@@ -80,7 +80,7 @@ class Estimates:
     """
 
     step: Fraction
-    places: tuple[int, ...]
+    decimals: tuple[int, ...]
     value: Array
     lower: Array
     upper: Array
@@ -105,12 +105,12 @@ class Estimates:
     ) -> Estimates:
         """Chosen candidates, which have no interval."""
         status = np.full(len(values), NO_INTERVAL, np.int8)
-        places = (decimal_places(unit),)
-        return cls(unit, places, values, values, values, status, items=items)
+        decimals = (decimal_places(unit),)
+        return cls(unit, decimals, values, values, values, status, items=items)
 
     @classmethod
     def single(
-        cls, numbers: Sequence[tuple[Fraction, Fraction]], places: Sequence[int]
+        cls, numbers: Sequence[tuple[Fraction, Fraction]], decimals: Sequence[int]
     ) -> Estimates:
         """A few numbers, each with the half-width of its interval."""
         step = common_step(*(part for number in numbers for part in number))
@@ -118,7 +118,9 @@ class Estimates:
             integer_array([int(part / step) for part in parts])
             for parts in zip(*numbers, strict=True)
         )
-        return replace(cls.around(values, margins, Fraction(1)), step=step, places=tuple(places))
+        return replace(
+            cls.around(values, margins, Fraction(1)), step=step, decimals=tuple(decimals)
+        )
 
     @classmethod
     def interleaved(cls, items: Sequence[Estimates]) -> Estimates:
@@ -128,10 +130,10 @@ class Estimates:
             for name in (*NUMBER_ARRAYS, "status")
             if getattr(items[0], name) is not None
         }
-        places, limits = (
-            [getattr(item, name)[0] for item in items] for name in ("places", "limits")
+        decimals, limits = (
+            [getattr(item, name)[0] for item in items] for name in ("decimals", "limits")
         )
-        return replace(items[0], places=tuple(places), limits=tuple(limits), **arrays)
+        return replace(items[0], decimals=tuple(decimals), limits=tuple(limits), **arrays)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -148,7 +150,7 @@ class Estimates:
                 None if status == SUPPRESSED else value,
                 lower if status == HAS_INTERVAL else None,
                 upper if status == HAS_INTERVAL else None,
-                self.places[at % len(self.places)],
+                self.decimals[at % len(self.decimals)],
                 moved,
                 None if self.items is None else self.items[at],
             )
@@ -182,11 +184,11 @@ class Estimates:
         return replace(self, **changed)
 
     def rounded(self, numbers: Array) -> list[Array]:
-        """Numbers in units of their last printed decimal: one array for each of `places`."""
-        count = len(self.places)
+        """Numbers in units of their last printed decimal: one array for each of `decimals`."""
+        count = len(self.decimals)
         return [
-            in_units_of_last_place(numbers[at::count], self.step, places)
-            for at, places in enumerate(self.places)
+            in_units_of_last_place(numbers[at::count], self.step, decimals)
+            for at, decimals in enumerate(self.decimals)
         ]
 
     def within(self, limits: Sequence[Limits]) -> Estimates:
@@ -204,8 +206,8 @@ class Estimates:
         fine = self.refined(*(end for ends in combined for end in ends))
         columns = []
         for item, ends in enumerate(combined):
-            numbers, places = slice(item, None, count), self.places[item % len(self.places)]
-            unit = max(int(Fraction(1, 10**places) / fine.step), 1)
+            numbers, decimals = slice(item, None, count), self.decimals[item % len(self.decimals)]
+            unit = max(int(Fraction(1, 10**decimals) / fine.step), 1)
             steps = fine._in_steps(ends)  # noqa: SLF001 - of the same class
             columns.append(cut_intervals(fine.lower[numbers], fine.upper[numbers], steps, unit))
         lower, upper = (np.stack(ends, axis=1).ravel() for ends in zip(*columns, strict=True))
@@ -244,12 +246,12 @@ class Estimates:
         wider = np.empty(len(self), np.bool_)
         sizes = abs(self.value) if self.sizes is None else self.sizes
         columns = map(self.rounded, (self.value, self.lower, self.upper, sizes))
-        count = len(self.places)
+        count = len(self.decimals)
         for at, (value, lower, upper, own) in enumerate(zip(*columns, strict=True)):
             # Days since 1970 are no size.
             size = own if self.date_range is None else repeated_integer(0, len(value))
             width = self._signed_width(self.limits[at % len(self.limits)])
-            least = 0 if width is None else int(width * SIGNED_PART * 10 ** self.places[at])
+            least = 0 if width is None else int(width * SIGNED_PART * 10 ** self.decimals[at])
             allowed = multiply_exact(np.maximum(size, least), 2 * share.numerator)
             outside = (value < lower) | (value > upper)
             too_wide = multiply_exact(upper - lower, share.denominator) > allowed

@@ -121,35 +121,35 @@ class FiducialInterval:
         self.lower[:, unbounded], self.upper[:, unbounded] = -np.inf, np.inf
 
     def estimates(
-        self, units: Sequence[Fraction], places: Sequence[int], within: Sequence[Limits]
+        self, units: Sequence[Fraction], decimals: Sequence[int], within: Sequence[Limits]
     ) -> Estimates:
         """The estimates in the order of cells, then items.
 
         Each item has a unit, a number of printed decimals, and the limits of its values.
         """
         limits = [limit for ends in within for limit in ends if limit is not None]
-        step = common_step(Fraction(1, 10 ** (max(places) + EXTRA_DECIMALS)), *limits)
-        items = enumerate(zip(units, places, within, strict=True))
+        step = common_step(Fraction(1, 10 ** (max(decimals) + EXTRA_DECIMALS)), *limits)
+        items = enumerate(zip(units, decimals, within, strict=True))
         return Estimates.interleaved([self._item(at, step, *item) for at, item in items])
 
     def _item(
-        self, item: int, step: Fraction, unit: Fraction, places: int, within: Limits
+        self, item: int, step: Fraction, unit: Fraction, decimals: int, within: Limits
     ) -> Estimates:
         """One item of all cells; it has no interval where an infinite end has no limit."""
-        decimals, values = 10**places, self.values[item]
+        scale, values = 10**decimals, self.values[item]
         sizes = floored(abs(values), unit / step)
         raw = np.where(values < 0, -sizes, sizes)
         low, high = (None if end is None else int(end / step) for end in within)
         unbounded, ends = np.zeros(len(values), np.bool_), []
         # Ends are rounded outwards to the last decimal.
         for end, sign, limit in ((self.lower[item], 1, low), (self.upper[item], -1, high)):
-            rounded = sign * floored(sign * end, unit * decimals)
-            rounded, finite = multiply_exact(rounded, int(1 / (decimals * step))), np.isfinite(end)
+            rounded = sign * floored(sign * end, unit * scale)
+            rounded, finite = multiply_exact(rounded, int(1 / (scale * step))), np.isfinite(end)
             ends.append(np.where(finite, rounded, repeated_integer(limit or 0, len(values))))
             unbounded |= ~finite & (limit is None)
         status = np.where(unbounded, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
         value = clip_exact(raw, low, high)
-        return Estimates(step, (places,), value, ends[0], ends[1], status, raw).within([within])
+        return Estimates(step, (decimals,), value, ends[0], ends[1], status, raw).within([within])
 
 
 def floored(numbers: Floats, scale: Fraction) -> Array:

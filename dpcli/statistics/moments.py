@@ -123,9 +123,9 @@ class Moments:
             covariances[i, j] = covariances[j, i] = product - means[i] * means[j]
         return CenteredMoments(rows, means, covariances)
 
-    def unit(self, *places: int) -> Fraction:
+    def unit(self, *indexes: int) -> Fraction:
         """The product of the half-widths of these columns, in their own units."""
-        units = (self.halves[place] * self.factors[place].step for place in places)
+        units = (self.halves[index] * self.factors[index].step for index in indexes)
         return prod(units, start=Fraction(1))
 
     def _middle(self, i: int, j: int) -> int:

@@ -113,8 +113,8 @@ def population_means(
     intervals = FiducialInterval(answers, outcome, confidence, denominator=1, sampled=True)
     middle = moments.factors[0].origin
     low, high = (limit * column.step - middle for limit in column.limits)
-    places = column.mean_decimals
-    estimates = intervals.estimates([moments.unit(0)], [places], [(low, high)])
+    decimals = column.mean_decimals
+    estimates = intervals.estimates([moments.unit(0)], [decimals], [(low, high)])
     return replace(estimates.shifted(middle), date_range=column.date_range)
 
 
@@ -137,8 +137,8 @@ def _bernstein_means(
     intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
     half = width * column.step / 2
     middle = column.lower * column.step + half
-    places = column.mean_decimals
-    estimates = intervals.estimates([half], [places], [(-half, half)])
+    decimals = column.mean_decimals
+    estimates = intervals.estimates([half], [decimals], [(-half, half)])
     return replace(estimates.shifted(middle), date_range=column.date_range)
 
 
@@ -166,8 +166,8 @@ def population_sums(
 
     intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
     _unbound_private(intervals, request)
-    unit, places = column.step * design.population, decimal_places(column.step)
-    return intervals.estimates([unit], [places], [(low * unit, high * unit)])
+    unit, decimals = column.step * design.population, decimal_places(column.step)
+    return intervals.estimates([unit], [decimals], [(low * unit, high * unit)])
 
 
 def _unbound_private(intervals: FiducialInterval, request: Request) -> None:

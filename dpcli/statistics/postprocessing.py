@@ -113,7 +113,7 @@ class Integer(PostProcessingStep):
         lower, upper = (widened(numbers, one) for numbers in (fine.lower, fine.upper))
         ends = lower // one, -(-upper // one)
         value, lower, upper = (multiply_exact(numbers, one) for numbers in (value, *ends))
-        return replace(fine, value=value, lower=lower, upper=upper, places=(0,))
+        return replace(fine, value=value, lower=lower, upper=upper, decimals=(0,))
 
 
 @dataclass(frozen=True)

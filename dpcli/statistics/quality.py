@@ -104,8 +104,8 @@ class QualityCounts(Statistic):
         width = Fraction(rows.noise.half_width(confidence))
         readable = [(Fraction(count + difference, 2), margin) for difference in differences]
         people = [] if counts.people is None else [counts.number_of_people(confidence)]
-        places = (0, *[0] * len(people), *[1] * len(readable))
-        return Estimates.single([(Fraction(count), width), *people, *readable], places)
+        decimals = (0, *[0] * len(people), *[1] * len(readable))
+        return Estimates.single([(Fraction(count), width), *people, *readable], decimals)
 
     def limits(self, request: Request) -> tuple[Limits, ...]:
         return (NONNEGATIVE,)

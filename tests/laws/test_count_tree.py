@@ -74,8 +74,8 @@ def missed(leaves: Array, found: list[ClassOfQuantile], quantiles: list[Fraction
     errors = []
     for one, quantile in zip(found, quantiles, strict=True):
         wanted = float(quantile) * up_to[:, -1]
-        below = (up_to - leaves)[groups, one.place]
-        errors.append(np.maximum(0, np.maximum(below - wanted, wanted - up_to[groups, one.place])))
+        below = (up_to - leaves)[groups, one.index]
+        errors.append(np.maximum(0, np.maximum(below - wanted, wanted - up_to[groups, one.index])))
     return np.array(errors)
 
 
@@ -168,7 +168,7 @@ def test_without_noise_a_class_holds_the_quantile(leaves: int) -> None:
         tree, counted(tree, counts), [NO_NOISE] * tree.levels, PERCENTILES, CONFIDENCE
     )
     assert missed(counts, found, PERCENTILES).max() < 1e-6
-    assert all(((one.lowest <= one.place) & (one.place <= one.highest)).all() for one in found)
+    assert all(((one.lowest <= one.index) & (one.index <= one.highest)).all() for one in found)
 
 
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
@@ -219,7 +219,7 @@ def test_quantiles_are_in_order(stream: Stream) -> None:
     counts = np.zeros((50, 300), np.int64)
     counts[:, 7] = 3
     found = found_in(counts, DECILES)
-    places = np.array([one.place for one in found])
+    places = np.array([one.index for one in found])
     assert (np.diff(places, axis=0) >= 0).all()
     assert places.min() >= 0 and places.max() < 300
 

@@ -102,7 +102,7 @@ def histories(asked: QuantilesQuery, last: int, levels: int) -> Iterator[Cuts]:
         parts = asked.levels[levels - 1]
         options = [range(low, high + 1) for low, high in (ends(one, cuts, last) for one in parts)]
         for chosen in product(*options):
-            yield cuts | dict(zip([one.place for one in parts], chosen, strict=True))
+            yield cuts | dict(zip([one.index for one in parts], chosen, strict=True))
 
 
 def level_change(
@@ -224,7 +224,7 @@ def law(asked: QuantilesQuery, name: str, noise: ChoiceNoise, values: Sequence[i
     for substeps in drawn:
         rows = tuple(v * asked.substeps + u for v, u in zip(values, substeps, strict=True))
         for cuts, chance in recursion(asked, name, noise, rows, last):
-            chosen = np.array([cuts[place] for place in asked.places])
+            chosen = np.array([cuts[place] for place in asked.indexes])
             found[tuple(asked.published(chosen).tolist())] += chance / len(drawn)
     return found
 
@@ -241,7 +241,7 @@ def recursion(
             for at, each in enumerate(
                 part_law(name, noise.scale, part, tuple(distances(part, cuts, rows, last)))
             ):
-                after.append((cuts | {part.place: low + at}, chance * each))
+                after.append((cuts | {part.index: low + at}, chance * each))
         reached = after
     return reached
 
@@ -475,7 +475,7 @@ def test_the_number_of_rounds_is_the_least_possible(count: int, rounds: int) -> 
     ):
         asked = query(quantiles, 5, 1)
         assert asked.rounds == rounds
-        places = [part.place for level in asked.levels for part in level]
+        places = [part.index for level in asked.levels for part in level]
         assert sorted(places) == list(range(count))
 
 

@@ -266,7 +266,7 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         assert isinstance(counts, list) and isinstance(everyone, list)
         return [query.times * count - query.less * everyone[0] for count in counts]
     if isinstance(query, RowsPerUserQuery):
-        places = [query.place(len(rows)) for rows in people if rows]
+        places = [query.bin_of(len(rows)) for rows in people if rows]
         return [places.count(place) for place in range(query.cells)]
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
@@ -486,8 +486,8 @@ def truth(test: Filter, row: Row) -> bool | None:
     if isinstance(test, IsMissing):
         return row[test.column] is None
     if isinstance(test, PassesAmongFirst):
-        before = [truth(other, row) for other in test.tests[: test.place]].count(True)
-        return truth(test.tests[test.place], row) is True and before < test.most
+        before = [truth(other, row) for other in test.tests[: test.index]].count(True)
+        return truth(test.tests[test.index], row) is True and before < test.most
     if isinstance(test, Not):
         inner = truth(test.inner, row)
         return None if inner is None else not inner

@@ -130,7 +130,7 @@ def coverage(
         found = found_classes(counts, count, noises, shares, confidence)
         for index, (one, place) in enumerate(zip(found, exact, strict=True)):
             sums[0, index] += ((one.lowest <= place) & (place <= one.highest)).sum()
-            sums[1, index] += (one.place == place).sum()
+            sums[1, index] += (one.index == place).sum()
             sums[2, index] += (one.highest - one.lowest + 1).sum()
     held, alone, widths = sums / runs
     return Coverage(held, alone, widths)

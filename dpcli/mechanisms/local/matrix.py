@@ -59,8 +59,8 @@ class MatrixRandomizer(CalibratedRandomizer):
         """An output for each cell, with the probabilities of its row."""
         chosen = np.empty(len(cells), np.int64)
         for label, row in enumerate(self.table.rows):
-            places = np.flatnonzero(cells == label)
-            chosen[places] = categorical_array(row, len(places))
+            records = np.flatnonzero(cells == label)
+            chosen[records] = categorical_array(row, len(records))
         return (chosen,)
 
     @property

@@ -98,11 +98,11 @@ class KaryRandomizer(PureProtocolRandomizer):
             return (cells ^ bernoulli_array(Threshold.rational(self.q), count),)
         replaced = bernoulli_array(Threshold.rational(k * min(self.p, self.q)), count)
         labels = cells.copy()
-        places = np.flatnonzero(replaced)
-        labels[places] = uniforms(k, len(places))
+        records = np.flatnonzero(replaced)
+        labels[records] = uniforms(k, len(records))
         if self.q > self.p:
-            places = np.flatnonzero(~replaced)
-            labels[places] = (labels[places] + 1 + uniforms(k - 1, len(places))) % k
+            records = np.flatnonzero(~replaced)
+            labels[records] = (labels[records] + 1 + uniforms(k - 1, len(records))) % k
         return (labels,)
 
 

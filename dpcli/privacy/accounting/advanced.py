@@ -117,13 +117,13 @@ def optimal_composition(epsilon: Fraction, times: int, delta: Fraction) -> Fract
     level = _power(rising, times - 2 * first)
     # Weights increase up to here, so each weight that is left out is at most this one.
     above, below = Interval(Fraction(0), first * weight.high), Interval.of(0)
-    for place in range(first, times // 2 + 1):
+    for index in range(first, times // 2 + 1):
         above, below, level = above + weight, below + against, level * steeper
         # The least exp(e) that meets delta, if these and no other losses are above e.
         least_exp = (above.high - delta) / below.low
         if least_exp > level.low:
             break
-        factor = Fraction(times - place, place + 1)
+        factor = Fraction(times - index, index + 1)
         weight, against = weight * falling * factor, against * rising * factor
     return short_up(log(Interval.of(least_exp)).high) if least_exp > 1 else Fraction(0)
 
@@ -131,18 +131,18 @@ def optimal_composition(epsilon: Fraction, times: int, delta: Fraction) -> Fract
 def _negligible(epsilon: float, times: int, log_delta: float) -> int:
     """How many of the greatest losses have weights that are negligible for delta.
 
-    The result is below times/(1 + e^epsilon), the place of the largest weight.
+    The result is below times/(1 + e^epsilon), the index of the largest weight.
     """
     low, high = 0, int(times / (1 + math.exp(min(epsilon, 700.0))))
     most = log_delta - 60 - math.log(times)
     total = times * math.log1p(math.exp(-epsilon))
     while low < high:
-        place = (low + high + 1) // 2
+        middle = (low + high + 1) // 2
         log_binomial = (
-            math.lgamma(times + 1) - math.lgamma(place + 1) - math.lgamma(times - place + 1)
+            math.lgamma(times + 1) - math.lgamma(middle + 1) - math.lgamma(times - middle + 1)
         )
         low, high = (
-            (place, high) if log_binomial - place * epsilon - total < most else (low, place - 1)
+            (middle, high) if log_binomial - middle * epsilon - total < most else (low, middle - 1)
         )
     return low
 

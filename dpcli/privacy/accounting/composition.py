@@ -229,8 +229,8 @@ def _upper_answer(answers: Sequence[Answer]) -> Answer:
 def _covers(one: Sequence[Answer], other: Sequence[Answer], *, single: bool) -> bool:
     """Whether each answer of `one` is an upper bound of that of `other`, in every measure."""
     pairs = zip_longest(one, other, fillvalue=NO_ANSWER)
-    places = ((a.single, b.single) if single else (a.guarantee, b.guarantee) for a, b in pairs)
-    return all(b in {a, ZERO_GUARANTEE} or upper_bound([a, b]) == a for a, b in places)
+    compared = ((a.single, b.single) if single else (a.guarantee, b.guarantee) for a, b in pairs)
+    return all(b in {a, ZERO_GUARANTEE} or upper_bound([a, b]) == a for a, b in compared)
 
 
 def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
@@ -258,10 +258,10 @@ def _worst_pairs(groups: Sequence[tuple[DominatingPair, ...]]) -> tuple[Dominati
     if len(groups) == 1:
         return groups[0]
     kinds: dict[object, list[list[DominatingPair]]] = {}
-    for place, pairs in enumerate(groups):
+    for index, pairs in enumerate(groups):
         for pair in _counted(pairs).elements():
             kind = type(pair) if pair.ordered else (type(pair), pair.scale)
-            kinds.setdefault(kind, [[] for _ in groups])[place].append(pair)
+            kinds.setdefault(kind, [[] for _ in groups])[index].append(pair)
     found: Counter[DominatingPair] = Counter()
     for kind_of_groups in kinds.values():
         by_strength = (

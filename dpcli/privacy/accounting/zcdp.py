@@ -75,12 +75,12 @@ def _mixed(
     pure.sort(key=lambda counted: counted[0].loss.epsilon / counted[0].rho)
     step = -(-len(pure) // MAX_MIXED) or 1
     epsilon, remaining = Fraction(0), rho
-    for place, (one, times) in enumerate(
+    for index, (one, times) in enumerate(
         pure[: len(pure) if len(pure) <= MAX_EXACT_TERMS else 0], start=1
     ):
         epsilon += one.loss.epsilon * times
         remaining = max(remaining - one.rho * times, Fraction(0))
-        if place % step == 0:
+        if index % step == 0:
             yield Bound(
                 Loss(epsilon + zcdp_epsilon(remaining, left), delta, rho),
                 "sum of epsilons and rhos",

@@ -169,13 +169,15 @@ class BoundsChoice:
         """What the noisy counts of the bins choose: post-processing."""
         counts: list[int] = answer.values.tolist()
         split = len(self.ladder.below)
-        places = self.rule(answer.noise).choose(counts[:split][::-1], counts[split:])
-        return self._at(*(places or (-1, -1)), counts=tuple(counts), decided=places is not None)
+        positions = self.rule(answer.noise).choose(counts[:split][::-1], counts[split:])
+        return self._at(
+            *(positions or (-1, -1)), counts=tuple(counts), decided=positions is not None
+        )
 
-    def at_rung(self, place: int) -> ChosenBounds:
-        """The bounds at this place of the ladder on both sides; minus one is the outermost."""
+    def at_rung(self, position: int) -> ChosenBounds:
+        """The bounds at this position of the ladder on both sides; minus one is the outermost."""
         ladder = self.ladder
-        return self._at(*(min(place, len(rungs) - 1) for rungs in (ladder.below, ladder.above)))
+        return self._at(*(min(position, len(rungs) - 1) for rungs in (ladder.below, ladder.above)))
 
     def at_third(self, third: int) -> ChosenBounds:
         """The bounds after one, two or three thirds of the rungs, to show what they would mean."""
@@ -183,7 +185,7 @@ class BoundsChoice:
         return self.at_rung(third * most // 3)
 
     def _at(self, below: int | None, above: int | None, **found: Any) -> ChosenBounds:
-        """The bounds at these places; a side without one ends at zero, where the other begins."""
+        """The bounds at these positions; a side without one ends at zero, the end of the other."""
         ladder, (low, high) = self.ladder, self.column.limits
         if ladder.below:
             low = 0 if below is None else ladder.below[below]

@@ -5,11 +5,11 @@ Privacy: the counts are noisy before the rule sees them, so that the choice is p
 
 The idea is that of the approximate bounds of Google's libraries (Wilson, Zhang, Lam, Desfontaines,
 Simmons-Marengo and Gipson 2020): take the outermost bin that rises above the noise. A bin is clear
-if noise exceeds its count in no bin at all, but for a probability of FALSE_ALARM; neighboring bins
-can be clear together. Bins beyond the outermost clear one are accepted if their counts rise above
-the noise. The further out a bin lies, the more rows it needs, because a bound that is too wide
-costs noise in proportion to the distance. Beyond the last of them, `best_place` adds rungs as far
-as counts that noise hides are likely enough.
+if its count exceeds a threshold that noise alone exceeds, in any bin, with a probability of at most
+FALSE_ALARM. Neighboring bins can be clear by their sum. Bins beyond the outermost clear one are
+accepted if their counts rise above the noise. The further out a bin lies, the more rows it needs,
+because a bound that is too wide costs noise in proportion to the distance. Beyond the last of them,
+`best_position` goes on as far as counts that noise hides are likely enough.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class BoundsRule:
     def choose(
         self, below: Sequence[int], above: Sequence[int]
     ) -> tuple[int | None, int | None] | None:
-        """The place of the chosen rung on each side of zero; None without a clear bin.
+        """The position of the chosen rung on each side of zero; None without a clear bin.
 
-        Noisy counts are given from zero outward. A side has the place None if no bin of it is
+        Noisy counts are given from zero outward. A side has the position None if no bin of it is
         accepted: its bound is then zero if it has rungs.
 
         >>> from dpcli.data.numbers import IntegerColumn
@@ -104,34 +104,36 @@ class BoundsRule:
         ((None, 2), None)
         """
         rungs = ([-rung for rung in self.ladder.below], self.ladder.above)
-        places = [self._bound_place(*side) for side in zip((below, above), rungs, strict=True)]
-        if places == [None, None]:
+        positions = [
+            self._bound_position(*side) for side in zip((below, above), rungs, strict=True)
+        ]
+        if positions == [None, None]:
             return None
         kept = [
-            [max(count, 0) for count in counts[: place + 1]] if place is not None else []
-            for counts, place in zip((below, above), places, strict=True)
+            [max(count, 0) for count in counts[: position + 1]] if position is not None else []
+            for counts, position in zip((below, above), positions, strict=True)
         ]
         sides = sum(bool(counts) for counts in (below, above))
         spare = (1 - self.cover) * sum(map(sum, kept)) / sides
         lower, upper = (self._covering(counts, spare) for counts in kept)
         return lower, upper
 
-    def _bound_place(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
-        """The place of the bound on one side; None if nothing is clear."""
-        place = max(self._clear(counts), default=None)
-        if place is None:
+    def _bound_position(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
+        """The position of the bound on one side; None if nothing is clear."""
+        position = max(self._clear(counts), default=None)
+        if position is None:
             return None
         while True:
-            beyond = range(place + 1, len(counts))
-            rising = [at for at in beyond if self._rises(counts, at, place)]
+            beyond = range(position + 1, len(counts))
+            rising = [at for at in beyond if self._rises(counts, at, position)]
             if not rising:
                 break
-            place = rising[-1]
+            position = rising[-1]
         ratio = self.ladder.kind.ratio
-        return best_place(counts, rungs, place, float(self.scale), ratio, self.worth)
+        return best_position(counts, rungs, position, float(self.scale), ratio, self.worth)
 
     def _clear(self, counts: Sequence[int]) -> Iterator[int]:
-        """The place of each clear count, and of one in each clear sum of others.
+        """The position of each clear count, and of one in each clear sum of others.
 
         That one is the outermost that rises by itself, else the last.
         """
@@ -141,22 +143,26 @@ class BoundsRule:
                 clear_alone = max(window) > self.threshold
                 if sum(window) > threshold and clear_alone == (terms == 1):
                     inside = range(end - terms, end)
-                    rising = (place for place in inside if self._rises(counts, place, place - 1))
+                    rising = (
+                        position
+                        for position in inside
+                        if self._rises(counts, position, position - 1)
+                    )
                     yield max(rising, default=end - 1)
 
     def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
-        """Whether a count beyond the last accepted place is more than noise is likely to be."""
+        """Whether a count beyond the last accepted position is more than noise is likely to be."""
         least = self.ladder.kind.decay * self.scale * (at - last)
         return counts[at] > min(least, Fraction(self.threshold))
 
     @staticmethod
     def _covering(counts: Sequence[int], spare: Fraction) -> int | None:
-        """The innermost place beyond which at most `spare` rows lie; None without counts."""
-        place, left = len(counts) - 1, spare
-        while spare and place > 0 and counts[place] <= left:
-            left -= counts[place]
-            place -= 1
-        return place if counts else None
+        """The innermost position beyond which at most `spare` rows lie; None without counts."""
+        position, left = len(counts) - 1, spare
+        while spare and position > 0 and counts[position] <= left:
+            left -= counts[position]
+            position -= 1
+        return position if counts else None
 
 
 BEFORE, BEYOND = 3, 4
@@ -184,7 +190,7 @@ EPSILON_RATIO = 9
 """The epsilon of the sum over that of the choice, if the choice takes a tenth of both."""
 
 
-def best_place(
+def best_position(
     counts: Sequence[int],
     rungs: Sequence[int],
     last: int,
@@ -192,7 +198,7 @@ def best_place(
     ratio: float,
     worth: float = 1.0,
 ) -> int:
-    """The place of the rung, from the last accepted one outward, with the least expected error.
+    """The position of the rung, from the last accepted one outward, with the least expected error.
 
     Noisy counts and rungs are given from zero outward, rungs by their distance. `scale` is that of
     the noise, and `ratio` the usual one of two rungs. `worth` is by how much the sum falls short if
@@ -200,9 +206,9 @@ def best_place(
     than their bound.
 
     >>> rungs = [1, 2, 4, 8, 16, 32, 64]
-    >>> best_place([4000, 2000, 1000, 500, 0, 0, 0], rungs, 3, 10.0, 2.0)
+    >>> best_position([4000, 2000, 1000, 500, 0, 0, 0], rungs, 3, 10.0, 2.0)
     3
-    >>> best_place([4000, 2000, 1000, 500, 250, 125, 63], rungs, 3, 10.0, 2.0)
+    >>> best_position([4000, 2000, 1000, 500, 250, 125, 63], rungs, 3, 10.0, 2.0)
     6
     """
     first, end = max(last - BEFORE, 0), min(last + BEYOND + 1, len(counts))
@@ -231,7 +237,7 @@ def _tails(
 ) -> tuple[Floats, Floats]:
     """Expected counts, tails by bins, in scales of the noise, and after how many bins each ends.
 
-    A tail has the noisy count of the bin before the place `at`.
+    A tail has the noisy count of the bin before the position `at`.
     """
     width = np.log(outer / inner) / np.log(ratio)
     middle = np.log(outer * inner) / np.log(ratio) / 2

@@ -101,12 +101,12 @@ class Choose(Statistic):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The scores of the candidates."""
         column = request.numeric
-        key, places = classes_from_each(column, request.candidates)
+        key, indexes = classes_from_each(column, request.candidates)
         classes: tuple[Axis, ...] = (key,)
-        score: ScoreFunction = Revenue(places, request.candidates)
+        score: ScoreFunction = Revenue(indexes, request.candidates)
         step = column.step
         if request.label is not None:
-            classes, score = (key, Axis(request.label)), Accuracy(places)
+            classes, score = (key, Axis(request.label)), Accuracy(indexes)
             step = Fraction(1)
         query = ScoreQuery(
             by=request.by, where=request.where, classes=classes, score_function=score

@@ -27,18 +27,18 @@ class PassesAmongFirst(Filter):
     """
 
     tests: tuple[Filter, ...]
-    place: int
+    index: int
     most: int
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the test and of those before it."""
-        tested = (column for test in self.tests[: self.place + 1] for column in test.columns)
+        tested = (column for test in self.tests[: self.index + 1] for column in test.columns)
         return tuple(dict.fromkeys(tested))
 
     @property
     def text(self) -> str:
-        return self.tests[self.place].text
+        return self.tests[self.index].text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +65,8 @@ class IndicatorQuery(Query):
     @property
     def indicators(self) -> tuple[PassesAmongFirst, ...]:
         """What is counted for each test."""
-        places = range(len(self.tests))
-        return tuple(PassesAmongFirst(self.tests, place, self.most) for place in places)
+        indexes = range(len(self.tests))
+        return tuple(PassesAmongFirst(self.tests, index, self.most) for index in indexes)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:

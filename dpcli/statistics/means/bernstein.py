@@ -67,8 +67,8 @@ class BernsteinQuery(Query):
         """The coefficients of each polynomial."""
         low, high = self.column.limits
         return tuple(
-            _times(comb(self.degree, place), (-low, 1), place, (high, -1), self.degree - place)
-            for place in range(self.degree + 1)
+            _times(comb(self.degree, power), (-low, 1), power, (high, -1), self.degree - power)
+            for power in range(self.degree + 1)
         )
 
     @cached_property

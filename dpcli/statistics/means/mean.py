@@ -138,7 +138,7 @@ class Mean(WeightedStatistic):
             # The polynomials sum to a power of the width for each row.
             degree = 2 if self.has_population(request) else 1
             width, unit, shift = column.upper - column.lower, column.step, column.lower
-            above: tuple[int, ...] = tuple(width * place for place in range(degree + 1))
+            above: tuple[int, ...] = tuple(width * index for index in range(degree + 1))
             below: tuple[int, ...] = (degree,) * (degree + 1)
             least *= degree * width**degree
             answers = answers[0].divided(degree + 1)
@@ -149,7 +149,7 @@ class Mean(WeightedStatistic):
             above,
             below,
             unit=unit,
-            places=column.mean_decimals,
+            decimals=column.mean_decimals,
             limits=(column.lower * column.step, column.upper * column.step),
             shift=shift,
             least=least,

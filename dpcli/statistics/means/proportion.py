@@ -104,8 +104,8 @@ class Proportion(Ratio):
             return usable
 
         intervals = FiducialInterval(answers, outcome, confidence, sampled=True)
-        unit, places, limits = self.scale(request)
-        return intervals.estimates([unit], [places], [limits])
+        unit, decimals, limits = self.scale(request)
+        return intervals.estimates([unit], [decimals], [limits])
 
 
 PROPORTION = Proportion()

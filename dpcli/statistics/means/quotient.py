@@ -52,7 +52,7 @@ class Quotient:
     above: Coefficients
     below: Coefficients
     unit: Fraction
-    places: int
+    decimals: int
     limits: Limits
     shift: int = 0
     least: int = 1
@@ -62,7 +62,7 @@ class Quotient:
         moved = self.shift * self.unit
         low, high = (None if limit is None else limit - moved for limit in self.limits)
         intervals = FiducialInterval(answers, self._outcome, confidence)
-        estimates = intervals.estimates([self.unit], [self.places], [(low, high)]).shifted(moved)
+        estimates = intervals.estimates([self.unit], [self.decimals], [(low, high)]).shifted(moved)
         below = clip_exact(_combined(self.below, answers), self.least, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
         factor = self.unit / estimates.step

@@ -148,9 +148,9 @@ class Ratio(WeightedStatistic):
         part, _ = self.parts(request)
         if len(answers) == 1 and isinstance(part, NumericColumn):
             # The distances from both bounds sum to the width for each row.
-            width, (unit, places, limits) = part.upper - part.lower, self.scale(request)
+            width, (unit, decimals, limits) = part.upper - part.lower, self.scale(request)
             unit *= part.step / self._summed(self.parts(request))[0].step
-            quotient = Quotient((0, width), (1, 1), unit, places, limits, part.lower, width)
+            quotient = Quotient((0, width), (1, 1), unit, decimals, limits, part.lower, width)
             return quotient.estimates(answers[0].divided(2), confidence)
         answers, above, below = self.combined(request, answers)
         numerator, _ = self._summed(self.parts(request))
@@ -184,9 +184,9 @@ class Ratio(WeightedStatistic):
         numerator, denominator = self._summed((above, below))
         low, high = (end * per for end in _limits(above))
         most = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
-        places = min(max(DECIMALS - floor(log10(most)), 0), MAX_DECIMALS)
+        decimals = min(max(DECIMALS - floor(log10(most)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
-        return per * numerator.step / denominator.step, places, limits
+        return per * numerator.step / denominator.step, decimals, limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class Covariance(Statistic):
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         """The unit of that number, its printed decimals, and its limits within the bounds."""
         unit = moments.unit(*pair)
-        places = sum(decimal_places(moments.columns[place].step) for place in pair) + 2
-        return unit, places, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
+        decimals = sum(decimal_places(moments.columns[index].step) for index in pair) + 2
+        return unit, decimals, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
 
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -99,8 +99,8 @@ class Covariance(Statistic):
         intervals = FiducialInterval(answers, outcomes, confidence, denominator=0)
         # Zero is published for what is not a number, with the widest possible interval.
         intervals.values[~np.isfinite(intervals.values)] = 0.0
-        units, places, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
-        return intervals.estimates(units, places, limits)
+        units, decimals, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
+        return intervals.estimates(units, decimals, limits)
 
 
 class Correlation(Covariance):
@@ -198,13 +198,13 @@ class Variance(Covariance):
 
         intervals = FiducialInterval(answers[0].divided(3), outcome, confidence)
         intervals.values[~np.isfinite(intervals.values)] = 0.0
-        _, places, limits = self.printed(moments, (0, 0))
-        return intervals.estimates([limits[1] or Fraction(0)], [places], [limits])
+        _, decimals, limits = self.printed(moments, (0, 0))
+        return intervals.estimates([limits[1] or Fraction(0)], [decimals], [limits])
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         """From zero to the square of half the width of the bounds."""
-        unit, places, _ = super().printed(moments, pair)
-        return unit, places, (Fraction(0), _half(moments) ** 2)
+        unit, decimals, _ = super().printed(moments, pair)
+        return unit, decimals, (Fraction(0), _half(moments) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,8 +257,8 @@ class StandardDeviation(Variance):
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         """From zero to half the width of the bounds."""
-        places = decimal_places(moments.columns[0].step) + 2
-        return moments.unit(0), places, (Fraction(0), _half(moments))
+        decimals = decimal_places(moments.columns[0].step) + 2
+        return moments.unit(0), decimals, (Fraction(0), _half(moments))
 
 
 def _half(moments: Moments) -> Fraction:

@@ -119,13 +119,13 @@ class TreeOfCounts(Design):
         _, known = classes_at_and_between(column, points)
         counts = [answer.values.reshape(groups(request), -1) for answer in answers]
         noises = [answer.noise for answer in answers]
-        places, last = np.asarray(known), len(points) - 1
+        positions, last = np.asarray(known), len(points) - 1
         limits = points[0] * column.step, points[-1] * column.step
         items = []
         for found in classes_of_quantiles(self.tree, counts, noises, self.quantiles, confidence):
-            value = nearest_candidates(known, found.place, found.in_first_half)
-            lower = np.maximum(np.searchsorted(places, found.lowest, side="right") - 1, 0)
-            upper = np.minimum(np.searchsorted(places, found.highest), last)
+            value = nearest_candidates(known, found.index, found.in_first_half)
+            lower = np.maximum(np.searchsorted(positions, found.lowest, side="right") - 1, 0)
+            upper = np.minimum(np.searchsorted(positions, found.highest), last)
             chosen = Estimates.chosen(candidate_values(points, value), column.step)
             bounded = replace(
                 chosen,

@@ -48,13 +48,13 @@ class PartQuantile:
     """The quantile that one choice of the recursion is about, in its part of the rows.
 
     The part lies between the quantiles at `low` and `high`, or at the end of the rows. Of the
-    part, the fraction `relative` of the rows is wanted below the quantile at `place`. Places count
-    the quantiles in increasing order.
+    part, the fraction `relative` of the rows is wanted below the quantile with this
+    `index` in increasing order.
     """
 
     low: int | None
     high: int | None
-    place: int
+    index: int
     relative: Fraction
 
     @property
@@ -151,15 +151,15 @@ class QuantilesQuery(SelectionQuery):
             parts = [
                 (first, end)
                 for (start, stop), chosen in zip(parts, level, strict=True)
-                for first, end in ((start, chosen.place), (chosen.place + 1, stop))
+                for first, end in ((start, chosen.index), (chosen.index + 1, stop))
                 if first < end
             ]
         return tuple(levels)
 
     @cached_property
-    def places(self) -> tuple[int, ...]:
-        """The place of each quantile in increasing order."""
-        ordered = {quantile: place for place, quantile in enumerate(sorted(self.quantiles))}
+    def indexes(self) -> tuple[int, ...]:
+        """The index of each quantile in increasing order."""
+        ordered = {quantile: index for index, quantile in enumerate(sorted(self.quantiles))}
         return tuple(ordered[quantile] for quantile in self.quantiles)
 
     def choose(self, chooser: Chooser, noise: Noise, answers: Array) -> Array:
@@ -225,13 +225,13 @@ class QuantilesQuery(SelectionQuery):
         errors: dict[int | None, dict[int, float]] = {None: {}}
         for chosen in (part for level in self.levels for part in level):
             share = float(chosen.relative)
-            moved = {place: (1 - share) * one for place, one in errors[chosen.low].items()}
-            for place, one in errors[chosen.high].items():
-                moved[place] = moved.get(place, 0.0) + share * one
+            moved = {index: (1 - share) * one for index, one in errors[chosen.low].items()}
+            for index, one in errors[chosen.high].items():
+                moved[index] = moved.get(index, 0.0) + share * one
             own = chosen.largest_change / chosen.relative.denominator
-            errors[chosen.place] = moved | {chosen.place: own}
-        for place in range(len(self.quantiles)):
-            yield tuple(sorted(errors[place].values()))
+            errors[chosen.index] = moved | {chosen.index: own}
+        for index in range(len(self.quantiles)):
+            yield tuple(sorted(errors[index].values()))
 
 
 def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Array:
@@ -283,12 +283,12 @@ def _chosen_cuts(noise: ChoiceNoise, below: Array, query: QuantilesQuery) -> lis
         high = len(below) - 1 if part.high is None else cuts[part.high]
         scores = part.scores(below[low : high + 1] - below[low])
         scaled = replace(noise, scale=noise.scale * part.largest_change)
-        cuts[part.place] = low + int(scaled.pick((scores.max() - scores)[None, :])[0])
-    return [cuts[place] for place in query.places]
+        cuts[part.index] = low + int(scaled.pick((scores.max() - scores)[None, :])[0])
+    return [cuts[index] for index in query.indexes]
 
 
 def nearest_candidates(candidate_classes: Points, classes: Ints, in_first_half: Bools) -> Ints:
-    """The index of the candidate for a place in each of these classes.
+    """The index of the candidate at a position in each of these classes.
 
     In the class of a candidate it is that one, and between two candidates the nearer one.
     """
@@ -308,7 +308,7 @@ def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:
     start = Fraction(0) if low is None else ordered[low]
     stop = Fraction(1) if high is None else ordered[high]
     most = (1 << ((end - first).bit_length() - 1)) - 1
-    places = range(max(first, end - 1 - most), min(end, first + most + 1))
-    relative = {place: (ordered[place] - start) / (stop - start) for place in places}
-    place = min(places, key=lambda place: abs(relative[place] - Fraction(1, 2)))
-    return PartQuantile(low, high, place, relative[place])
+    indexes = range(max(first, end - 1 - most), min(end, first + most + 1))
+    relative = {index: (ordered[index] - start) / (stop - start) for index in indexes}
+    index = min(indexes, key=lambda index: abs(relative[index] - Fraction(1, 2)))
+    return PartQuantile(low, high, index, relative[index])

@@ -234,7 +234,7 @@ class ClassOfQuantile:
     `in_first_half` says whether no more than half of the rows of the class lie below the quantile.
     """
 
-    place: Ints
+    index: Ints
     in_first_half: Bools
     lowest: Ints
     highest: Ints
@@ -268,18 +268,18 @@ def classes_of_quantiles(
         (plausible, rows), likely = levels.unbiased(totals), levels.likely(totals)
         weights = _weights(likely)
         for part, quantile, margin in zip(parts, quantiles, margins, strict=True):
-            place, half = _likely_class(float(quantile), likely)
+            index, half = _likely_class(float(quantile), likely)
             ranks = plausible - float(quantile) * rows
             lowest, highest = _plausible_classes(ranks, margin, weights)
             lowest[rows[:, 0] <= hidden] = 0
             highest[rows[:, 0] <= hidden] = tree.leaves - 1
-            ends = np.minimum(lowest, place), np.maximum(highest, place)
-            part.append(ClassOfQuantile(place, half, *ends))
+            ends = np.minimum(lowest, index), np.maximum(highest, index)
+            part.append(ClassOfQuantile(index, half, *ends))
     return [
         ClassOfQuantile(
             *(
                 np.concatenate([getattr(one, name) for one in part])
-                for name in ("place", "in_first_half", "lowest", "highest")
+                for name in ("index", "in_first_half", "lowest", "highest")
             )
         )
         for part in parts
@@ -290,9 +290,9 @@ def _likely_class(quantile: float, likely: Floats) -> tuple[Ints, Bools]:
     """The class of a quantile, from likely counts of rows up to each class, and in which half."""
     last, groups = likely.shape[1] - 1, np.arange(len(likely))
     wanted = quantile * likely[:, -1]
-    place = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
-    below = np.where(place > 0, likely[groups, place - 1], 0.0)
-    return place, 2 * (wanted - below) <= likely[groups, place] - below
+    index = np.minimum((likely < wanted[:, None]).sum(axis=1), last)
+    below = np.where(index > 0, likely[groups, index - 1], 0.0)
+    return index, 2 * (wanted - below) <= likely[groups, index] - below
 
 
 def _plausible_classes(ranks: Floats, margins: Floats, weights: Floats) -> tuple[Ints, Ints]:

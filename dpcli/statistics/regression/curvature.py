@@ -153,8 +153,8 @@ def _least_products(
     """Products of scaled inputs, less what noise may have added; None if not positive."""
     size, halves = query.cells, query.half_widths
     noisy = np.zeros((size, size))
-    places = combinations_with_replacement(range(size), 2)
-    for (i, j), answer in zip(places, sums, strict=True):
+    indexes = combinations_with_replacement(range(size), 2)
+    for (i, j), answer in zip(indexes, sums, strict=True):
         noisy[i, j] = noisy[j, i] = float(int(answer.values[0])) / (halves[i] * halves[j])
     most = _noise_of_products([answer.noise for answer in sums], query, confidence)
     least = noisy - most * np.eye(size)
@@ -166,8 +166,8 @@ def _noise_of_products(
 ) -> float:
     """What the noise of products of scaled inputs adds up to in a row of them at most."""
     size, halves = query.cells, query.half_widths
-    places = combinations_with_replacement(range(size), 2)
-    pairs = zip(places, noises, strict=True)
+    indexes = combinations_with_replacement(range(size), 2)
+    pairs = zip(indexes, noises, strict=True)
     scale = max(noise.scale / (halves[i] * halves[j]) for (i, j), noise in pairs)
     outside = (1 - confidence) * CURVATURE_RISK / size
     return float(KNormNoise(scale).radius(size, 1 - outside)) + size
@@ -207,17 +207,17 @@ def with_bounds(
     if bounds is None:
         return replace(estimates, status=np.full(len(estimates), UNBOUNDED, np.int8))
     ends, limits = [], []
-    for place, row in enumerate(_weights(query, units)):
-        value = int(estimates.value[place])
+    for index, row in enumerate(_weights(query, units)):
+        value = int(estimates.value[index])
         numbers = np.array(row, np.float64)
         width = Fraction(bounds.half_width(numbers) * (1 + 1e-6))
         width += query.grid * sum(map(abs, row), start=Fraction(0))
         steps = ceil(width / estimates.step)
-        last = int(1 / (10 ** estimates.places[place] * estimates.step))
+        last = int(1 / (10 ** estimates.decimals[index] * estimates.step))
         low = (value - steps) // last * last
         high = -(-(value + steps) // last) * last
         if query.greatest is not None:
-            middle = Fraction(0) if place else origin
+            middle = Fraction(0) if index else origin
             reach = query.greatest * max(map(abs, row))
             least = floor((middle - reach) / estimates.step)
             most = ceil((middle + reach) / estimates.step)
@@ -236,8 +236,8 @@ def _weights(query: ObjectiveQuery, units: Sequence[Fraction]) -> list[list[Frac
     ]
     intercept = [units[0], *(-units[0] * middle for middle in middles)]
     slopes = [
-        [unit * int(at == place) for at in range(query.cells)]
-        for place, unit in enumerate(units[1:], start=1)
+        [unit * int(at == index) for at in range(query.cells)]
+        for index, unit in enumerate(units[1:], start=1)
     ]
     return [intercept, *slopes]
 

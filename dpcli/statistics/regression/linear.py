@@ -49,10 +49,10 @@ class LeastSquares(Moments):
 
     def estimates(self, intervals: FiducialInterval) -> Estimates:
         """Intercept and slopes in the units of the columns, to a ten-thousandth of each unit."""
-        *inputs, outcome = (self.unit(place) for place in range(len(self.columns)))
+        *inputs, outcome = (self.unit(index) for index in range(len(self.columns)))
         units = [outcome, *(outcome / input_unit for input_unit in inputs)]
-        places = [max(0, 4 - floor(log10(unit))) for unit in units]
-        return intervals.estimates(units, places, [ANY] * len(units))
+        decimals = [max(0, 4 - floor(log10(unit))) for unit in units]
+        return intervals.estimates(units, decimals, [ANY] * len(units))
 
     def uncentered(self, slopes: Array, intercept: Array) -> Floats:
         """Intercept at zero and slopes, shape (columns, cells), from those of centered columns."""

@@ -112,10 +112,10 @@ class LogisticRegression(Statistic):
         middles = (factor.origin for factor in query.inputs)
         shift = sum((a * x for a, x in zip(slopes, middles, strict=True)), start=Fraction(0))
         # To a ten-thousandth of a coefficient of one on the scaled column.
-        places = (4, *(max(0, 4 - floor(log10(unit))) for unit in units))
-        step = Fraction(1, 10 ** (max(places) + EXTRA_DECIMALS))
+        decimals = (4, *(max(0, 4 - floor(log10(unit))) for unit in units))
+        step = Fraction(1, 10 ** (max(decimals) + EXTRA_DECIMALS))
         values = integer_array([floor(number / step) for number in (first - shift, *slopes)])
-        estimates = replace(Estimates.chosen(values, step), places=places)
+        estimates = replace(Estimates.chosen(values, step), decimals=decimals)
         return with_bounds(estimates, answers, query, (Fraction(1), *units), confidence)
 
     def names(self, request: Request) -> tuple[str, ...]:

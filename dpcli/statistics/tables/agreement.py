@@ -37,7 +37,7 @@ WEIGHT_UNITS = 1 << 20
 NEAR_ZERO = 2.0**-100
 """The variance that stands for zero, because its inverse is needed."""
 
-PLACES = 2
+DECIMALS = 2
 """The printed decimals of numbers that are means."""
 
 
@@ -62,7 +62,7 @@ class MeasuredTable:
 
     def totals(self, axes: Axes) -> Array:
         """The totals over all other axes."""
-        others = tuple(place for place, axis in enumerate(self.axes, 1) if axis not in axes)
+        others = tuple(index for index, axis in enumerate(self.axes, 1) if axis not in axes)
         totals: Array = self.counts.sum(axis=others)
         return totals
 
@@ -136,13 +136,13 @@ def agreed_counts(
     """The wanted tables, whose totals agree, by generalized least squares."""
     agreement = _Agreement(wanted, measured)
     # All numbers and half-widths, which are rounded up to printed decimals, are steps of this.
-    common = lcm(10**PLACES, *(cells(axes) ** 2 for axes in wanted))
+    common = lcm(10**DECIMALS, *(cells(axes) ** 2 for axes in wanted))
     step = Fraction(1, common * WEIGHT_UNITS)
     values = [agreement.table(axes) * (common // cells(axes) ** 2) for axes in wanted]
     widths = [agreement.half_width(axes, confidence) for axes in wanted]
     steps = [int(width / step) for width in widths]
     estimates = _around(values, np.repeat(integer_array(steps), list(map(cells, wanted))))
-    return replace(estimates, step=step, places=(PLACES,))
+    return replace(estimates, step=step, decimals=(DECIMALS,))
 
 
 def _around(tables: Sequence[Array], widths: Array) -> Estimates:
@@ -189,12 +189,12 @@ class _Agreement:
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
         fourth = 0.0
-        for place, one in enumerate(self._measured):
+        for index, one in enumerate(self._measured):
             # Most of the excess kurtosis is that of the measured cells that lie in this one.
-            units = sum(part * self._weights[inner][place] for inner, part in parts.items())
+            units = sum(part * self._weights[inner][index] for inner, part in parts.items())
             fourth += one.fourth_cumulant(axes, units / WEIGHT_UNITS)
         width = blended_half_width(fourth, variance, confidence)
-        return Fraction(ceil(width * 10**PLACES), 10**PLACES)
+        return Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
 
 
 def _units(shares: Sequence[float]) -> list[int]:

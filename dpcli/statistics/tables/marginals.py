@@ -70,8 +70,8 @@ def _names(axes: Axes) -> str:
 
 def published_tables(request: Request) -> list[Axes]:
     """The axes of each table that is published."""
-    places = wanted_tables(len(request.margins), request.ways)
-    return [tuple(request.margins[place] for place in table) for table in places]
+    indexes = wanted_tables(len(request.margins), request.ways)
+    return [tuple(request.margins[index] for index in table) for table in indexes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +91,8 @@ class MeasuredTables(Design):
             # tables leave out.
             others = combinations(request.margins, len(shares[0][0]) - request.ways[0])
             summed = max(map(cells, others))
-        for places, share in shares:
-            table = tuple(request.margins[place] for place in places)
+        for indexes, share in shares:
+            table = tuple(request.margins[index] for index in indexes)
             query = LinearQuery(by=request.by, items=table, where=request.where, present=present)
             queries.append(WeightedQuery(f"table of {_names(table)}", query, share, summed=summed))
         return cls(request, tuple(queries), families, (measure,))
@@ -108,12 +108,12 @@ class MeasuredTables(Design):
     def expected_error(self, errors: Sequence[float]) -> float:
         """The root mean square of the errors of all cells after agreement."""
         request = self.request
-        places = {axis: place for place, axis in enumerate(request.margins)}
+        indexes = {axis: index for index, axis in enumerate(request.margins)}
         tables: list[tuple[Table, float]] = []
         effects: list[tuple[Table, float]] = []
         for weighted, error in zip(self.queries, errors, strict=True):
             measured = effects if self._is_effect(weighted.query) else tables
-            table = tuple(places[axis] for axis in weighted.query.items)
+            table = tuple(indexes[axis] for axis in weighted.query.items)
             measured.append((table, error**2))
         sizes = sizes_of(request)
         square = expected_square(sizes, request.ways, tables, effects)
@@ -179,21 +179,21 @@ def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTabl
     counts = LinearQuery(by=request.by, where=request.where, present=_columns(request))
 
     def of_table(table: Table) -> int:
-        declared = None if groups is None else groups * prod(sizes[place] for place in table)
+        declared = None if groups is None else groups * prod(sizes[index] for index in table)
         return sensitivity(counts.row_contribution, neighbors, unit, declared).l2_squared
 
     def of_effect(effect: Table) -> float:
         if not effect:
             return of_table(effect)
-        axes = tuple(sizes[place] for place in effect)
+        axes = tuple(sizes[index] for index in effect)
         square = effect_sensitivity(axes, neighbors, unit, groups).l2_squared
         return square / prod(axes) ** 2
 
     # The squares differ only if a table has a single cell.
     largest = max(map(of_table, wanted_tables(len(sizes), request.ways)))
     queries = []
-    for places, share in effects_design(sizes, request.ways, largest, of_effect) or ():
-        axes = tuple(request.margins[place] for place in places)
+    for indexes, share in effects_design(sizes, request.ways, largest, of_effect) or ():
+        axes = tuple(request.margins[index] for index in indexes)
         if not axes:
             queries.append(WeightedQuery("number of rows", counts, share))
             continue

@@ -1,6 +1,6 @@
 """The tables or effects to measure, and their shares of the loss.
 
-Only public sizes decide. A table is a set of columns, given as places among the sizes. Tables
+Only public sizes decide. A table is a set of columns, given as indexes of sizes. Tables
 that are not measured are sums of the cells of others. The expected error is that after all
 measured tables agree by generalized least squares, summed over the cells of the wanted tables:
 
@@ -26,7 +26,7 @@ from dpcli.numeric.arrays import Floats, np
 N = TypeVar("N", int, float)
 
 Table = tuple[int, ...]
-"""The columns of a table or an effect: places among the sizes, in increasing order."""
+"""The columns of a table or an effect: indexes of the sizes, in increasing order."""
 
 Ways = tuple[int, ...]
 """How many columns the wanted tables have: increasing numbers, with all tables of each."""
@@ -158,7 +158,7 @@ class _Effects:
     def __init__(self, sizes: tuple[int, ...], ways: Ways) -> None:
         self.sizes = sizes
         # An axis with one label has no effect.
-        several = [place for place, size in enumerate(sizes) if size > 1]
+        several = [index for index, size in enumerate(sizes) if size > 1]
         self.effects = [
             effect for count in range(ways[-1] + 1) for effect in combinations(several, count)
         ]
@@ -171,8 +171,8 @@ class _Effects:
         return _Effects(sizes, ways)
 
     def _cost(self, effect: Table, ways: Ways) -> float:
-        own = [self.sizes[place] for place in effect]
-        others = (1 / size for place, size in enumerate(self.sizes) if place not in effect)
+        own = [self.sizes[index] for index in effect]
+        others = (1 / size for index, size in enumerate(self.sizes) if index not in effect)
         sums = _symmetric_sums(others, ways[-1] - len(effect))
         tables = sum(sums[count - len(effect)] for count in ways if count >= len(effect))
         return prod(size - 1.0 for size in own) * tables
@@ -181,9 +181,9 @@ class _Effects:
         """For each effect and table, one over the cells along the other axes; zero if not in it."""
         columns = []
         for table in tables:
-            cells, inside = prod(self.sizes[place] for place in table), set(table)
+            cells, inside = prod(self.sizes[index] for index in table), set(table)
             columns.append([
-                prod(self.sizes[place] for place in effect) / cells if inside.issuperset(effect)
+                prod(self.sizes[index] for index in effect) / cells if inside.issuperset(effect)
                 else 0.0
                 for effect in self.effects
             ])  # fmt: skip
@@ -285,8 +285,8 @@ def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
 def _blocks(sizes: Sequence[int], block_count: int) -> list[Table]:
     """The columns in blocks: the next largest column joins the block with the fewest cells."""
     blocks: list[list[int]] = [[] for _ in range(block_count)]
-    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
-        min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(place)
+    for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
+        min(blocks, key=lambda block: prod(sizes[inner] for inner in block)).append(index)
     return [tuple(block) for block in blocks if block]
 
 
@@ -296,4 +296,4 @@ def _tables_of_blocks(blocks: Sequence[Table], per_table: int) -> list[Table]:
 
 
 def _cells_of(sizes: Sequence[int], tables: Iterable[Table]) -> int:
-    return sum(prod(sizes[place] for place in table) for table in tables)
+    return sum(prod(sizes[index] for index in table) for table in tables)

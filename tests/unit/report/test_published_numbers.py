@@ -24,7 +24,7 @@ def test_a_column_of_texts_equals_the_text_of_each_number(step: Fraction, places
     random = Random(places)
     for size in SIZES:
         numbers = [0, 1, -1, size, -size, *(random.randint(-size, size) for _ in range(200))]
-        estimates = replace(Estimates.chosen(integer_array(numbers)), step=step, places=(places,))
+        estimates = replace(Estimates.chosen(integer_array(numbers)), step=step, decimals=(places,))
         texts = number_texts(estimates, estimates.value)
         assert texts.to_list() == [decimal_text(number * step, places) for number in numbers]
 
@@ -32,7 +32,7 @@ def test_a_column_of_texts_equals_the_text_of_each_number(step: Fraction, places
 def test_items_keep_their_own_decimals() -> None:
     """Numbers of several items are written group by group, each item with its decimals."""
     chosen = Estimates.chosen(integer_array([15, 15, -15, -15]))
-    estimates = replace(chosen, step=Fraction(1, 10), places=(0, 2))
+    estimates = replace(chosen, step=Fraction(1, 10), decimals=(0, 2))
 
     assert number_texts(estimates, estimates.value).to_list() == ["2", "1.50", "-2", "-1.50"]
 

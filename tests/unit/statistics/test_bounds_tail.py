@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpcli.statistics.bounds.rule import best_place
+from dpcli.statistics.bounds.rule import best_position
 
 RUNGS = [2**power for power in range(14)]
 SCALE = 10.0
@@ -28,32 +28,32 @@ def plain_place(counts: list[int], rungs: list[int], last: int, scale: float, wo
         range(-21, 4), (0, -0.125, -0.25, -0.5, -1, -2, -4), range(places[-1] - last + 1)
     ):
         expected, agreement = {}, ends * log(0.5)
-        for place in places:
-            one, all_of_it = (middle[at] - middle[last - 1] for at in (place, last))
+        for position in places:
+            one, all_of_it = (middle[at] - middle[last - 1] for at in (position, last))
             exponent = third / 3 * one + curvature / 2 * one * (one - all_of_it)
             density = level / width[last - 1] * 2**exponent
-            count = density * width[place] if place <= last + ends else 0.0
+            count = density * width[position] if position <= last + ends else 0.0
             spread = 1 + count / 20
-            agreement -= abs(counts[place] / scale - count) / spread + log(spread)
-            expected[place] = count
+            agreement -= abs(counts[position] / scale - count) / spread + log(spread)
+            expected[position] = count
         tails.append((agreement, expected))
     most = max(agreement for agreement, _ in tails)
     least, best = inf, last
-    for place in places:
-        if place < last:
+    for position in places:
+        if position < last:
             continue
         bias, total = 0.0, 0.0
         for agreement, expected in tails:
             short = sum(
-                expected[at] * (min(inner[at] * 4 / 3, rungs[at]) - rungs[place])
+                expected[at] * (min(inner[at] * 4 / 3, rungs[at]) - rungs[position])
                 for at in places
-                if at > place
+                if at > position
             )
             bias += exp(agreement - most) * short**2
             total += exp(agreement - most)
-        error = worth**2 * bias / total + 2 * (rungs[place] / 9) ** 2
+        error = worth**2 * bias / total + 2 * (rungs[position] / 9) ** 2
         if error < least:
-            least, best = error, place
+            least, best = error, position
     return best
 
 
@@ -69,9 +69,9 @@ def test_the_choice_is_that_of_a_plain_evaluation(ratio: float, worth: float) ->
     generator = np.random.default_rng(1)
     places = []
     for size in (300, 3_000, 30_000):
-        counts = noisy([size * ratio**place for place in range(10)], generator)
-        last = max(place for place in range(1, 8) if counts[place] > 40 or place == 1)
-        found = best_place(counts, RUNGS[:10], last, SCALE, 2.0, worth)
+        counts = noisy([size * ratio**position for position in range(10)], generator)
+        last = max(position for position in range(1, 8) if counts[position] > 40 or position == 1)
+        found = best_position(counts, RUNGS[:10], last, SCALE, 2.0, worth)
         assert found == plain_place(counts, RUNGS[:10], last, SCALE, worth)
         places.append(found - last)
     assert ratio < 0.5 or max(places) > 0
@@ -80,21 +80,21 @@ def test_the_choice_is_that_of_a_plain_evaluation(ratio: float, worth: float) ->
 @pytest.mark.parametrize("decline", [0.2, 0.35, 0.5])
 def test_a_tail_is_followed_as_far_as_it_pays(decline: float) -> None:
     """Where counts decline by a fixed ratio, the mean square of the error is less than half."""
-    true = [20_000 * decline**place for place in range(14)]
-    last = max(place for place in range(14) if true[place] > 8 * SCALE)
+    true = [20_000 * decline**position for position in range(14)]
+    last = max(position for position in range(14) if true[position] > 8 * SCALE)
     inner = [0, *RUNGS]
 
-    def error(place: int) -> float:
+    def error(position: int) -> float:
         short = sum(
-            true[at] * (inner[at] + (RUNGS[at] - inner[at]) / 3 - RUNGS[place])
-            for at in range(place + 1, 14)
+            true[at] * (inner[at] + (RUNGS[at] - inner[at]) / 3 - RUNGS[position])
+            for at in range(position + 1, 14)
         )
-        return float(short**2 + 2 * (RUNGS[place] * SCALE / 9) ** 2)
+        return float(short**2 + 2 * (RUNGS[position] * SCALE / 9) ** 2)
 
     generator, errors = np.random.default_rng(2), []
     for _ in range(200):
-        place = best_place(noisy(true, generator), RUNGS, last, SCALE, 2.0)
-        errors.append(error(place))
+        position = best_position(noisy(true, generator), RUNGS, last, SCALE, 2.0)
+        errors.append(error(position))
     assert sum(errors) / 200 < error(last) / 2
 
 
@@ -109,14 +109,14 @@ def test_a_tail_is_followed_as_far_as_it_pays(decline: float) -> None:
 )
 def test_an_end_is_not_passed(counts: list[int]) -> None:
     """Nothing is added where counts end, rise alone, or decline to what is not worth its noise."""
-    assert best_place(counts, RUNGS[:8], 2, SCALE, 2.0) == 2
+    assert best_position(counts, RUNGS[:8], 2, SCALE, 2.0) == 2
 
 
 def test_the_first_and_the_outermost_place_stay() -> None:
     """One accepted count shows no decline, and nothing lies beyond the outermost rung."""
-    assert best_place([900, 20, 20], [1, 2, 4], 0, SCALE, 2.0) == 0
-    assert best_place([900, 500, 300], [1, 2, 4], 2, SCALE, 2.0) == 2
-    assert best_place([], [], 0, SCALE, 2.0) == 0
+    assert best_position([900, 20, 20], [1, 2, 4], 0, SCALE, 2.0) == 0
+    assert best_position([900, 500, 300], [1, 2, 4], 2, SCALE, 2.0) == 2
+    assert best_position([], [], 0, SCALE, 2.0) == 0
 
 
 def test_choices_keep_their_order() -> None:
@@ -124,11 +124,13 @@ def test_choices_keep_their_order() -> None:
     random, moved = Random(3), 0
     for _ in range(300):
         ratio = random.uniform(0.1, 0.9)
-        counts = [round(3_000 * ratio**place) + random.randint(-20, 20) for place in range(12)]
+        counts = [
+            round(3_000 * ratio**position) + random.randint(-20, 20) for position in range(12)
+        ]
         last = random.randrange(1, 12)
-        whole = best_place(counts, RUNGS[:12], last, SCALE, 2.0)
-        scaled = best_place([8 * count for count in counts], RUNGS[:12], last, 8 * SCALE, 2.0)
-        less = best_place(counts, RUNGS[:12], last, SCALE, 2.0, 0.3)
+        whole = best_position(counts, RUNGS[:12], last, SCALE, 2.0)
+        scaled = best_position([8 * count for count in counts], RUNGS[:12], last, 8 * SCALE, 2.0)
+        less = best_position(counts, RUNGS[:12], last, SCALE, 2.0, 0.3)
         assert last <= less <= whole == scaled
         moved += less < whole
     assert moved

@@ -25,7 +25,7 @@ from dpcli.statistics.postprocessing import (
 
 
 def estimate(
-    value: str, lower: str, upper: str, within: Limits = ANY, places: int = 2
+    value: str, lower: str, upper: str, within: Limits = ANY, decimals: int = 2
 ) -> Estimates:
     """A number with its interval."""
     fine = Fraction(1, 1000)
@@ -33,7 +33,7 @@ def estimate(
         integer_array([int(Fraction(text) / fine)]) for text in (value, lower, upper)
     )
     status = np.array([HAS_INTERVAL])
-    return Estimates(fine, (places,), number, low, high, status, limits=(within,))
+    return Estimates(fine, (decimals,), number, low, high, status, limits=(within,))
 
 
 def choice(status: int = NO_INTERVAL) -> Estimates:
@@ -89,7 +89,7 @@ def test_a_number_that_can_be_negative_is_compared_with_what_is_possible(
     value: str, lower: str, upper: str, flag: Flag
 ) -> None:
     """A correlation near zero is as precise as another one with the same interval."""
-    assert flag_of(estimate(value, lower, upper, SIGNED, places=3)) is flag
+    assert flag_of(estimate(value, lower, upper, SIGNED, decimals=3)) is flag
 
 
 def test_the_first_flag_that_applies_is_shown() -> None:
@@ -110,7 +110,7 @@ def test_the_first_flag_that_applies_is_shown() -> None:
 
 def test_flags_depend_on_printed_digits() -> None:
     """Digits that are not printed change no flag, so a reader of the table can check flags."""
-    exact = estimate("100.001", "49.998", "150.004", places=0)
+    exact = estimate("100.001", "49.998", "150.004", decimals=0)
 
     assert exact.upper - exact.lower > exact.value
     assert flag_of(exact) is Flag.NONE

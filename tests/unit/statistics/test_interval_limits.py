@@ -58,7 +58,7 @@ def test_an_interval_is_cut_to_what_is_possible(
 
 def test_an_interval_does_not_print_as_a_single_number() -> None:
     """Less than the last printed digit counts as nothing."""
-    fine = replace(around(-1799, 1800, Fraction(1, 100)), places=(0,))
+    fine = replace(around(-1799, 1800, Fraction(1, 100)), decimals=(0,))
 
     assert ends(fine.within([NONNEGATIVE])) == (0, 18)
 

@@ -22,7 +22,7 @@ RUNS = 500
 def counts_of(rows: Ints, starts: tuple[int, ...]) -> Ints:
     """The number of people in each bin, by the definition of the query."""
     query = RowsPerUserQuery(starts=starts)
-    return np.bincount([query.place(int(own)) for own in rows], minlength=len(starts))
+    return np.bincount([query.bin_of(int(own)) for own in rows], minlength=len(starts))
 
 
 def shares(rows: Ints, limit: int, noise: Noise, runs: int = RUNS) -> list[Fraction]:

@@ -49,10 +49,10 @@ def test_a_person_is_in_the_bin_of_the_least_limit_that_holds_their_rows(
     assert rungs[-1] == up_to
     assert len(rungs) == query.cells == len(one.bins)
     for rows in range(1, up_to + 1):
-        place = query.place(rows)
-        assert rungs[place] == min(rung for rung in rungs if rung >= rows)
-        assert one.bins[place][0] <= rows <= one.bins[place][1] == rungs[place]
-    assert query.place(10 * up_to) == len(rungs) - 1
+        index = query.bin_of(rows)
+        assert rungs[index] == min(rung for rung in rungs if rung >= rows)
+        assert one.bins[index][0] <= rows <= one.bins[index][1] == rungs[index]
+    assert query.bin_of(10 * up_to) == len(rungs) - 1
 
 
 UNITS = [PersonUnit("id", 1, 1, 1), PersonUnit("id", 2, 2, 3), PersonUnit("id", 1, 4, 4, True)]

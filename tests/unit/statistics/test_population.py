@@ -279,7 +279,7 @@ def test_a_mean_of_dates_in_the_population_is_a_date() -> None:
     file = entry.statistic.estimate(statistic.design, answers, CONFIDENCE)
     population = entry.statistic.population(entry.request, answers, CONFIDENCE)
 
-    assert population.places == file.places == (0,)
+    assert population.decimals == file.decimals == (0,)
     assert population.date_range == file.date_range == 365
     assert population.value[0] * population.step == file.value[0] * file.step
 

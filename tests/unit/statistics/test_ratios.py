@@ -284,7 +284,7 @@ def test_per_multiplies_the_ratio() -> None:
     assert one.value is not None and thousand.value is not None
     assert float(one.value) == pytest.approx(40_000 / 7_500, abs=1e-6)
     assert float(thousand.value) == pytest.approx(40_000_000 / 7_500, abs=1e-6)
-    assert one.places == thousand.places + 3
+    assert one.decimals == thousand.decimals + 3
 
 
 def test_an_index_above_a_first_number_of_zero_has_no_interval() -> None:
