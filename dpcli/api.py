@@ -185,7 +185,7 @@ def release(
         transaction.begin()
         if transaction.stored is None:
             numbers = transaction.answer(transaction.aggregate())
-            transaction.commit(numbers, lambda one: render_outputs(release_report(one), [LONG]))
+            transaction.commit(numbers, lambda noisy: render_outputs(release_report(noisy), [LONG]))
     stored = transaction.outcome
     require_quality(stored, request.path)
     return Release(*_parts(plan, stored, notices))
@@ -232,7 +232,8 @@ def randomize(
         transaction.begin()
         if transaction.stored is None:
             transaction.commit(
-                lambda one: render_outputs(collection_report(one), []), shuffle=shuffle
+                lambda collection: render_outputs(collection_report(collection), []),
+                shuffle=shuffle,
             )
         stored = transaction.outcome
         ChargedResponses(stored, request.path, shuffle).publish(target, force=False)

@@ -103,8 +103,8 @@ class OpenLedger(Store):
 
     def is_first(self, release_id: str, dataset: str) -> bool:
         """Whether an account paid for no other release before; its own choice is no other."""
-        others = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?)"
-        query = f"SELECT 1 FROM entries WHERE {others} LIMIT 1"  # noqa: S608 - a constant
+        condition = "kind = 'release' AND dataset = ? AND release_id NOT IN (?, ?)"
+        query = f"SELECT 1 FROM entries WHERE {condition} LIMIT 1"  # noqa: S608 - a constant
         return not list(self.query(query, dataset, release_id, release_id + SUFFIX))
 
     def release_ids(self) -> list[str]:
@@ -138,9 +138,9 @@ class OpenLedger(Store):
 
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> dict[str, set[str]]:
         """Other accounts that were charged for a file of this account, or for one of `files`."""
-        others = self.data_files()
-        own = others.pop(dataset, set()).union(files)
-        return {name: others[name] & own for name in sorted(others) if others[name] & own}
+        files_of = self.data_files()
+        own = files_of.pop(dataset, set()).union(files)
+        return {name: files_of[name] & own for name in sorted(files_of) if files_of[name] & own}
 
     def new_sharing(self, dataset: str, files: Sequence[str]) -> dict[str, set[str]]:
         """Other accounts that were charged for one of `files`, with these files; each once.
@@ -300,8 +300,8 @@ class OpenLedger(Store):
         choice = charge.release_id + SUFFIX
         if account.terms is not None and self.entries("release_id = ?", choice):
             # What chose the bounds of this release is a part of what it costs.
-            others = self.account(dataset, without=choice)
-            before = others.balance(account.terms, charge.cost.period)
+            without_choice = self.account(dataset, without=choice)
+            before = without_choice.balance(account.terms, charge.cost.period)
         if account.terms is None:
             payload = charge.terms.payload() | {"created": charge.created}
             self.append(self.next_entry(OPEN, dataset, payload))

@@ -92,9 +92,9 @@ class Ledger:
                 content = entry.content()
                 created, stopped = str(content["created"]), bool(content.get("stopped"))
                 release_id = entry.release_id or ""
-                one = ChargedRelease(release_id, name, created, entry.period, total, stopped)
-                found.append((entry.number, one))
-        return [one for _, one in sorted(found, key=lambda each: each[0])]
+                release = ChargedRelease(release_id, name, created, entry.period, total, stopped)
+                found.append((entry.number, release))
+        return [release for _, release in sorted(found, key=lambda pair: pair[0])]
 
     def outputs(self, release_id: str) -> Mapping[str, bytes]:
         """The exact bytes that a release may publish, by name; LedgerError if there is none."""

@@ -192,7 +192,7 @@ def _append_missing(
         raise LedgerError.about(code, lost=lost, path=ledger.path)
     openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in proven])
     # In this order, each release follows all that its own history has before it.
-    left, others = (deque(lacking), ()) if shared else (deque(new.values()), forked)
+    left, forks = (deque(lacking), ()) if shared else (deque(new.values()), forked)
     opened = [*firsts]
     for number in range(last + 1, end + 1):
         origin: Payload = {"replaces": recorded.get(number)}
@@ -206,7 +206,7 @@ def _append_missing(
         else:
             _require_history(ledger, left[0], is_forked=bool(forked), is_whole=not lost)
             _append_release(ledger, left.popleft(), origin)
-    opened += _append_forked(ledger, [*left, *others], is_whole=not lost)
+    opened += _append_forked(ledger, [*left, *forks], is_whole=not lost)
     for _ in range(lost_of_fork):
         _append_lost(ledger, created, {})
     closed = tuple(ledger.accounts()) if lost > 0 else ()
@@ -266,15 +266,15 @@ def _lacking(
     for proof in sorted(proofs, key=lambda proof: (proof.entry, proof.created)):
         named = [entry for entry in entries if entry.is_named(proof.head, proof.release_id)]
         known = [(entry.recovered or {}).get("report", proof.report) for entry in named]
-        other, why = lacking.get(proof.head), ""
+        earlier, why = lacking.get(proof.head), ""
         if named and proof.report not in known:
             number = named[0].number
             why = f"entry {number} was recovered from another text of this report"
-        elif other is not None and other.report != proof.report:
-            why = f"`{other.path}` names the same entry"
+        elif earlier is not None and earlier.report != proof.report:
+            why = f"`{earlier.path}` names the same entry"
         elif not named:
             lacking[proof.head] = proof
-            why = _other_terms(terms.setdefault(proof.terms.dataset, proof.terms), proof.terms)
+            why = _different_terms(terms.setdefault(proof.terms.dataset, proof.terms), proof.terms)
         if why:
             problems.append(proof.disagrees(why))
     if problems:
@@ -341,7 +341,7 @@ def _lost_of_fork(
     return max(len(missing) - len(opened), 0)
 
 
-def _other_terms(known: AccountTerms, stated: AccountTerms) -> str:
+def _different_terms(known: AccountTerms, stated: AccountTerms) -> str:
     names = [name for name, _, _ in known.differences(stated)]
     names += ["window"] if known.window != stated.window else []
     return f"the account `{known.dataset}` has another {' and '.join(names)}" if names else ""
@@ -369,8 +369,8 @@ def _require_history(ledger: OpenLedger, proof: Proof, *, is_forked: bool, is_wh
         return
     is_first = ledger.is_first(proof.release_id, proof.terms.dataset)
     if proof.first is not None and proof.first != is_first and not (is_forked and proof.first):
-        others = "releases" if is_first else "no release"
-        raise LedgerError([proof.disagrees(f"its account had {others} before it")])
+        expected = "releases" if is_first else "no release"
+        raise LedgerError([proof.disagrees(f"its account had {expected} before it")])
     terms = ledger.accounts()[proof.terms.dataset]
     period = period_number(proof.period) if proof.period else None
     before = ledger.balance(terms, period).spent

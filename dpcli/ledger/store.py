@@ -184,8 +184,8 @@ class Store:
         reasons = (reason for start, reason in REASONS.items() if name.startswith(start))
         # The module of Python itself refuses these, without a name.
         misused = isinstance(error, sqlite3.ProgrammingError)
-        other = "it is closed, or another thread opened it" if misused else "SQLite refused it"
-        return LedgerError.about(code, path=self.path, why=next(reasons, other))
+        default = "it is closed, or another thread opened it" if misused else "SQLite refused it"
+        return LedgerError.about(code, path=self.path, why=next(reasons, default))
 
     def value(self, sql: str) -> Any:
         """The first value of the first row."""

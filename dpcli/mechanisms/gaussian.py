@@ -83,7 +83,7 @@ class Gaussian(AdditiveMechanism):
         """
         _require_delta(target.delta)
         weighted = zip(sensitivities, weights, strict=True)
-        norms = [sqrt_up(one.l2_squared / weight) for one, weight in weighted]
+        norms = [sqrt_up(sensitivity.l2_squared / weight) for sensitivity, weight in weighted]
 
         def noises(scale: Fraction) -> list[Noise]:
             return [DiscreteGaussian(round_up(scale * norm, SIGMA_BITS)) for norm in norms]
@@ -99,14 +99,17 @@ class Gaussian(AdditiveMechanism):
     ) -> Loss:
         """`epsilon` itself, with the least delta that is proven for it, rounded up."""
         delta, answers = Fraction(1), list(zip(noises, sensitivities, strict=True))
-        if sum(one.l0 for one in sensitivities) > 1:
-            rhos = (one.l2_squared / (2 * noise.scale**2) for noise, one in answers)
+        if sum(sensitivity.l0 for sensitivity in sensitivities) > 1:
+            rhos = (sensitivity.l2_squared / (2 * noise.scale**2) for noise, sensitivity in answers)
             delta = zcdp_delta(sum(rhos, start=Fraction(0)), epsilon)
-            changed = [ChangedCells(noise.scale, one.l0, one.l2_squared) for noise, one in answers]
+            changed = [
+                ChangedCells(noise.scale, sensitivity.l0, sensitivity.l2_squared)
+                for noise, sensitivity in answers
+            ]
             delta = min(delta, joint_delta(changed, epsilon))
         if len(answers) == 1:
-            ((noise, one),) = answers
-            delta = min(delta, cells_delta(noise.scale, one.l0, one.linf, epsilon))
+            ((noise, sensitivity),) = answers
+            delta = min(delta, cells_delta(noise.scale, sensitivity.l0, sensitivity.linf, epsilon))
         return Loss(epsilon, delta)
 
     def losses_at_delta(
@@ -117,7 +120,10 @@ class Gaussian(AdditiveMechanism):
         Raises CalibrationError without a delta.
         """
         _require_delta(delta)
-        rhos = [self.zcdp_rho(noise, one) for noise, one in zip(noises, sensitivities, strict=True)]
+        rhos = [
+            self.zcdp_rho(noise, sensitivity)
+            for noise, sensitivity in zip(noises, sensitivities, strict=True)
+        ]
         rho = sum(rhos, start=Fraction(0))
         epsilon = zcdp_epsilon(rho, delta)
         return [Loss(epsilon * part / rho, delta * part / rho) for part in rhos]

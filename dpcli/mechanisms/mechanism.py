@@ -154,9 +154,12 @@ class Mechanism(Unchangeable, ABC):
         """
         if target.rho is not None:
             weighted = zip(sensitivities, weights, strict=True)
-            return [self._noise_for_rho(one, target.rho * weight) for one, weight in weighted]
+            return [
+                self._noise_for_rho(sensitivity, target.rho * weight)
+                for sensitivity, weight in weighted
+            ]
         noises: list[Noise] = [NO_NOISE] * len(sensitivities)
-        noisy = [index for index, one in enumerate(sensitivities) if one.l1]
+        noisy = [index for index, sensitivity in enumerate(sensitivities) if sensitivity.l1]
         if noisy:
             changed = [sensitivities[index] for index in noisy]
             used = sum((weights[index] for index in noisy), start=Fraction(0))
@@ -201,13 +204,19 @@ class PureMechanism(Mechanism):
     ) -> list[Noise]:
         """Scale L1 over the weight of epsilon, exactly."""
         weighted = zip(sensitivities, weights, strict=True)
-        return [self.distribution(one.l1 / (target.epsilon * weight)) for one, weight in weighted]
+        return [
+            self.distribution(sensitivity.l1 / (target.epsilon * weight))
+            for sensitivity, weight in weighted
+        ]
 
     def loss(
         self, noises: Sequence[Noise], sensitivities: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
         """The exact sum of L1 / scale, with delta zero."""
-        epsilons = (one.l1 / noise.scale for noise, one in zip(noises, sensitivities, strict=True))
+        epsilons = (
+            sensitivity.l1 / noise.scale
+            for noise, sensitivity in zip(noises, sensitivities, strict=True)
+        )
         return Loss(sum(epsilons, start=Fraction(0)))
 
     def losses_at_delta(
@@ -215,7 +224,7 @@ class PureMechanism(Mechanism):
     ) -> list[Loss]:
         """L1 / scale of each answer, rounded up, with delta zero."""
         answers = zip(noises, sensitivities, strict=True)
-        return [Loss(short_up(one.l1 / noise.scale)) for noise, one in answers]
+        return [Loss(short_up(sensitivity.l1 / noise.scale)) for noise, sensitivity in answers]
 
     def dominating_pairs(
         self, noise: Noise, sensitivity: Sensitivity
@@ -327,10 +336,10 @@ class SelectionMechanism(Mechanism):
             else:
                 raise TypeError("a choice needs the noise of choices")
             chosen.append(left[rows, picked])
-            others = np.ones(scores.shape, np.bool_)
-            others[rows, picked] = False
+            is_left = np.ones(scores.shape, np.bool_)
+            is_left[rows, picked] = False
             shape = len(rows), scores.shape[1] - 1
-            scores, left = scores[others].reshape(shape), left[others].reshape(shape)
+            scores, left = scores[is_left].reshape(shape), left[is_left].reshape(shape)
         return np.stack(chosen, axis=1).ravel()
 
 

@@ -77,24 +77,24 @@ def one_sided_width(noise: Noise, outside: float) -> int:
 
 @lru_cache(maxsize=256)
 def blended_margin(
-    one: Noise, weight: Fraction, other: Noise, other_weight: Fraction, outside: float
+    left: Noise, left_weight: Fraction, right: Noise, right_weight: Fraction, outside: float
 ) -> Fraction:
-    """Nearly the least t with P[weight X + other_weight Y > t] <= `outside`.
+    """Nearly the least t with P[left_weight X + right_weight Y > t] <= `outside`.
 
     X and Y are independent noises, symmetric around zero. Weights are not negative. The
     probability is bounded by cutting X into blocks and taking the worst end of each.
     """
-    if not weight or isinstance(one, NoNoise):
-        return other_weight * one_sided_width(other, outside)
-    if not other_weight or isinstance(other, NoNoise):
-        return weight * one_sided_width(one, outside)
-    blocks = _blocks(one, outside)
-    first, second = float(weight), float(other_weight)
+    if not left_weight or isinstance(left, NoNoise):
+        return right_weight * one_sided_width(right, outside)
+    if not right_weight or isinstance(right, NoNoise):
+        return left_weight * one_sided_width(left, outside)
+    blocks = _blocks(left, outside)
+    first, second = float(left_weight), float(right_weight)
     # The last steps of the search need the tail at the same whole numbers again.
-    far = cache(other.approximate_tail)
+    far = cache(right.approximate_tail)
 
     def is_enough(t: float) -> bool:
-        """Whether a bound on P[weight X + other_weight Y > t] is at most `outside`."""
+        """Whether a bound on P[left_weight X + right_weight Y > t] is at most `outside`."""
         bound = 0.0
         for end, chance in blocks:
             bound += chance * (far(ceil((t - first * end) / second)) if end is not None else 1.0)
@@ -102,7 +102,7 @@ def blended_margin(
                 return False
         return True
 
-    scale = first * float(one.scale) + second * float(other.scale)
+    scale = first * float(left.scale) + second * float(right.scale)
     margin = search_least(
         is_enough, 0.0, scale, lambda low, high: high - low <= scale / MARGIN_PRECISION
     )

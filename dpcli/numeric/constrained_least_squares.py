@@ -76,7 +76,7 @@ def _is_minimizer(solution: Sequence[Fraction], residual: Sequence[Fraction]) ->
     """
     allowed = sum(map(abs, solution)) <= 1
     pairs = zip(solution, residual, strict=True)
-    return allowed and sum(one * other for one, other in pairs) == max(map(abs, residual))
+    return allowed and sum(x * g for x, g in pairs) == max(map(abs, residual))
 
 
 def _sign(value: Fraction) -> int:
@@ -92,8 +92,10 @@ def solve_equations(equations: Sequence[Sequence[Fraction]]) -> Vector:
     for index in range(len(rows)):
         # The pivots of a positive definite matrix are positive.
         row = [value / rows[index][index] for value in rows[index]]
-        for other, others in enumerate(rows):
-            factor = others[index]
-            rows[other] = [value - factor * pivot for value, pivot in zip(others, row, strict=True)]
+        for target, values in enumerate(rows):
+            factor = values[index]
+            rows[target] = [
+                value - factor * pivot for value, pivot in zip(values, row, strict=True)
+            ]
         rows[index] = row
     return [row[-1] for row in rows]

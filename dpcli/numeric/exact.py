@@ -137,8 +137,8 @@ def with_exponent(text: str) -> str:
     tiny = TINY.fullmatch(text)
     if tiny is None:
         return text
-    sign, zeros, first, others = tiny.groups()
-    return f"{sign}{first}{others and '.'}{others}e-{len(zeros) + 1}"
+    sign, zeros, first, rest = tiny.groups()
+    return f"{sign}{first}{rest and '.'}{rest}e-{len(zeros) + 1}"
 
 
 MAX_DECIMALS = 60

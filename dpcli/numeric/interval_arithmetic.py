@@ -226,21 +226,21 @@ def _erfc_end(x: Fraction, bits: int, up: int) -> Fraction:
     if x < 0:
         return 2 - _erfc_end(-x, bits, 1 - up)
     # erfc is 1 - erf, so the series is rounded in the other direction.
-    square, other = x * x, 1 - up
+    square, upward = x * x, 1 - up
     if square > 512:
         far = _erfc_far(x, bits)
         return far.high if up else far.low
     # erfc is near exp(-x^2), so 1 - erf loses about 1.45 x^2 bits.
     fine = bits + 2 * int(square) + GUARD
     scale = fine + GUARD
-    term = (x.numerator << scale) // x.denominator + other
-    twice = (2 * square.numerator << scale) // square.denominator + other
+    term = (x.numerator << scale) // x.denominator + upward
+    twice = (2 * square.numerator << scale) // square.denominator + upward
     total, n = 0, 1
     while term > 2 or n <= 4 * square:
         total, n = total + term, n + 2
-        term = (term * twice >> scale) // n + other
+        term = (term * twice >> scale) // n + upward
     # From here on each term is below half of the one before it.
-    series = Fraction(total + 2 * term * other, 1 << scale)
+    series = Fraction(total + 2 * term * upward, 1 << scale)
     erf = exp(Interval.of(-square, fine)) * series * 2 / sqrt(pi(fine))
     return 1 - erf.low if up else max(1 - erf.high, Fraction(0))
 

@@ -92,7 +92,7 @@ class Confidential(Generic[T]):
         """
         # Read once: a sequence could hold other texts the next time.
         named = [tuple(group) for group in groups]
-        if any(type(one) is not str for group in named for one in group):
+        if any(type(label) is not str for group in named for label in group):
             raise TypeError("groups are named by plain texts")
         cells: Cells = self.__sealed.cells(named)  # type: ignore[attr-defined]
         selected = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]

@@ -38,7 +38,9 @@ class Loss:
 def sum_losses(losses: Iterable[Loss]) -> Loss:
     """The sum of epsilons, and the sum of deltas."""
     terms, zero = tuple(losses), Fraction(0)
-    return Loss(sum((one.epsilon for one in terms), zero), sum((one.delta for one in terms), zero))
+    return Loss(
+        sum((loss.epsilon for loss in terms), zero), sum((loss.delta for loss in terms), zero)
+    )
 
 
 ZERO_LOSS = Loss(Fraction(0))

@@ -231,7 +231,10 @@ def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) ->
     for filled in ([], [rows] * full, [rows] * full + [rest]):
         changes = [abs(times * count - less) for count in filled[:cells]]
         changes += [less] * (cells - len(changes))
-        l1, l2_squared = max(l1, sum(changes)), max(l2_squared, sum(one**2 for one in changes))
+        l1, l2_squared = (
+            max(l1, sum(changes)),
+            max(l2_squared, sum(change**2 for change in changes)),
+        )
     return _sensitivity(cells, l1, l2_squared, max(less, abs(times * rows - less)))
 
 
@@ -288,10 +291,10 @@ def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: i
     largest = contribution.max_abs
     up, down = max(contribution.high, 0), max(-contribution.low, 0)
 
-    def squares(one: int, other: int) -> int:
+    def squares(first: int, second: int) -> int:
         """The sum for two groups of rows, in one cell or in two, whichever is larger."""
-        together = max(up * one + down * other, down * one + up * other) ** 2
-        return max(together, (one * largest) ** 2 + (other * largest) ** 2)
+        together = max(up * first + down * second, down * first + up * second) ** 2
+        return max(together, (first * largest) ** 2 + (second * largest) ** 2)
 
     straight = full * squares(rows, rows) + squares(remaining, remaining)
     crossed = (full - 1) * squares(rows, rows) + 2 * squares(rows, remaining) if full else 0

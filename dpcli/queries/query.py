@@ -110,7 +110,7 @@ class Query:
         """The queries that the engine answers instead of this one; the default is itself."""
         return (self,)
 
-    def combined(self, answer: Array, *others: Array) -> Array:  # noqa: ARG002 - of other parts
+    def combined(self, answer: Array, *following: Array) -> Array:  # noqa: ARG002 - of other parts
         """The exact answer, from those to the `parts`; the default is that of the only part."""
         return answer
 

@@ -116,6 +116,6 @@ def _answer(
 def bounds_from(only: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:
     """What the noisy counts choose, by the name of the histogram: post-processing."""
     return {
-        choice.name: choice.choose(one.answers[0])
-        for choice, one in zip(only.spec.choices, noisy, strict=True)
+        choice.name: choice.choose(statistic.answers[0])
+        for choice, statistic in zip(only.spec.choices, noisy, strict=True)
     }

@@ -138,7 +138,9 @@ def report_faults(ledger: OpenLedger, paths: Sequence[Path]) -> Iterator[str]:
     entries = {entry.number: entry for entry in ledger.entries()}
     for report in [_read(path) for path in paths]:
         path, number = report.path, report.entry
-        named = (one for one in entries.values() if one.is_named(report.head, report.release_id))
+        named = (
+            entry for entry in entries.values() if entry.is_named(report.head, report.release_id)
+        )
         entry = next(named, entries.get(number))
         if entry is None:
             yield f"`{path}` was published from entry {number}, which the ledger does not have"

@@ -96,7 +96,7 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
 
         return (MemoryTable(data),)
     if isinstance(data, list | tuple) and data:
-        return tuple(file_name("data", one) for one in data)
+        return tuple(file_name("data", item) for item in data)
     expected = "names of files or a table: of polars, pandas or Arrow"
     require_type("data", data, expected, str, os.PathLike)
     return (os.fsdecode(data),)
@@ -173,7 +173,7 @@ class ChargeRequest(Generic[PlanT]):
         if check_again and release_id is None:
             raise UsageError.about("bad-option.check-again-alone")
         # A cell of a notebook that runs twice would pay twice, and nothing would say that.
-        if release_id is None and not all(isinstance(one, str) for one in data):
+        if release_id is None and not all(isinstance(item, str) for item in data):
             raise UsageError.about("release-id-required")
         name = checked_id(release_id) or new_release_id()
         return cls(plan, data, name, ledger, checked_day(day), engine, check_again, any_period)
@@ -181,7 +181,7 @@ class ChargeRequest(Generic[PlanT]):
     @property
     def files(self) -> tuple[str, ...]:
         """The data files by their names, without tables in memory."""
-        return tuple(one for one in self.data if isinstance(one, str))
+        return tuple(item for item in self.data if isinstance(item, str))
 
     @property
     def path(self) -> Path:

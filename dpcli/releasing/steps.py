@@ -43,7 +43,7 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
     """
     if not stored.stopped:
         return
-    *others, last = stored.stopped
+    *reasons, last = stored.stopped
     facts: dict[str, object] = {"release_id": stored.release_id, "ledger": ledger}
     facts |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
     code = "quality-failed"
@@ -51,7 +51,7 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
         facts["created"], code = stored.created, "quality-failed.stored"
         if stored.later:
             code = "quality-failed.passed" if stored.passed else "quality-failed.later"
-    problems = [make_problem("quality-failed.also", reason=reason) for reason in others]
+    problems = [make_problem("quality-failed.also", reason=reason) for reason in reasons]
     raise QualityError([*problems, make_problem(code, reason=last, **facts)])
 
 

@@ -169,7 +169,7 @@ def binomial_test(successes: int, trials: int, probability: Fraction) -> tuple[b
 def _kl_divergence(observed: float, expected: float) -> float:
     """The divergence of two Bernoulli distributions, in nats (Kullback and Leibler 1951)."""
     total = 0.0
-    for one, other in ((observed, expected), (1 - observed, 1 - expected)):
-        if one > 0:
-            total += one * log(one / other) if other > 0 else inf
+    for p, q in ((observed, expected), (1 - observed, 1 - expected)):
+        if p > 0:
+            total += p * log(p / q) if q > 0 else inf
     return total

@@ -92,9 +92,9 @@ def fraction_of(fractions: Words, limit: int) -> Positions:
     """Fractions of a limit of at most 2^63, rounded down: the upper half of the product."""
     high, low = fractions >> _HALF, fractions & _LOW
     upper, lower = np.uint64(limit >> 32), np.uint64(limit & int(_LOW))
-    one, other = high * lower, low * upper
-    carried = (one & _LOW) + (other & _LOW) + (low * lower >> _HALF)
-    whole = high * upper + (one >> _HALF) + (other >> _HALF) + (carried >> _HALF)
+    first, second = high * lower, low * upper
+    carried = (first & _LOW) + (second & _LOW) + (low * lower >> _HALF)
+    whole = high * upper + (first >> _HALF) + (second >> _HALF) + (carried >> _HALF)
     result: Positions = whole.astype(np.int64)
     return result
 
@@ -140,8 +140,8 @@ def _labels(
     column: LabeledColumn, conditions: Sequence[InRanges], stream: Stream, positions: Positions
 ) -> list[str]:
     """The declared texts; some are replaced so that every condition is met and missed."""
-    others = () if column.other is None else ((OTHER_TEXT, column.other),)
-    pairs = (*column.values, *others)
+    other_texts = () if column.other is None else ((OTHER_TEXT, column.other),)
+    pairs = (*column.values, *other_texts)
     texts = [text for text, _ in pairs]
     first = {label: index for index, (_, label) in reversed(list(enumerate(pairs)))}
     chosen = _zipf(len(texts), stream, positions)
@@ -177,8 +177,8 @@ def _numbers(
     low, high = column.bounds or DEFAULT_BOUNDS
     size, half = high - low + 1, np.uint64(1)
     # Half of the smaller of two uniform numbers, plus half of a third.
-    one, two, three = (stream.named(name).words(positions) for name in ("a", "b", "c"))
-    typical = low + fraction_of((np.minimum(one, two) >> half) + (three >> half), size)
+    first, second, third = (stream.named(name).words(positions) for name in ("a", "b", "c"))
+    typical = low + fraction_of((np.minimum(first, second) >> half) + (third >> half), size)
     is_replaced, replacements = _spread(conditions, low, high + 1, stream, positions)
     steps = np.where(is_replaced, replacements, typical)
     if column.bounds is not None:
@@ -188,8 +188,8 @@ def _numbers(
         is_above = outside.named("up").happens(50, positions)
         moved = np.where(is_above, high + distance, low - distance)
         if isinstance(column, DateColumn):
-            first, last = datetime.date.min, datetime.date.max
-            moved = np.clip(moved, (first - EPOCH).days, (last - EPOCH).days)
+            earliest, latest = datetime.date.min, datetime.date.max
+            moved = np.clip(moved, (earliest - EPOCH).days, (latest - EPOCH).days)
         steps = np.where(outside.happens(OUTSIDE_PERCENT, positions), moved, steps)
     # Each distinct number is formatted once.
     distinct, indices = np.unique(steps, return_inverse=True)

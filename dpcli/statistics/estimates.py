@@ -294,8 +294,8 @@ def common_step(*numbers: Fraction) -> Fraction:
 def intersection(ends: Limits, more: Limits) -> Limits:
     """The limits that hold if both do; the second ones where they exclude each other."""
     low, high = (
-        end if other is None else other if end is None else stricter(end, other)
-        for end, other, stricter in zip(ends, more, (max, min), strict=True)
+        first if second is None else second if first is None else stricter(first, second)
+        for first, second, stricter in zip(ends, more, (max, min), strict=True)
     )
     return more if low is not None and high is not None and low > high else (low, high)
 

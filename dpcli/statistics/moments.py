@@ -97,12 +97,12 @@ class Moments:
             role = f"sum of {factor.column.name}"
             queries.append(WeightedQuery(role, query, Fraction(2), factor.step))
         for i, j in self.pairs:
-            one, other = self.factors[i], self.factors[j]
-            names = one.column.name, other.column.name
+            first, second = self.factors[i], self.factors[j]
+            names = first.column.name, second.column.name
             role = f"squares of {names[0]}" if i == j else f"products of {', '.join(names)}"
-            query = replace(rows, factors=(one, other), offset=self._middle(i, j))
+            query = replace(rows, factors=(first, second), offset=self._middle(i, j))
             weight = Fraction(2 if i == j else 3)
-            queries.append(WeightedQuery(role, query, weight, one.step * other.step))
+            queries.append(WeightedQuery(role, query, weight, first.step * second.step))
         total = sum(weighted.weight for weighted in queries)
         return tuple(replace(weighted, weight=weighted.weight / total) for weighted in queries)
 

@@ -108,11 +108,11 @@ class Integer(PostProcessingStep):
     def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The nearest whole numbers."""
         fine = estimates.refined(Fraction(1))
-        one = int(1 / fine.step)
+        unit = int(1 / fine.step)
         value = in_units_of_last_place(fine.value, fine.step, 0)
-        lower, upper = (widened(numbers, one) for numbers in (fine.lower, fine.upper))
-        ends = lower // one, -(-upper // one)
-        value, lower, upper = (multiply_exact(numbers, one) for numbers in (value, *ends))
+        lower, upper = (widened(numbers, unit) for numbers in (fine.lower, fine.upper))
+        ends = lower // unit, -(-upper // unit)
+        value, lower, upper = (multiply_exact(numbers, unit) for numbers in (value, *ends))
         return replace(fine, value=value, lower=lower, upper=upper, decimals=(0,))
 
 

@@ -65,16 +65,16 @@ class QualityCounts(Statistic):
 
         Parts of rho are squares of those of epsilon: the sum of epsilons is that of one answer.
         """
-        others = []
+        further = []
         if counts_people(request):
             people = LinearQuery(user_clamp=(0, 1))
-            others.append(WeightedQuery("people", people, PEOPLE_WEIGHT))
+            further.append(WeightedQuery("people", people, PEOPLE_WEIGHT))
         if limits := counted_limits(request):
             by_rows = RowsPerUserQuery(starts=bin_starts(limits))
-            others.append(WeightedQuery("people by their rows", by_rows, BY_ROWS_WEIGHT))
-        left = 1 - sum(part.weight for part in others)
+            further.append(WeightedQuery("people by their rows", by_rows, BY_ROWS_WEIGHT))
+        left = 1 - sum(part.weight for part in further)
         vector = self._vector(request, relation)
-        queries = (*(replace(part, weight=part.weight * left) for part in vector), *others)
+        queries = (*(replace(part, weight=part.weight * left) for part in vector), *further)
         squares = tuple(replace(part, weight=part.weight**2) for part in queries)
         return (
             Design(request, queries, measures=("epsilon",)),
@@ -150,8 +150,8 @@ def with_limits(request: Request, of: Iterable[Sequence[Design]], relation: Rela
         if (limit := part.query.row_limit(unit)) is not None
     }
     counted = ((LIMITS, tuple(sorted(limits))),) if limits else ()
-    others = (option for option in request.options if option[0] != LIMITS)
-    return replace(request, options=(*others, *counted))
+    options = (option for option in request.options if option[0] != LIMITS)
+    return replace(request, options=(*options, *counted))
 
 
 @dataclass(frozen=True, slots=True)

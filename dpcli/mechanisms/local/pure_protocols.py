@@ -56,9 +56,9 @@ class PureProtocolRandomizer(CalibratedRandomizer):
         return [(f * p * (1 - p) + (1 - f) * q * (1 - q)) / scale for f in frequencies]
 
 
-def false_label_probability(epsilon: Fraction, others: int) -> Fraction:
-    """The probability of one of the `others`, 1 / (e^epsilon + others), rounded up."""
-    return round_up(1 / (exp_down(epsilon, 2 * PROBABILITY_BITS) + others), PROBABILITY_BITS)
+def false_label_probability(epsilon: Fraction, false_labels: int) -> Fraction:
+    """The probability of each false label, 1 / (e^epsilon + their number), rounded up."""
+    return round_up(1 / (exp_down(epsilon, 2 * PROBABILITY_BITS) + false_labels), PROBABILITY_BITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class KaryRandomizer(PureProtocolRandomizer):
         """The probabilities of the true label and of the others."""
         exact = readable_text(self.p)
         truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"
-        others = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
-        return f"the true label with probability {truth}, {others} with {float(self.q):.6g}"
+        false = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
+        return f"the true label with probability {truth}, {false} with {float(self.q):.6g}"
 
     def draw(self, cells: Ints) -> tuple[Ints]:
         """A label for each cell, with exact probabilities.
@@ -204,9 +204,9 @@ class UnaryEncodingRandomizer(PureProtocolRandomizer):
     def draw(self, cells: Ints) -> tuple[Ints, ...]:
         """A column of zeros and ones (uint8) for each label."""
         coins = bernoulli_array(Threshold.rational(self.p), len(cells))
-        other = Threshold.rational(self.q)
+        threshold = Threshold.rational(self.q)
         return tuple(
-            np.where(cells == label, coins, bernoulli_array(other, len(cells))).view(np.uint8)
+            np.where(cells == label, coins, bernoulli_array(threshold, len(cells))).view(np.uint8)
             for label in range(self.categories)
         )
 

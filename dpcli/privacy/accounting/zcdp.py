@@ -55,7 +55,7 @@ class ZcdpComposition(Composition):
 
     def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, and the sum of rhos if some delta is left for it."""
-        rho = sum_rounded_up((one.rho, times) for one, times in answers.items())
+        rho = sum_rounded_up((guarantee.rho, times) for guarantee, times in answers.items())
         yield plain_sum(answers, rho)
         left = delta - total_failure_delta(answers)
         if left > 0:
@@ -71,15 +71,19 @@ def _mixed(
     Epsilon is concave in rho, so the best choice takes the answers with the least epsilon for
     their rho, up to some limit.
     """
-    pure = [(one, times) for one, times in answers.items() if one.rho and not one.loss.delta]
+    pure = [
+        (guarantee, times)
+        for guarantee, times in answers.items()
+        if guarantee.rho and not guarantee.loss.delta
+    ]
     pure.sort(key=lambda counted: counted[0].loss.epsilon / counted[0].rho)
     step = -(-len(pure) // MAX_MIXED) or 1
     epsilon, remaining = Fraction(0), rho
-    for index, (one, times) in enumerate(
+    for index, (guarantee, times) in enumerate(
         pure[: len(pure) if len(pure) <= MAX_EXACT_TERMS else 0], start=1
     ):
-        epsilon += one.loss.epsilon * times
-        remaining = max(remaining - one.rho * times, Fraction(0))
+        epsilon += guarantee.loss.epsilon * times
+        remaining = max(remaining - guarantee.rho * times, Fraction(0))
         if index % step == 0:
             yield Bound(
                 Loss(epsilon + zcdp_epsilon(remaining, left), delta, rho),

@@ -50,9 +50,9 @@ class CenteredCountQuery(Query):
     def parts(self) -> tuple[Query, ...]:
         return self.counts, self.people
 
-    def combined(self, answer: Array, *others: Array) -> Array:
+    def combined(self, answer: Array, *following: Array) -> Array:
         """The counts, each less its part of the people."""
-        (people,) = others
+        (people,) = following
         subtracted = multiply_exact(people, -self.less).repeat(len(answer))
         return add_exact(multiply_exact(answer, self.times), subtracted)
 

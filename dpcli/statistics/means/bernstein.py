@@ -124,11 +124,11 @@ def _combined(powers: Sequence[WeightedSum], polynomial: Coefficients) -> Weight
 
 
 def _times(
-    factor: int, one: Coefficients, times: int, other: Coefficients, more: int
+    factor: int, first: Coefficients, first_power: int, second: Coefficients, second_power: int
 ) -> Coefficients:
     """The coefficients of a product of powers of two polynomials."""
     product: Coefficients = (factor,)
-    for polynomial in [one] * times + [other] * more:
+    for polynomial in [first] * first_power + [second] * second_power:
         constant, slope = polynomial
         shifted = (0, *(slope * part for part in product))
         product = tuple(

@@ -106,8 +106,10 @@ class Comparison(Statistic):
         """Both noisy numbers, their difference and the index."""
         (both,), step = answers, design.queries[0].step
         pair = [NoisyAnswer(values, both.noise) for values in both.values.reshape(-1, 2).T]
-        width, one = both.noise.half_width(confidence), Fraction(1)
-        margin = ceil(blended_margin(both.noise, one, both.noise, one, float(1 - confidence) / 2))
+        width, weight = both.noise.half_width(confidence), Fraction(1)
+        margin = ceil(
+            blended_margin(both.noise, weight, both.noise, weight, float(1 - confidence) / 2)
+        )
         first, second = (Estimates.around(answer.values, width, step) for answer in pair)
         changes = add_exact(second.value, -first.value)
         difference = Estimates.around(changes, margin, step)

@@ -129,9 +129,9 @@ class Correlation(Covariance):
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The covariance over the root of the product of both variances."""
-        one, other = (covariances[index, index] for index in pair)
-        positive = (one > 0) & (other > 0)
-        root = np.sqrt(np.where(positive, one * other, 1.0))
+        first, second = (covariances[index, index] for index in pair)
+        positive = (first > 0) & (second > 0)
+        root = np.sqrt(np.where(positive, first * second, 1.0))
         return np.where(positive, covariances[pair] / root, np.nan)
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:

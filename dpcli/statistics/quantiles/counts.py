@@ -86,7 +86,7 @@ class TreeOfCounts(Design):
 
         It is at the confidence of `errors`, those of a count in each level.
         """
-        middle = min(map(float, self.quantiles), key=lambda one: abs(one - 0.5))
+        middle = min(map(float, self.quantiles), key=lambda quantile: abs(quantile - 0.5))
         return self.tree.usual_error(middle, list(map(float, errors)))
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:

@@ -217,7 +217,7 @@ class QuantilesQuery(SelectionQuery):
         evenly around the chosen cuts. Then the error of a choice has a Laplace distribution with
         the scale of c/d rows. It moves the targets of the two parts that end there, in proportion.
         """
-        worst = max(self._error_weights(), key=lambda weights: sum(one**2 for one in weights))
+        worst = max(self._error_weights(), key=lambda weights: sum(weight**2 for weight in weights))
         return short_up(noise.scale * Fraction(laplace_sum_width(worst, float(1 - confidence))), 6)
 
     def _error_weights(self) -> Iterator[tuple[float, ...]]:
@@ -225,9 +225,9 @@ class QuantilesQuery(SelectionQuery):
         errors: dict[int | None, dict[int, float]] = {None: {}}
         for chosen in (part for level in self.levels for part in level):
             share = float(chosen.relative)
-            moved = {index: (1 - share) * one for index, one in errors[chosen.low].items()}
-            for index, one in errors[chosen.high].items():
-                moved[index] = moved.get(index, 0.0) + share * one
+            moved = {index: (1 - share) * scale for index, scale in errors[chosen.low].items()}
+            for index, scale in errors[chosen.high].items():
+                moved[index] = moved.get(index, 0.0) + share * scale
             own = chosen.largest_change / chosen.relative.denominator
             errors[chosen.index] = moved | {chosen.index: own}
         for index in range(len(self.quantiles)):
@@ -245,7 +245,7 @@ def choose_quantiles(noise: Noise, counts: Array, query: QuantilesQuery) -> Arra
         return query.published(np.array(chosen, np.int64).ravel())
     if noise == NO_NOISE:
         scores = (query.rank_scores(counts, item) for item in range(len(query.quantiles)))
-        return np.stack([one.argmax(axis=1) for one in scores], axis=1).ravel()
+        return np.stack([candidates.argmax(axis=1) for candidates in scores], axis=1).ravel()
     raise TypeError("a choice needs the noise of choices")
 
 

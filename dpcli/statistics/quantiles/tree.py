@@ -81,9 +81,9 @@ class CountTree:
         below the end, with x - x^2 / b for a whole x and less in between, nearly b / 6 on average.
         """
         variances = [max(error**2, LEAST_VARIANCE) for error in errors]
-        first, *others = self.precisions(variances)
+        first, *lower = self.precisions(variances)
         squared = self.top_nodes * quantile * (1 - quantile) * self.node_leaves[0] / first
-        for leaves, precision in zip(self.node_leaves, others, strict=False):
+        for leaves, precision in zip(self.node_leaves, lower, strict=False):
             squared += leaves / precision / 6
         return sqrt(squared)
 
@@ -214,8 +214,8 @@ class RankErrors:
             before = divided + (1 - mean) / precision
             after = divided - mean / precision
             divided = divided + (part - mean) / precision
-            others = whole * before**4 + (children - whole - 1) * after**4
-            total = total + subtree * others + own * divided**4
+            siblings = whole * before**4 + (children - whole - 1) * after**4
+            total = total + subtree * siblings + own * divided**4
             above = leaves
         return total
 
@@ -259,7 +259,7 @@ def classes_of_quantiles(
     """
     errors = RankErrors(tree, tuple(noises))
     levels, hidden = _Levels.of(tree, errors.variances), errors.rows_margin(confidence)
-    margins = [errors.margins(float(one), confidence) for one in quantiles]
+    margins = [errors.margins(float(quantile), confidence) for quantile in quantiles]
     groups, size = len(counts[0]), max(1, BLOCK // tree.leaves)
     parts: list[list[ClassOfQuantile]] = [[] for _ in quantiles]
     for start in range(0, max(groups, 1), size):
@@ -278,7 +278,7 @@ def classes_of_quantiles(
     return [
         ClassOfQuantile(
             *(
-                np.concatenate([getattr(one, name) for one in part])
+                np.concatenate([getattr(block, name) for block in part])
                 for name in ("index", "in_first_half", "lowest", "highest")
             )
         )

@@ -57,7 +57,7 @@ class ObjectiveDesign(Design):
         """
         rows = LinearQuery(where=query.where, present=query.required_columns)
         public = relation.size_is_public and not rows.may_skip
-        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in query.inputs)]
+        terms: list[tuple[Factor, ...]] = [(), *((factor,) for factor in query.inputs)]
         sums = []
         for first, second in combinations_with_replacement(terms, 2):
             factors = first + second
@@ -68,8 +68,10 @@ class ObjectiveDesign(Design):
             sums.append(
                 WeightedQuery(role, replace(rows, factors=factors), weight, step, supports=True)
             )
-        total = sum(one.weight for one in sums)
-        parts = (replace(one, weight=one.weight / total * CURVATURE_SHARE) for one in sums)
+        total = sum(weighted.weight for weighted in sums)
+        parts = (
+            replace(weighted, weight=weighted.weight / total * CURVATURE_SHARE) for weighted in sums
+        )
         objective = WeightedQuery("objective", query, 1 - CURVATURE_SHARE, query.step)
         return cls(request, (objective, *parts), ("slope",), note=note, objective=query)
 

@@ -288,7 +288,7 @@ class ObjectiveLinearRegression(LinearRegression):
         coefficients = NoisyAnswer(answers[0].values, NO_NOISE)
         estimates = _in_own_units(request, coefficients, query.grid, Fraction(1))
         *inputs, outcome = map(LeastSquares(request.columns).unit, range(len(request.columns)))
-        units = (outcome, *(outcome / one for one in inputs))
+        units = (outcome, *(outcome / unit for unit in inputs))
         return with_bounds(estimates, answers, query, units, confidence, query.outcome.origin)
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:

@@ -103,12 +103,12 @@ class LogisticRegression(Statistic):
     ) -> Estimates:
         """The coefficients for the units of the columns, from those of scaled columns."""
         query = _query(design.request)
-        first, *others = (int(steps) * query.grid for steps in answers[0].values)
+        first, *coefficients = (int(steps) * query.grid for steps in answers[0].values)
         units = [
             1 / (half * factor.step)
             for half, factor in zip(query.half_widths[1:], query.inputs, strict=True)
         ]
-        slopes = [theta * unit for theta, unit in zip(others, units, strict=True)]
+        slopes = [theta * unit for theta, unit in zip(coefficients, units, strict=True)]
         middles = (factor.origin for factor in query.inputs)
         shift = sum((a * x for a, x in zip(slopes, middles, strict=True)), start=Fraction(0))
         # To a ten-thousandth of a coefficient of one on the scaled column.

@@ -56,7 +56,10 @@ class LinearRegressionQuery(RegressionQuery):
     def moments(self) -> tuple[LinearQuery, ...]:
         """The sums from which it is computed: of products of any two of one, inputs and outcome."""
         rows = LinearQuery(where=self.where, present=(*self.present, *self.operands))
-        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
+        terms: list[tuple[Factor, ...]] = [
+            (),
+            *((factor,) for factor in (*self.inputs, self.outcome)),
+        ]
         pairs = combinations_with_replacement(terms, 2)
         return tuple(replace(rows, factors=first + second) for first, second in pairs)
 

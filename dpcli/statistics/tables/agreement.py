@@ -62,8 +62,8 @@ class MeasuredTable:
 
     def totals(self, axes: Axes) -> Array:
         """The totals over all other axes."""
-        others = tuple(index for index, axis in enumerate(self.axes, 1) if axis not in axes)
-        totals: Array = self.counts.sum(axis=others)
+        summed = tuple(index for index, axis in enumerate(self.axes, 1) if axis not in axes)
+        totals: Array = self.counts.sum(axis=summed)
         return totals
 
     def effect_times_squared_scale(self, axes: Axes) -> Array:
@@ -118,7 +118,7 @@ def summed_counts(
 
     If effects are measured, the tables are the sums of these, and agree.
     """
-    tables = [one for one in measured if isinstance(one, MeasuredTable)]
+    tables = [table for table in measured if isinstance(table, MeasuredTable)]
     if len(tables) < len(measured):
         return agreed_counts(wanted, measured, confidence)
     values, widths = [], []
@@ -162,12 +162,14 @@ class _Agreement:
         self._precisions: dict[Axes, float] = {}
         self._effects: dict[Axes, Array] = {}
         for axes in dict.fromkeys(inner for table in wanted for inner in effects_of(table)):
-            own = [one.precision(axes) for one in measured]
+            own = [table.precision(axes) for table in measured]
             self._precisions[axes] = sum(own)
             units = _units([part / self._precisions[axes] for part in own])
             self._weights[axes] = units
             pairs = zip(units, measured, strict=True)
-            weighted = [unit * one.effect_times_squared_scale(axes) for unit, one in pairs if unit]
+            weighted = [
+                unit * table.effect_times_squared_scale(axes) for unit, table in pairs if unit
+            ]
             self._effects[axes] = np.sum(weighted, axis=0)
 
     def table(self, axes: Axes) -> Array:
@@ -189,10 +191,10 @@ class _Agreement:
             part / cells(axes, inner) / self._precisions[inner] for inner, part in parts.items()
         )
         fourth = 0.0
-        for index, one in enumerate(self._measured):
+        for index, table in enumerate(self._measured):
             # Most of the excess kurtosis is that of the measured cells that lie in this one.
             units = sum(part * self._weights[inner][index] for inner, part in parts.items())
-            fourth += one.fourth_cumulant(axes, units / WEIGHT_UNITS)
+            fourth += table.fourth_cumulant(axes, units / WEIGHT_UNITS)
         width = blended_half_width(fourth, variance, confidence)
         return Fraction(ceil(width * 10**DECIMALS), 10**DECIMALS)
 

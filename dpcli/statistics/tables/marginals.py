@@ -89,8 +89,8 @@ class MeasuredTables(Design):
         if len(shares) == 1:
             # A published count sums at most as many cells as the columns have that the smallest
             # tables leave out.
-            others = combinations(request.margins, len(shares[0][0]) - request.ways[0])
-            summed = max(map(cells, others))
+            left_out = combinations(request.margins, len(shares[0][0]) - request.ways[0])
+            summed = max(map(cells, left_out))
         for indexes, share in shares:
             table = tuple(request.margins[index] for index in indexes)
             query = LinearQuery(by=request.by, items=table, where=request.where, present=present)

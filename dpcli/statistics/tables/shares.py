@@ -172,8 +172,8 @@ class _Effects:
 
     def _cost(self, effect: Table, ways: Ways) -> float:
         own = [self.sizes[index] for index in effect]
-        others = (1 / size for index, size in enumerate(self.sizes) if index not in effect)
-        sums = _symmetric_sums(others, ways[-1] - len(effect))
+        inverses = (1 / size for index, size in enumerate(self.sizes) if index not in effect)
+        sums = _symmetric_sums(inverses, ways[-1] - len(effect))
         tables = sum(sums[count - len(effect)] for count in ways if count >= len(effect))
         return prod(size - 1.0 for size in own) * tables
 
@@ -268,7 +268,7 @@ def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
     kept = [
         (table, share)
         for table, share in zip(tables, shares, strict=True)
-        if share >= least or not any(one.issuperset(table) for one in large)
+        if share >= least or not any(wider.issuperset(table) for wider in large)
     ]
     return _with_shares([table for table, _ in kept], [share for _, share in kept])
 
