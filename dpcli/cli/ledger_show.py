@@ -134,7 +134,7 @@ def _account(
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
             more = (
-                RepeatedRuns(terms, account.costs, tuple(plan.guarantee_counts.items())).most
+                RepeatedRuns(terms, account.costs, tuple(plan.guarantee_counts.items())).max_runs
                 if fits
                 else 0
             )

@@ -161,9 +161,9 @@ def _table_epsilon(table: ProbabilityTable) -> EpsilonResult:
         "ratio": ratio,
         "output": output,
         "inputs": [likely, unlikely],
-        "probabilities": [str(worst.most), str(worst.least)],
+        "probabilities": [str(worst.max_probability), str(worst.min_probability)],
     }
-    most, least = readable_text(worst.most), readable_text(worst.least)
+    most, least = readable_text(worst.max_probability), readable_text(worst.min_probability)
     where = f"output {output}: probability {most} for input {likely}, {least} for {unlikely}"
     if worst.ratio == 1:
         where = "all inputs have the same probabilities: the outputs reveal nothing"

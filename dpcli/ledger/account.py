@@ -259,24 +259,24 @@ class RepeatedRuns:
 
     def forecast(self, runs: int) -> RunsForecast:
         """Whether `runs` runs fit, and how many do."""
-        fits, exact, most = self.fit(runs), self.terms.composition != "pld", self.most
-        most = max(most, runs) if fits else min(most, runs - 1)
-        exact = exact or most == runs - 1
-        return RunsForecast(self.terms, runs, self.loss(runs), fits, most, exact)
+        fits, exact, max_runs = self.fit(runs), self.terms.composition != "pld", self.max_runs
+        max_runs = max(max_runs, runs) if fits else min(max_runs, runs - 1)
+        exact = exact or max_runs == runs - 1
+        return RunsForecast(self.terms, runs, self.loss(runs), fits, max_runs, exact)
 
     @property
-    def most(self) -> int:
+    def max_runs(self) -> int:
         """The most runs that fit, up to `MAX_RUNS`; see `PLD_PRECISION` for `pld`."""
         steady = self._runs_to_steady_state
         if steady is not None and self.fit(steady):
             return MAX_RUNS
         limit = MAX_RUNS if steady is None else steady
         if self.terms.composition != "pld":
-            return _most_that_fit(self.fit, 0, 1, 0, limit)
+            return _max_that_fit(self.fit, 0, 1, 0, limit)
         # `pld` never charges more than zcdp, and rarely less than two thirds of it.
         by_zcdp = replace(self, terms=replace(self.terms, composition="zcdp"))
-        least = _most_that_fit(by_zcdp.fit, 0, 1, 0, limit)
-        return _most_that_fit(self.fit, least, least + least // 8 + 1, PLD_PRECISION, limit)
+        min_runs = _max_that_fit(by_zcdp.fit, 0, 1, 0, limit)
+        return _max_that_fit(self.fit, min_runs, min_runs + min_runs // 8 + 1, PLD_PRECISION, limit)
 
     @property
     def _runs_to_steady_state(self) -> int | None:
@@ -298,7 +298,7 @@ class RepeatedRuns:
         return balance(terms, [*before, *days], self.period, days=count)
 
 
-def _most_that_fit(
+def _max_that_fit(
     fits: Callable[[int], bool], low: int, high: int, precision: int, limit: int
 ) -> int:
     """The most runs that fit, at least `low`; if `precision` is given, up to 1/precision less."""

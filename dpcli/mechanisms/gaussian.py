@@ -12,7 +12,7 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import log_up, round_up, sqrt_up
-from dpcli.numeric.search import search_least
+from dpcli.numeric.search import search_min
 from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.gaussian_delta import ChangedCells, cells_delta, joint_delta
 from dpcli.privacy.loss import Loss
@@ -91,7 +91,9 @@ class Gaussian(AdditiveMechanism):
         if calibration == "classic":
             return noises(_classic(target))
         return noises(
-            _least(lambda scale: self.loss(noises(scale), sensitivities, target.epsilon), target)
+            _min_scale(
+                lambda scale: self.loss(noises(scale), sensitivities, target.epsilon), target
+            )
         )
 
     def loss(
@@ -166,7 +168,7 @@ def _excess(delta: Fraction, allowed: Fraction) -> float:
     return max(size, 1e-15) if delta > allowed else min(size, 0.0)
 
 
-def _least(loss: Callable[[Fraction], Loss], target: Loss) -> Fraction:
+def _min_scale(loss: Callable[[Fraction], Loss], target: Loss) -> Fraction:
     """A short scale whose loss meets `target`; a scale smaller by `TOLERANCE` does not.
 
     The search starts at the sigma of continuous noise for L2 = 1, and uses the secant method in
@@ -225,7 +227,7 @@ def _continuous_sigma(epsilon: float, delta: float) -> float:
         far = erfc((epsilon * sigma + 0.5 / sigma) / sqrt(2)) / 2
         return near - (exp(epsilon) * far if epsilon < 500 else 0.0)
 
-    bits = search_least(
+    bits = search_min(
         lambda power: delta_at(2.0**power) <= delta,
         -30.0,
         100.0,

@@ -18,7 +18,7 @@ from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.arrays import Array, add_exact, integer_array, np
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.interval_arithmetic import sqrt_down, sqrt_up
-from dpcli.numeric.search import least_scale
+from dpcli.numeric.search import min_scale
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
@@ -185,7 +185,7 @@ class Mechanism(Unchangeable, ABC):
         def too_little(scale: Fraction) -> bool:
             return self.zcdp_rho(self.distribution(scale), sensitivity) > rho
 
-        return self.distribution(least_scale(too_little, start))
+        return self.distribution(min_scale(too_little, start))
 
 
 class PureMechanism(Mechanism):

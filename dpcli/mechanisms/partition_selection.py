@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.search import search_least
+from dpcli.numeric.search import search_min
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -42,5 +42,5 @@ def threshold_for_delta(noise: Noise, single: Sensitivity, delta: Fraction) -> P
     This union bound adds less than a factor of 1 + delta. Raises ValueError for noise without a
     tail bound.
     """
-    beyond = search_least(lambda least: single.l0 * noise.tail_bound(least) <= delta, 0, 1)
+    beyond = search_min(lambda value: single.l0 * noise.tail_bound(value) <= delta, 0, 1)
     return PartitionSelection(single.linf + beyond, delta)

@@ -188,9 +188,9 @@ def uniforms(limit: int | Ints, count: int) -> Ints:
     if count and not 0 < limits.min() <= limits.max() <= 1 << 32:
         raise ValueError("a limit outside the range of the array path")
     last = np.uint64((1 << 64) - 1)
-    most = np.broadcast_to(last - (last % limits + np.uint64(1)) % limits, count)
+    max_word = np.broadcast_to(last - (last % limits + np.uint64(1)) % limits, count)
     words = np.frombuffer(random_bytes(8 * count), np.uint64)
-    while (beyond := np.flatnonzero(words > most)).size:
+    while (beyond := np.flatnonzero(words > max_word)).size:
         words = words.copy()
         words[beyond] = np.frombuffer(random_bytes(8 * beyond.size), np.uint64)
     return (words % limits).astype(np.int64)

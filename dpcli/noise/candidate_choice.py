@@ -52,9 +52,9 @@ class ChoiceNoise(Noise):
         """Raises ValueError: nothing is added."""
         raise ValueError(f"a choice of scale {self.scale} is not added {count} times, {many}")
 
-    def positive_tail(self, least: int) -> float:
+    def positive_tail(self, value: int) -> float:
         """Raises ValueError: nothing is added."""
-        raise ValueError(f"a choice of scale {self.scale} has no tail at {least}")
+        raise ValueError(f"a choice of scale {self.scale} has no tail at {value}")
 
 
 @final

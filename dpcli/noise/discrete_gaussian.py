@@ -36,17 +36,17 @@ class DiscreteGaussian(Noise):
         """Discrete Laplace samples, of which some are rejected."""
         return discrete_gaussian(self.scale, count, many=many)
 
-    def positive_tail(self, least: int) -> float:
+    def positive_tail(self, value: int) -> float:
         """By summation, or the continuous tail with a continuity correction for large scales."""
         scale = float(self.scale)
         if scale > LARGEST_SUMMED:
-            return erfc((least - 0.5) / (scale * sqrt(2))) / 2
+            return erfc((value - 0.5) / (scale * sqrt(2))) / 2
         beyond = _gaussian_tails(scale)
-        return beyond[least] if least < len(beyond) else 0.0
+        return beyond[value] if value < len(beyond) else 0.0
 
-    def tail_bound(self, least: int) -> Fraction:
+    def tail_bound(self, value: int) -> Fraction:
         """By certified sums or integrals."""
-        return gaussian_delta.tail_bound(self.scale, least)
+        return gaussian_delta.tail_bound(self.scale, value)
 
     @property
     def discrete_variance(self) -> float:

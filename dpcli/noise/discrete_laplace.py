@@ -42,15 +42,15 @@ class DiscreteLaplace(Noise):
         """Geometric sizes with fair signs."""
         return discrete_laplace(self.scale, count, many=many)
 
-    def positive_tail(self, least: int) -> float:
-        """q^least / (1 + q), for q = exp(-1 / scale)."""
+    def positive_tail(self, value: int) -> float:
+        """q^value / (1 + q), for q = exp(-1 / scale)."""
         scale = float(self.scale)
-        return exp(-least / scale) / (1 + exp(-1 / scale))
+        return exp(-value / scale) / (1 + exp(-1 / scale))
 
-    def tail_bound(self, least: int) -> Fraction:
-        """exp(-least / scale) / (1 + exp(-1 / scale)), rounded up."""
+    def tail_bound(self, value: int) -> Fraction:
+        """exp(-value / scale) / (1 + exp(-1 / scale)), rounded up."""
         ratio = certified_exp(Interval.of(-1 / self.scale))
-        return (certified_exp(Interval.of(-least / self.scale)) / (ratio + 1)).high
+        return (certified_exp(Interval.of(-value / self.scale)) / (ratio + 1)).high
 
     @property
     def variance(self) -> Fraction:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 from dpcli.noise.bernoulli import BLOCK
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.exact import require_exact
-from dpcli.numeric.search import search_least
+from dpcli.numeric.search import search_min
 from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.problems.light_dataclasses import dataclass
 
@@ -78,20 +78,20 @@ class Noise(Unchangeable, ABC):
         """
 
     @abstractmethod
-    def positive_tail(self, least: int) -> float:
-        """P[noise >= least] for `least` above zero, to float precision."""
+    def positive_tail(self, value: int) -> float:
+        """P[noise >= value] for `value` above zero, to float precision."""
 
     @final
-    def approximate_tail(self, least: int) -> float:
-        """P[noise >= least] for any `least`, to float precision."""
-        return self.positive_tail(least) if least > 0 else 1.0 - self.positive_tail(1 - least)
+    def approximate_tail(self, value: int) -> float:
+        """P[noise >= value] for any `value`, to float precision."""
+        return self.positive_tail(value) if value > 0 else 1.0 - self.positive_tail(1 - value)
 
-    def tail_bound(self, least: int) -> Fraction:
-        """A proven upper bound of P[noise >= least], for `least` above zero.
+    def tail_bound(self, value: int) -> Fraction:
+        """A proven upper bound of P[noise >= value], for `value` above zero.
 
         Raises ValueError for a distribution without one: it cannot select partitions.
         """
-        raise ValueError(f"{self.kind} noise of scale {self.scale} has no tail bound at {least}")
+        raise ValueError(f"{self.kind} noise of scale {self.scale} has no tail bound at {value}")
 
     @property
     def variance(self) -> Fraction:
@@ -113,7 +113,7 @@ class Noise(Unchangeable, ABC):
 
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
-        return search_least(lambda width: 2 * self.positive_tail(width + 1) <= outside, -1, 1)
+        return search_min(lambda width: 2 * self.positive_tail(width + 1) <= outside, -1, 1)
 
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
@@ -135,7 +135,7 @@ class Noise(Unchangeable, ABC):
 
 def normal_quantile(outside: float) -> float:
     """z with P[|N(0, 1)| > z] = `outside`."""
-    return search_least(
+    return search_min(
         lambda z: erfc(z / sqrt(2)) <= outside,
         0.0,
         8.0,
@@ -163,7 +163,7 @@ class NoNoise(Noise):
     def sample(self, count: int, *, many: bool = False) -> NoiseSamples:  # noqa: ARG002 - a list in any case
         return [0] * count
 
-    def positive_tail(self, least: int) -> float:  # noqa: ARG002 - always zero
+    def positive_tail(self, value: int) -> float:  # noqa: ARG002 - always zero
         return 0.0
 
 

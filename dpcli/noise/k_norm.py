@@ -10,7 +10,7 @@ from typing import final
 from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.noise.entropy import random_bits
 from dpcli.numeric.interval_arithmetic import Interval, log
-from dpcli.numeric.search import search_least
+from dpcli.numeric.search import search_min
 
 DIGITS = 64
 """Random bits that are added to each number at a time."""
@@ -37,9 +37,9 @@ class KNormNoise(Noise):
         """Raises ValueError: nothing is added."""
         raise ValueError(f"a vector of scale {self.scale} is not added {count} times, {many}")
 
-    def positive_tail(self, least: int) -> float:
+    def positive_tail(self, value: int) -> float:
         """Raises ValueError: nothing is added."""
-        raise ValueError(f"a vector of scale {self.scale} has no tail at {least}")
+        raise ValueError(f"a vector of scale {self.scale} has no tail at {value}")
 
     def radius(self, size: int, confidence: Fraction) -> Fraction:
         """What none of `size` coordinates exceeds, in either direction; a float's precision.
@@ -55,7 +55,7 @@ class KNormNoise(Noise):
                 term *= width / index
             return total
 
-        return Fraction(_least_width(tail, size, outside)) * self.scale
+        return Fraction(_min_width(tail, size, outside)) * self.scale
 
     def coordinate_width(self, size: int, confidence: Fraction) -> Fraction:
         """What one of `size` coordinates does not exceed, in either direction; a float's precision.
@@ -72,11 +72,11 @@ class KNormNoise(Noise):
                 terms *= width / index
             return total + terms - width / size * total
 
-        return Fraction(_least_width(tail, size, outside)) * self.scale
+        return Fraction(_min_width(tail, size, outside)) * self.scale
 
 
-def _least_width(tail: Callable[[float], float], size: int, outside: float) -> float:
-    return search_least(
+def _min_width(tail: Callable[[float], float], size: int, outside: float) -> float:
+    return search_min(
         lambda width: tail(width) <= outside,
         0.0,
         float(size),

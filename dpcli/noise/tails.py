@@ -12,12 +12,12 @@ from math import ceil, log, log10, pi, prod, sin, sqrt
 
 from dpcli.noise.distribution import Noise, NoNoise, normal_quantile
 from dpcli.numeric.arrays import np
-from dpcli.numeric.search import bisect, search_least
+from dpcli.numeric.search import bisect, search_min
 
 BLOCKS_PER_SCALE = 12
 """Blocks per scale into which one of two noises is cut: more give a tighter bound."""
 
-MOST_EXACT_VARIANCE = 400
+MAX_EXACT_VARIANCE = 400
 """The greatest variance of a sum whose distribution is computed, and not approximated."""
 
 CIRCLE = 2048
@@ -47,7 +47,7 @@ def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
     if count == 1 or not noise.discrete_variance:
         return noise.half_width(confidence)
     variance = count * noise.discrete_variance
-    if variance <= MOST_EXACT_VARIANCE:
+    if variance <= MAX_EXACT_VARIANCE:
         return _exact_half_width(noise, count, confidence)
     # A normal distribution from -k - 1/2 to k + 1/2 is that of whole numbers from -k to k.
     width = blended_half_width(count * noise.fourth_cumulant(1), variance, confidence)
@@ -57,7 +57,7 @@ def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
 def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
     """That of a small sum, whose probabilities are those of one noise convolved."""
     values = np.arange(-CIRCLE // 2, CIRCLE // 2)
-    tails = [noise.positive_tail(least) for least in range(1, CIRCLE // 2 + 2)]
+    tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))
     single = np.concatenate([upper[::-1], [1 - 2 * tails[0]], upper[:-1]])
     # Sums beyond the circle, which are far less likely than float precision, fold onto others.
@@ -72,7 +72,7 @@ def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[X > k] <= `outside`, in steps."""
     if isinstance(noise, NoNoise):
         return 0
-    return search_least(lambda width: noise.approximate_tail(width + 1) <= outside, -1, 1)
+    return search_min(lambda width: noise.approximate_tail(width + 1) <= outside, -1, 1)
 
 
 @lru_cache(maxsize=256)
@@ -103,7 +103,7 @@ def blended_margin(
         return True
 
     scale = first * float(left.scale) + second * float(right.scale)
-    margin = search_least(
+    margin = search_min(
         is_enough, 0.0, scale, lambda low, high: high - low <= scale / MARGIN_PRECISION
     )
     return Fraction(margin)
@@ -126,11 +126,11 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
     return blocks
 
 
-LEAST_TAIL = 1e-5
+MIN_TAIL = 1e-5
 """Down to this probability a series gives the width of a sum of Laplace noises."""
 
 TERMS = 3000
-"""The terms of that series: its error is below a tenth of `LEAST_TAIL`."""
+"""The terms of that series: its error is below a tenth of `MIN_TAIL`."""
 
 
 @lru_cache(maxsize=256)
@@ -141,12 +141,12 @@ def laplace_sum_width(scales: tuple[float, ...], outside: float) -> float:
     P[|sum| <= t] an integral of it (Gil-Pelaez 1951), here by the trapezoidal rule. Its period is
     so long that what lies beyond does not count. Smaller tails are extended as exponential ones.
     """
-    if outside < LEAST_TAIL:
-        near, far = (laplace_sum_width(scales, tail) for tail in (10 * LEAST_TAIL, LEAST_TAIL))
-        return far + (far - near) * log10(LEAST_TAIL / outside)
+    if outside < MIN_TAIL:
+        near, far = (laplace_sum_width(scales, tail) for tail in (10 * MIN_TAIL, MIN_TAIL))
+        return far + (far - near) * log10(MIN_TAIL / outside)
     # The density is log-concave, so P[|sum| > t] <= exp(1 - t/deviation).
-    most = 16 * sqrt(2 * sum(scale**2 for scale in scales))
-    step = 2 * pi / (2 * most + 60 * max(scales))
+    max_width = 16 * sqrt(2 * sum(scale**2 for scale in scales))
+    step = 2 * pi / (2 * max_width + 60 * max(scales))
     factors = [
         1 / (term * prod(1 + (scale * term * step) ** 2 for scale in scales))
         for term in range(1, TERMS)
@@ -157,7 +157,10 @@ def laplace_sum_width(scales: tuple[float, ...], outside: float) -> float:
         series = sum(factor * sin(turn * term) for term, factor in enumerate(factors, 1))
         return 1 - (turn + 2 * series) / pi
 
-    precision = most / MARGIN_PRECISION
+    precision = max_width / MARGIN_PRECISION
     return bisect(
-        lambda width: beyond(width) <= outside, 0.0, most, lambda low, high: high - low <= precision
+        lambda width: beyond(width) <= outside,
+        0.0,
+        max_width,
+        lambda low, high: high - low <= precision,
     )[1]

@@ -68,9 +68,9 @@ def largest_magnitude(numbers: Array) -> int:
     return max(-int(numbers.min()), int(numbers.max())) if numbers.size else 0
 
 
-def widened(numbers: Array, most: int) -> Array:
-    """The same numbers, as Python integers if a result as large as `most` may not fit int64."""
-    return numbers if most < SAFE_INTEGER else numbers.astype(object)
+def widened(numbers: Array, largest: int) -> Array:
+    """The same numbers, as Python integers if a result as large as `largest` may not fit int64."""
+    return numbers if largest < SAFE_INTEGER else numbers.astype(object)
 
 
 def multiply_exact(numbers: Array, factor: int) -> Array:

@@ -39,7 +39,7 @@ def bisect(
     return low, high
 
 
-def search_least(
+def search_min(
     holds: Callable[[Number], bool],
     low: Number,
     high: Number,
@@ -55,7 +55,7 @@ def search_least(
     return bisect(holds, low, high, close, middle)[1]
 
 
-def search_greatest(
+def search_max(
     holds: Callable[[Number], bool],
     low: Number,
     high: Number,
@@ -71,14 +71,14 @@ def search_greatest(
     return bisect(lambda tried: not holds(tried), low, high, close, middle)[0]
 
 
-def least_scale(too_little: Callable[[Fraction], bool], start: Fraction) -> Fraction:
+def min_scale(too_little: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """A short rational scale that is not too little, within `TOLERANCE` of the least one.
 
     If a scale is too little, so is every smaller one. The search starts at `start`. The result was
     tried itself.
     """
     first = round_up(start, SCALE_BITS)
-    return search_least(
+    return search_min(
         lambda scale: not too_little(scale),
         first,
         first,

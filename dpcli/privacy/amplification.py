@@ -15,19 +15,20 @@ class WorstOutput:
     """The output that distinguishes two inputs best, and its probabilities.
 
     `output` is a column of the table, and `likely` and `unlikely` are rows, all counted from zero.
-    Input `likely` gives that output with the probability `most`, input `unlikely` with `least`.
+    Input `likely` gives that output with `max_probability`, input `unlikely` with
+    `min_probability`.
     """
 
     output: int
     likely: int
     unlikely: int
-    most: Fraction
-    least: Fraction
+    max_probability: Fraction
+    min_probability: Fraction
 
     @property
     def ratio(self) -> Fraction | None:
         """The ratio of the two probabilities; None if it is infinite."""
-        return self.most / self.least if self.least else None
+        return self.max_probability / self.min_probability if self.min_probability else None
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -50,10 +51,14 @@ def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> WorstOutput:
     """
     worst = WorstOutput(0, 0, 0, Fraction(1), Fraction(1))
     for output, column in enumerate(zip(*rows, strict=True)):
-        most, least = max(column), min(column)
+        high, low = max(column), min(column)
         # Zero over zero never occurs; a positive number over zero is the worst ratio.
-        if most and worst.least and (not least or most / least > worst.most / worst.least):
-            worst = WorstOutput(output, column.index(most), column.index(least), most, least)
+        if (
+            high
+            and worst.min_probability
+            and (not low or high / low > worst.max_probability / worst.min_probability)
+        ):
+            worst = WorstOutput(output, column.index(high), column.index(low), high, low)
     return worst
 
 

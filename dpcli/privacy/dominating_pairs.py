@@ -126,15 +126,15 @@ def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
     and between points a delta that is linear in exp(epsilon) (Doroshenko, Ghazi, Kamath, Kumar and
     Manurangsi 2022, algorithm 1).
     """
-    most = ceil(pair.reach / width)
-    points: Floats = np.arange(-most, most + 1).astype(np.float64) * width
+    last = ceil(pair.reach / width)
+    points: Floats = np.arange(-last, last + 1).astype(np.float64) * width
     deltas = pair.profile(points)
     steps = np.diff(np.minimum.accumulate(deltas))
     probabilities = np.empty_like(deltas)
     probabilities[0] = 1 - deltas[0] + steps[0] / expm1(width)
     probabilities[1:-1] = (steps[1:] - steps[:-1] * exp(width)) / expm1(width)
     probabilities[-1] = steps[-1] / expm1(-width)
-    return -most, np.maximum(probabilities, 0.0), float(deltas[-1])
+    return -last, np.maximum(probabilities, 0.0), float(deltas[-1])
 
 
 def _laplace_below(value: Floats, scale: float) -> Floats:
@@ -146,11 +146,11 @@ def _laplace_below(value: Floats, scale: float) -> Floats:
 
 def _summed_tail(first: Floats, sigma: float) -> Floats:
     """P[Y >= first] of discrete Gaussian noise Y; the smallest terms are added first."""
-    most = int(40 * sigma) + 2
-    values = np.arange(-most, most + 1)
+    last = int(40 * sigma) + 2
+    values = np.arange(-last, last + 1)
     sums = np.cumsum(np.exp(-(values[::-1] ** 2) / (2 * sigma**2)))[::-1]
-    where = np.clip(first, -most, most).astype(np.int64) + most
-    return np.where(first > most, 0.0, sums[where] / sums[0])
+    where = np.clip(first, -last, last).astype(np.int64) + last
+    return np.where(first > last, 0.0, sums[where] / sums[0])
 
 
 def _wide_tail(first: Floats, sigma: float) -> Floats:

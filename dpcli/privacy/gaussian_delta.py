@@ -114,13 +114,13 @@ def _continuous_delta(change_squared: Fraction, epsilon: Fraction) -> Fraction:
     return (near.high - exp_epsilon * max(far.low, Fraction(0))) / 2
 
 
-def tail_bound(sigma: Fraction, least: int) -> Fraction:
-    """P[Y >= least] of discrete Gaussian noise Y for `least` above zero, rounded up."""
+def tail_bound(sigma: Fraction, value: int) -> Fraction:
+    """P[Y >= least] of discrete Gaussian noise Y for `value` above zero, rounded up."""
     variance = sigma * sigma
     if variance > LARGEST_SUMMED:
         total = sqrt(pi() * (2 * variance)).low
-        return _shorten(_wide_tail(variance, least).high / total)
-    near, _, total = _narrow_tails(variance, least, least, Fraction(0))
+        return _shorten(_wide_tail(variance, value).high / total)
+    near, _, total = _narrow_tails(variance, value, value, Fraction(0))
     return _shorten(near.high / total)
 
 

@@ -101,9 +101,9 @@ def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:
     """
     if failure_probability(loss) == 1:
         return 0.0, 1.0
-    most = exp(_pointwise(loss))
+    factor = exp(_pointwise(loss))
     odds = prior / (1 - prior)
-    low, high = odds / most, odds * most
+    low, high = odds / factor, odds * factor
     return low / (1 + low), high / (1 + high)
 
 

@@ -162,7 +162,7 @@ def readability_sensitivity(
 
 
 def indicator_sensitivity(
-    tests: int, most: int, neighbors: Neighbors, unit: Unit, groups: int | None
+    tests: int, max_counted: int, neighbors: Neighbors, unit: Unit, groups: int | None
 ) -> Sensitivity:
     """The sensitivity of counts of k tests in each group; a row adds one to at most m of them.
 
@@ -181,7 +181,7 @@ def indicator_sensitivity(
     """
     rows, total, touched = limits(unit, groups)
     _, squares = _packed(rows, total, touched)
-    l1, l2_squared = most * total, most * squares
+    l1, l2_squared = max_counted * total, max_counted * squares
     if neighbors is Neighbors.CHANGE_ONE:
         side_by_side = _side_by_side(unit, groups)
         greater, of_greater = map(
@@ -225,8 +225,8 @@ def centered_sensitivity(times: int, less: int, unit: PersonUnit, cells: int) ->
     are linear in the number of these cells, so it is none or the most there can be.
     """
     rows, total, touched = limits(unit, cells)
-    most, _ = _packed(rows, total, touched)
-    full, rest = divmod(most, rows)
+    max_rows, _ = _packed(rows, total, touched)
+    full, rest = divmod(max_rows, rows)
     l1 = l2_squared = 0
     for filled in ([], [rows] * full, [rows] * full + [rest]):
         changes = [abs(times * count - less) for count in filled[:cells]]
@@ -259,9 +259,9 @@ def limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
     """The most rows of one unit in one cell, in all cells, and the most cells with them."""
     if not isinstance(unit, PersonUnit):
         return 1, 1, 1
-    most = unit.max_groups if cells is None else min(unit.max_groups, cells)
-    total = min(unit.max_rows_per_group * most, unit.max_rows)
-    return min(unit.max_rows_per_group, total), total, min(most, total)
+    max_groups = unit.max_groups if cells is None else min(unit.max_groups, cells)
+    total = min(unit.max_rows_per_group * max_groups, unit.max_rows)
+    return min(unit.max_rows_per_group, total), total, min(max_groups, total)
 
 
 def _side_by_side(unit: Unit, cells: int | None) -> tuple[int, int]:
@@ -277,9 +277,9 @@ def _packed(rows: int, total: int, cells: int) -> tuple[int, int]:
 
     It has at most `rows` in each of the cells, and at most `total` in all.
     """
-    most = min(total, rows * cells)
-    full, rest = divmod(most, rows)
-    return most, full * rows**2 + rest**2
+    packed = min(total, rows * cells)
+    full, rest = divmod(packed, rows)
+    return packed, full * rows**2 + rest**2
 
 
 def _exchanged(contribution: RowContribution, rows: int, full: int, remaining: int) -> int:
@@ -306,7 +306,7 @@ def _sensitivity(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
     return Sensitivity(l0 if l1 else 0, l1, l2_squared, linf)
 
 
-MOST_AXES = 5
+MAX_AXES = 5
 """Enumeration takes five to the power of the number of axes steps."""
 
 
@@ -317,7 +317,7 @@ def effect_sensitivity(
 
     Raises ValueError if a size is below two, or if there are too many axes.
     """
-    if not sizes or min(sizes) < 2 or len(sizes) > MOST_AXES:
+    if not sizes or min(sizes) < 2 or len(sizes) > MAX_AXES:
         raise ValueError("an effect has a few axes with two labels or more")
     cells = prod(sizes)
     _, rows, _ = limits(unit, None if groups is None else groups * cells)
@@ -356,12 +356,14 @@ def _exchanged_effects(sizes: tuple[int, ...]) -> tuple[int, int, int]:
     ]  # fmt: skip
     largest = [0, 0, 0]
     for chosen in product(*axes):
-        total = squares = most = 0
+        total = squares = largest_change = 0
         for cell in product(*chosen):
             count = prod(kind[2] for kind in cell)
             change = abs(prod(kind[0] for kind in cell) - prod(kind[1] for kind in cell))
             total += count * change
             squares += count * change**2
-            most = max(most, change if count else 0)
-        largest = [max(pair) for pair in zip(largest, (total, squares, most), strict=True)]
+            largest_change = max(largest_change, change if count else 0)
+        largest = [
+            max(pair) for pair in zip(largest, (total, squares, largest_change), strict=True)
+        ]
     return largest[0], largest[1], largest[2]

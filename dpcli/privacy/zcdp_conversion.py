@@ -15,7 +15,7 @@ from math import log, log1p
 from dpcli.numeric.exact import short_down, short_up
 from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_up
 from dpcli.numeric.interval_arithmetic import log as certified_log
-from dpcli.numeric.search import search_greatest
+from dpcli.numeric.search import search_max
 
 MAX_EXACT_TERMS = 256
 """Number of terms up to which a sum is exact."""
@@ -90,7 +90,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 @lru_cache(maxsize=1024)
 def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The greatest rho found with at most `epsilon` at `delta`, rounded down to a short decimal."""
-    rho = search_greatest(
+    rho = search_max(
         lambda rho: zcdp_epsilon.__wrapped__(rho, delta) <= epsilon,
         Fraction(0),
         epsilon + 1,

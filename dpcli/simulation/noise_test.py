@@ -131,10 +131,10 @@ class QueryTrial:
         if self.part.is_exact:
             return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.AS_PREDICTED
         if self._query.chooses:
-            most = self._query.shortfall_bound(self.part.calibrated.noise, self._confidence)
-            if most is None:
+            max_error = self._query.shortfall_bound(self.part.calibrated.noise, self._confidence)
+            if max_error is None:
                 return None
-            failed = sum(error > most for error in self._largest_errors)
+            failed = sum(error > max_error for error in self._largest_errors)
             large, _ = binomial_test(failed, len(self._largest_errors), 1 - self._confidence)
             return NoiseVerdict.LARGER if large else NoiseVerdict.AS_PREDICTED
         for confidence in (Fraction(1, 2), self._confidence):

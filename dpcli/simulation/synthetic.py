@@ -66,10 +66,10 @@ class _RowOwners:
         self.people_above_limit: int | None = None
         if not isinstance(unit, PersonUnit):
             return
-        most = max(2, min(2 * unit.max_rows, rows // MIN_PEOPLE))
+        max_rows = max(2, min(2 * unit.max_rows, rows // MIN_PEOPLE))
         every = np.arange(rows, dtype=np.int64)
-        several = stream.named("several").below(most, every)
-        sizes = 1 + np.minimum(several, stream.named("few").below(most, every))
+        several = stream.named("several").below(max_rows, every)
+        sizes = 1 + np.minimum(several, stream.named("few").below(max_rows, every))
         self.count = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
         ordered = np.repeat(every[: self.count], sizes[: self.count])[:rows]
         self.people_above_limit = int((np.bincount(ordered) > unit.max_rows).sum())

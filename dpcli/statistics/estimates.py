@@ -251,8 +251,8 @@ class Estimates:
             # Days since 1970 are no size.
             size = own if self.date_range is None else repeated_integer(0, len(value))
             width = self._signed_width(self.limits[at % len(self.limits)])
-            least = 0 if width is None else int(width * SIGNED_PART * 10 ** self.decimals[at])
-            allowed = multiply_exact(np.maximum(size, least), 2 * share.numerator)
+            min_size = 0 if width is None else int(width * SIGNED_PART * 10 ** self.decimals[at])
+            allowed = multiply_exact(np.maximum(size, min_size), 2 * share.numerator)
             outside = (value < lower) | (value > upper)
             too_wide = multiply_exact(upper - lower, share.denominator) > allowed
             wider[at::count] = too_wide | outside

@@ -60,10 +60,10 @@ class FiducialInterval:
         outcome: Computes the outcomes from answers in steps.
         confidence: The probability that an interval contains the noise-free value.
         denominator: The index of the query that counts rows, or adds up their weights, if there
-            is one. Draws with less than the `least` sum of a group with rows, or with an outcome
-            that is not a number, allow any value. An interval that must include such draws has
-            no bound on either side.
-        least: The least denominator of a group with rows, in steps.
+            is one. Draws with a denominator below `min_denominator`, or with an outcome that is not
+            a number, allow any value. An interval that must include such draws has no bound on
+            either side.
+        min_denominator: The least denominator of a group with rows, in steps.
         sampled: Whether the outcome also depends on the error of a sample. Its answers then end
             with draws of a standard normal number, which is zero at the noisy answers.
     """
@@ -74,11 +74,12 @@ class FiducialInterval:
         outcome: Outcome,
         confidence: Fraction,
         denominator: int | None = None,
-        least: int = 1,
+        min_denominator: int = 1,
         *,
         sampled: bool = False,
     ) -> None:
-        self._outcome, self._denominator, self._least = outcome, denominator, least
+        self._outcome = outcome
+        self._denominator, self._min_denominator = denominator, min_denominator
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
         draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
         self._noises = np.stack(
@@ -106,7 +107,7 @@ class FiducialInterval:
             outcomes = outcomes.reshape(len(outcomes), *plausible.shape[1:])
             usable = np.isfinite(outcomes)
             if self._denominator is not None:
-                usable &= plausible[self._denominator] >= self._least
+                usable &= plausible[self._denominator] >= self._min_denominator
             # Unusable draws are sorted last. They count as below and above all others.
             outcomes = np.sort(np.where(usable, outcomes, np.nan))
             first = self._outside - (~usable).sum(axis=-1)

@@ -130,8 +130,8 @@ def _bernstein_means(
         rows, means, variances = bernstein_moments(np.stack(sums), width)
         means = np.clip(means, -1.0, 1.0)
         variances = np.clip(variances, 0.0, 1.0 - means**2)
-        least = np.maximum(rows, 1.0)
-        numbers: Floats = design.mean_of_population(means, variances, least, normal)[None]
+        divisor = np.maximum(rows, 1.0)
+        numbers: Floats = design.mean_of_population(means, variances, divisor, normal)[None]
         return numbers
 
     intervals = FiducialInterval(answers, outcome, confidence, sampled=True)

@@ -188,7 +188,7 @@ class QualityAnswers:
         return Fraction(count), Fraction(self.people.noise.half_width(confidence))
 
     def left_out(self, outside: float) -> dict[int, Fraction]:
-        """For each limit the least share of rows that it leaves out, by `least_share`.
+        """For each limit the least share of rows that it leaves out, by `min_share`.
 
         Each is too large with a probability of at most `outside`.
         """
@@ -196,7 +196,7 @@ class QualityAnswers:
             return {}
         starts = bin_starts(self.limits)
         return {
-            limit: least_share(self.by_rows, starts, self.rows, limit, outside)
+            limit: min_share(self.by_rows, starts, self.rows, limit, outside)
             for limit in self.limits
         }
 
@@ -222,7 +222,7 @@ def bin_starts(limits: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({1, *(start for start in above if start > min(limits, default=0))}))
 
 
-def least_share(
+def min_share(
     people: NoisyAnswer, starts: tuple[int, ...], rows: NoisyAnswer, limit: int, outside: float
 ) -> Fraction:
     """A lower bound of the share of rows that a limit leaves out; zero if noise explains it.
@@ -232,13 +232,13 @@ def least_share(
 
     Privacy: a function of noisy answers.
     """
-    least = _least_rows(people, starts, limit, outside * (1 - ROWS_PART))
+    min_above = _min_rows(people, starts, limit, outside * (1 - ROWS_PART))
     (noisy,) = rows.values.tolist()
-    most = max(noisy + one_sided_width(rows.noise, outside * ROWS_PART), 0)
-    return Fraction(least, most + least) if least > 0 else Fraction(0)
+    max_within = max(noisy + one_sided_width(rows.noise, outside * ROWS_PART), 0)
+    return Fraction(min_above, max_within + min_above) if min_above > 0 else Fraction(0)
 
 
-def _least_rows(people: NoisyAnswer, starts: tuple[int, ...], limit: int, outside: float) -> int:
+def _min_rows(people: NoisyAnswer, starts: tuple[int, ...], limit: int, outside: float) -> int:
     """A lower bound of the rows that a limit leaves out, except with probability `outside`."""
     left_out = np.maximum(np.array(starts, object) - limit, 0)
     lasts = [last for last, rows in enumerate(left_out, 1) if rows]

@@ -196,7 +196,7 @@ def weight_step(request: Request) -> Fraction:
     return request.weight.step if request.weight else Fraction(1)
 
 
-def least_denominator(request: Request) -> int:
+def min_denominator(request: Request) -> int:
     """The least sum of weights of a group with rows, in steps: one row without weights."""
     return max(request.weight.lower, 1) if request.weight else 1
 

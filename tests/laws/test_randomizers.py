@@ -240,8 +240,8 @@ def test_worst_ratio_agrees_with_all_pairs() -> None:
         rows = table_of(randomizer)
         pair = worst_ratio(rows)
         assert pair.ratio == worst(rows), name
-        assert rows[pair.likely][pair.output] == pair.most
-        assert rows[pair.unlikely][pair.output] == pair.least
+        assert rows[pair.likely][pair.output] == pair.max_probability
+        assert rows[pair.unlikely][pair.output] == pair.min_probability
 
 
 def test_an_output_that_one_input_never_gives_is_infinite() -> None:

@@ -290,7 +290,7 @@ def _indicators(seed: int, columns: Iterable[Column]) -> Iterator[IndicatorQuery
     if tests:
         by = tuple(_key(random, random.choice(usable)) for _ in range(random.choice((0, 1, 2))))
         most = random.randint(1, len(tests))
-        yield IndicatorQuery(by=by, tests=tuple(tests), most=most)
+        yield IndicatorQuery(by=by, tests=tuple(tests), max_counted=most)
 
 
 def _readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:

@@ -446,7 +446,7 @@ def _parts(query: IndicatorQuery | BernsteinQuery, row: Row) -> Iterator[tuple[i
         if query.signed:
             yield from ((place, 1 if place in true else -1) for place in range(len(query.tests)))
             return
-        yield from ((place, 1) for place in true[: query.most])
+        yield from ((place, 1) for place in true[: query.max_counted])
         return
     low, high = query.column.limits
     above, below = row[query.column] - low, high - row[query.column]
@@ -487,7 +487,7 @@ def truth(test: Filter, row: Row) -> bool | None:
         return row[test.column] is None
     if isinstance(test, PassesAmongFirst):
         before = [truth(other, row) for other in test.tests[: test.index]].count(True)
-        return truth(test.tests[test.index], row) is True and before < test.most
+        return truth(test.tests[test.index], row) is True and before < test.max_counted
     if isinstance(test, Not):
         inner = truth(test.inner, row)
         return None if inner is None else not inner

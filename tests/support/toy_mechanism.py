@@ -22,16 +22,16 @@ class TwoLaplaces(Noise):
         draws = list(map(int, discrete_laplace(self.scale, 2 * count)))
         return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]
 
-    def positive_tail(self, least: int) -> float:
+    def positive_tail(self, value: int) -> float:
         """From P[k] = ((1 - q)/(1 + q))^2 q^|k| (|k| + (1 + q^2)/(1 - q^2))."""
         q = exp(-1 / float(self.scale))
         lone = (1 + q * q) / (1 - q * q)
-        rest = least / (1 - q) + q / (1 - q) ** 2 + lone / (1 - q)
-        return ((1 - q) / (1 + q)) ** 2 * q**least * rest
+        rest = value / (1 - q) + q / (1 - q) ** 2 + lone / (1 - q)
+        return ((1 - q) / (1 + q)) ** 2 * q**value * rest
 
-    def tail_bound(self, least: int) -> Fraction:
+    def tail_bound(self, value: int) -> Fraction:
         """One of two draws must reach half of it."""
-        return 2 * DiscreteLaplace(self.scale).tail_bound(-(-least // 2))
+        return 2 * DiscreteLaplace(self.scale).tail_bound(-(-value // 2))
 
     @property
     def variance(self) -> Fraction:

@@ -19,7 +19,7 @@ from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss
 from dpcli.problems.light_dataclasses import dataclass
 
-LEAST_SINGULAR = 1e-11
+MIN_SINGULAR = 1e-11
 """Singular values below this part of the greatest one are too small for floats."""
 
 
@@ -68,7 +68,7 @@ class MatrixRandomizer(CalibratedRandomizer):
         """Whether the rows of the table are linearly independent, to float precision."""
         table = self._floats()
         sizes = np.linalg.svd(table, compute_uv=False)
-        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > LEAST_SINGULAR * sizes[0])
+        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > MIN_SINGULAR * sizes[0])
 
     def estimates(self, responses: ResponseCounts) -> tuple[Fraction, ...]:
         """The inverse of the table, applied to the frequencies of the outputs."""

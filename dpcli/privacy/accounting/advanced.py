@@ -110,7 +110,7 @@ def optimal_composition(epsilon: Fraction, times: int, delta: Fraction) -> Fract
     """
     falling = exp(Interval.of(-epsilon))
     rising, steeper = Interval.of(1) / falling, falling * falling
-    first, least_exp = _negligible(float(epsilon), times, float_log(delta)), Fraction(1)
+    first, min_exp = _negligible(float(epsilon), times, float_log(delta)), Fraction(1)
     weight = _power(Interval.of(1) / (falling + 1), times) * math.comb(times, first)
     weight = weight * _power(falling, first)
     against = weight * _power(falling, times - 2 * first)
@@ -120,12 +120,12 @@ def optimal_composition(epsilon: Fraction, times: int, delta: Fraction) -> Fract
     for index in range(first, times // 2 + 1):
         above, below, level = above + weight, below + against, level * steeper
         # The least exp(e) that meets delta, if these and no other losses are above e.
-        least_exp = (above.high - delta) / below.low
-        if least_exp > level.low:
+        min_exp = (above.high - delta) / below.low
+        if min_exp > level.low:
             break
         factor = Fraction(times - index, index + 1)
         weight, against = weight * falling * factor, against * rising * factor
-    return short_up(log(Interval.of(least_exp)).high) if least_exp > 1 else Fraction(0)
+    return short_up(log(Interval.of(min_exp)).high) if min_exp > 1 else Fraction(0)
 
 
 def _negligible(epsilon: float, times: int, log_delta: float) -> int:
@@ -134,7 +134,7 @@ def _negligible(epsilon: float, times: int, log_delta: float) -> int:
     The result is below times/(1 + e^epsilon), the index of the largest weight.
     """
     low, high = 0, int(times / (1 + math.exp(min(epsilon, 700.0))))
-    most = log_delta - 60 - math.log(times)
+    max_log_weight = log_delta - 60 - math.log(times)
     total = times * math.log1p(math.exp(-epsilon))
     while low < high:
         middle = (low + high + 1) // 2
@@ -142,7 +142,9 @@ def _negligible(epsilon: float, times: int, log_delta: float) -> int:
             math.lgamma(times + 1) - math.lgamma(middle + 1) - math.lgamma(times - middle + 1)
         )
         low, high = (
-            (middle, high) if log_binomial - middle * epsilon - total < most else (low, middle - 1)
+            (middle, high)
+            if log_binomial - middle * epsilon - total < max_log_weight
+            else (low, middle - 1)
         )
     return low
 

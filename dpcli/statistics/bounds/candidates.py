@@ -87,16 +87,16 @@ class Ladder:
         ends = [*(start - 1 for start in starts[1:]), self.column.upper]
         return list(zip(starts, ends, strict=True))
 
-    def _between(self, least: int, most: int) -> tuple[int, ...]:
+    def _between(self, low: int, high: int) -> tuple[int, ...]:
         """The positive rungs between two numbers of steps, both excluded."""
-        return tuple(rung for rung in self._rungs(most) if least < rung < most)
+        return tuple(rung for rung in self._rungs(high) if low < rung < high)
 
-    def _rungs(self, most: int) -> Iterator[int]:
+    def _rungs(self, farthest: int) -> Iterator[int]:
         """The rungs up to a number of steps that are whole numbers of steps."""
         step, power = self.column.step, Fraction(1)
         while power > step:
             power /= self.kind.base
-        while power <= most * step:
+        while power <= farthest * step:
             for first in self.kind.firsts:
                 steps = first * power / step
                 if steps.denominator == 1:

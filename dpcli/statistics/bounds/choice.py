@@ -181,8 +181,8 @@ class BoundsChoice:
 
     def at_third(self, third: int) -> ChosenBounds:
         """The bounds after one, two or three thirds of the rungs, to show what they would mean."""
-        most = max(len(self.ladder.above), len(self.ladder.below)) - 1
-        return self.at_rung(third * most // 3)
+        last = max(len(self.ladder.above), len(self.ladder.below)) - 1
+        return self.at_rung(third * last // 3)
 
     def _at(self, below: int | None, above: int | None, **found: Any) -> ChosenBounds:
         """The bounds at these positions; a side without one ends at zero, the end of the other."""
@@ -206,9 +206,9 @@ class BoundsChoice:
 
     def with_chosen(self, chosen: ChosenBounds) -> Self:
         """The same choice, made. ValueError unless these bounds can be chosen."""
-        made, (least, most) = replace(self, chosen=chosen), self.column.limits
+        made, (min_limit, max_limit) = replace(self, chosen=chosen), self.column.limits
         low, high = made.limits
-        if not least <= low < high <= most:
+        if not min_limit <= low < high <= max_limit:
             raise ValueError("chosen bounds lie within the outermost ones")
         return made
 
@@ -295,7 +295,7 @@ class LimitChoice(BoundsChoice):
     def limited(self, unit: Unit) -> Unit:
         """The unit of people with the limit."""
         assert isinstance(unit, PersonUnit)
-        _, most = self.limits
-        in_group = min(unit.max_rows_per_group, most)
-        groups = self.max_groups or most
-        return replace(unit, max_rows=most, max_rows_per_group=in_group, max_groups=groups)
+        _, max_rows = self.limits
+        in_group = min(unit.max_rows_per_group, max_rows)
+        groups = self.max_groups or max_rows
+        return replace(unit, max_rows=max_rows, max_rows_per_group=in_group, max_groups=groups)

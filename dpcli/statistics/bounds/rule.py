@@ -22,7 +22,7 @@ from math import comb, exp, factorial
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.arrays import Floats, np
-from dpcli.numeric.search import search_least
+from dpcli.numeric.search import search_min
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.statistics.bounds.candidates import Ladder
 
@@ -35,21 +35,21 @@ WINDOW = 4
 
 def sum_width(scale: Fraction, terms: int, outside: float) -> int:
     """About the least number that the sum of independent Laplace noises rarely exceeds."""
-    return search_least(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
+    return search_min(lambda width: _sum_tail(terms, width / float(scale)) <= outside, -1, 1)
 
 
-def _sum_tail(terms: int, least: float) -> float:
-    """P[S >= least] for a sum of Laplace variables of scale one.
+def _sum_tail(terms: int, value: float) -> float:
+    """P[S >= value] for a sum of Laplace variables of scale one.
 
-    Each is an exponential variable with a random sign. The sum of j positive ones exceeds `least`
+    Each is an exponential variable with a random sign. The sum of j positive ones exceeds `value`
     and the m others if fewer than j events of a Poisson process fall into that time. The events
-    after `least` follow a negative binomial distribution.
+    after `value` follow a negative binomial distribution.
     """
-    least, total = max(least, 0.0), 0.0
+    value, total = max(value, 0.0), 0.0
     for positive in range(1, terms + 1):
         negative, inside = terms - positive, 0.0
         for early in range(positive):
-            before = exp(-least) * least**early / factorial(early)
+            before = exp(-value) * value**early / factorial(early)
             inside += before * sum(_late(negative, late) for late in range(positive - early))
         total += comb(terms, positive) / 2**terms * inside
     return total
@@ -152,8 +152,8 @@ class BoundsRule:
 
     def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
         """Whether a count beyond the last accepted position is more than noise is likely to be."""
-        least = self.ladder.kind.decay * self.scale * (at - last)
-        return counts[at] > min(least, Fraction(self.threshold))
+        min_count = self.ladder.kind.decay * self.scale * (at - last)
+        return counts[at] > min(min_count, Fraction(self.threshold))
 
     @staticmethod
     def _covering(counts: Sequence[int], spare: Fraction) -> int | None:

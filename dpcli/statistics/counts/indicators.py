@@ -21,14 +21,14 @@ from dpcli.queries.sums import PlainSum, RowSums, Shape
 
 @dataclass(frozen=True, slots=True)
 class PassesAmongFirst(Filter):
-    """True if a test is true and fewer than `most` of the tests before it are, else false.
+    """True if a test is true and fewer than `max_counted` of the tests before it are, else false.
 
-    So of all tests, at most `most` are counted for a row: the first ones that are true.
+    So of all tests, at most `max_counted` are counted for a row: the first ones that are true.
     """
 
     tests: tuple[Filter, ...]
     index: int
-    most: int
+    max_counted: int
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -45,19 +45,20 @@ class PassesAmongFirst(Filter):
 class IndicatorQuery(Query):
     """For each group and each of several tests, the number of rows for which the test is true.
 
-    A row adds one for at most `most` tests, the first ones that are true for it. With `signed`, it
-    also adds minus one for each of the other tests. Raises ValueError unless `most` is between one
-    and the number of tests, if it is less and the counts are signed, or if groups are private.
+    A row adds one for at most `max_counted` tests, the first ones that are true for it. With
+    `signed`, it also adds minus one for each of the other tests. Raises ValueError unless
+    `max_counted` is between one and the number of tests, if it is less and the counts are signed,
+    or if groups are private.
     """
 
     tests: tuple[Filter, ...]
-    most: int
+    max_counted: int
     signed: bool = False
 
     def __post_init__(self) -> None:
-        if type(self.most) is not int or not 1 <= self.most <= len(self.tests):
+        if type(self.max_counted) is not int or not 1 <= self.max_counted <= len(self.tests):
             raise ValueError("a row is counted for at least one test, and at most for all")
-        if self.signed and self.most < len(self.tests):
+        if self.signed and self.max_counted < len(self.tests):
             raise ValueError("signed counts are of all tests")
         if self.has_private_groups or self.items:
             raise ValueError("only public groups have counts of tests")
@@ -66,7 +67,7 @@ class IndicatorQuery(Query):
     def indicators(self) -> tuple[PassesAmongFirst, ...]:
         """What is counted for each test."""
         indexes = range(len(self.tests))
-        return tuple(PassesAmongFirst(self.tests, index, self.most) for index in indexes)
+        return tuple(PassesAmongFirst(self.tests, index, self.max_counted) for index in indexes)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -90,7 +91,7 @@ class IndicatorQuery(Query):
 
     @cached_property
     def row_contribution(self) -> RowContribution:
-        """From zero or minus one to one in each cell; `most` bounds the number of cells."""
+        """From zero or minus one to one in each cell; `max_counted` bounds the number of cells."""
         return RowContribution(-1 if self.signed else 0, 1)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
@@ -99,7 +100,7 @@ class IndicatorQuery(Query):
         unit = self.bounded_unit(relation.unit)
         if self.signed:
             return signed_sensitivity(tests, neighbors, unit, self.groups)
-        return indicator_sensitivity(tests, self.most, neighbors, unit, self.groups)
+        return indicator_sensitivity(tests, self.max_counted, neighbors, unit, self.groups)
 
     @property
     def shape(self) -> Shape:

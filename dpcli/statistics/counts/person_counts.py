@@ -25,7 +25,7 @@ from dpcli.statistics.statistic import Statistic
 PARTS = (2, 4)
 """Half or a quarter of the most rows in a group is subtracted for each person."""
 
-LEAST_GAIN = 0.95
+MAX_RELATIVE_DEVIATION = 0.95
 """People are counted as well if noise is then at most this times as large."""
 
 
@@ -62,12 +62,12 @@ class PersonCounts(Statistic):
         of_people = counts.user_clamp is not None
         unit = unit.for_totals if of_people else unit
         single = sensitivity(counts.row_contribution, relation.neighbors, unit, counts.cells)
-        least = LEAST_GAIN * sqrt(single.l2_squared)
+        max_deviation = MAX_RELATIVE_DEVIATION * sqrt(single.l2_squared)
         for times in PARTS:
             squares = centered_sensitivity(times, single.linf, unit, counts.cells).l2_squared
             deviation = (sqrt(squares) + single.linf) / times
-            if deviation <= least:
-                least = deviation
+            if deviation <= max_deviation:
+                max_deviation = deviation
                 query = CenteredCountQuery(
                     by=counts.by, items=counts.items, where=counts.where, present=counts.present,
                     times=times, less=single.linf, of_people=of_people,

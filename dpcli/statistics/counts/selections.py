@@ -63,8 +63,8 @@ class Selections(Statistic):
     def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The request, with the columns to check; without a limit, all may be chosen."""
         columns: tuple[Column, ...] = given["columns"]
-        most = given.get("max_selected") or len(columns)
-        return replace(bare, checked=columns, options=(("max_selected", most),))
+        max_selected = given.get("max_selected") or len(columns)
+        return replace(bare, checked=columns, options=(("max_selected", max_selected),))
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """Each column has one label that is counted, and groups are public."""
@@ -72,9 +72,12 @@ class Selections(Statistic):
             if not isinstance(column, BooleanColumn) and len(column.labels) != 1:
                 count = len(column.labels)
                 yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
-        most = request.option("max_selected")
+        max_selected = request.option("max_selected")
         yield from check_at_most(
-            most, "max_selected", len(request.checked), "of the columns are counted in a row"
+            max_selected,
+            "max_selected",
+            len(request.checked),
+            "of the columns are counted in a row",
         )
         yield from public_groups(request, self.name)
 
@@ -86,7 +89,11 @@ class Selections(Statistic):
         """The vector of counts, and before it signed counts and the number of rows, if better."""
         query, columns = self._counts(request), len(request.checked)
         plain = Design(request, (WeightedQuery(self.name, query),))
-        if relation.neighbors is not Neighbors.ADD_REMOVE or query.most < columns or columns == 1:
+        if (
+            relation.neighbors is not Neighbors.ADD_REMOVE
+            or query.max_counted < columns
+            or columns == 1
+        ):
             return (plain,)
         rows = LinearQuery(by=request.by, where=request.where)
         # The least noise is at weights of sqrt(k) to one.
@@ -103,7 +110,7 @@ class Selections(Statistic):
             by=request.by,
             where=request.where,
             tests=self.tests(request),
-            most=request.option("max_selected"),
+            max_counted=request.option("max_selected"),
         )
 
     def names(self, request: Request) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dpcli.statistics.population import mean_with_squares, population_means
 from dpcli.statistics.statistic import (
     Statistic,
     WeightedStatistic,
-    least_denominator,
+    min_denominator,
     weight_factors,
     weight_step,
 )
@@ -133,14 +133,14 @@ class Mean(WeightedStatistic):
         request = design.request
         if _is_share(request):
             return _proportion().estimate(design, answers, confidence)
-        column, least = request.numeric, least_denominator(request)
+        column, smallest = request.numeric, min_denominator(request)
         if len(answers) == 1:
             # The polynomials sum to a power of the width for each row.
             degree = 2 if self.has_population(request) else 1
             width, unit, shift = column.upper - column.lower, column.step, column.lower
             above: tuple[int, ...] = tuple(width * index for index in range(degree + 1))
             below: tuple[int, ...] = (degree,) * (degree + 1)
-            least *= degree * width**degree
+            smallest *= degree * width**degree
             answers = answers[0].divided(degree + 1)
         else:
             above, below, distance = (1, 0), (0, 1), Factor.centered(column)
@@ -152,7 +152,7 @@ class Mean(WeightedStatistic):
             decimals=column.mean_decimals,
             limits=(column.lower * column.step, column.upper * column.step),
             shift=shift,
-            least=least,
+            min_below=smallest,
         )
         estimates = quotient.estimates(answers[: len(above)], confidence)
         return replace(estimates, date_range=column.date_range)

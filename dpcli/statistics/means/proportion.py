@@ -98,8 +98,8 @@ class Proportion(Ratio):
 
         def outcome(values: Floats) -> Floats:
             inside, rows = (np.array(row, float) @ values[:-1] for row in (above, below))
-            least = np.maximum(rows, 1.0)
-            shares = design.share_of_population(inside / least, least, values[-1])
+            divisor = np.maximum(rows, 1.0)
+            shares = design.share_of_population(inside / divisor, divisor, values[-1])
             usable: Floats = np.where(rows >= 1.0, shares, np.nan)[None]
             return usable
 

@@ -45,8 +45,9 @@ Coefficients = tuple[int, ...]
 class Quotient:
     """A quotient of two combinations of noisy answers, which has an interval.
 
-    `above` and `below` are the whole coefficients of the answers. The divisor is at least `least`.
-    The quotient plus the public number `shift` is in units of `unit`, and lies within `limits`.
+    `above` and `below` are the whole coefficients of the answers. The divisor is at least
+    `min_below`. The quotient plus the public number `shift` is in units of `unit`, and lies within
+    `limits`.
     """
 
     above: Coefficients
@@ -55,7 +56,7 @@ class Quotient:
     decimals: int
     limits: Limits
     shift: int = 0
-    least: int = 1
+    min_below: int = 1
 
     def estimates(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The quotients of the cells, exact, with intervals that allow for all noises."""
@@ -63,21 +64,19 @@ class Quotient:
         low, high = (None if limit is None else limit - moved for limit in self.limits)
         intervals = FiducialInterval(answers, self._outcome, confidence)
         estimates = intervals.estimates([self.unit], [self.decimals], [(low, high)]).shifted(moved)
-        below = clip_exact(_combined(self.below, answers), self.least, None)
+        below = clip_exact(_combined(self.below, answers), self.min_below, None)
         above = add_exact(_combined(self.above, answers), multiply_exact(below, self.shift))
         factor = self.unit / estimates.step
         divisor = multiply_exact(below, factor.denominator)
         exact = divide_exact(above, divisor, factor.numerator)
-        least, most = (
-            None if limit is None else int(limit / estimates.step) for limit in self.limits
-        )
-        return replace(estimates, value=clip_exact(exact, least, most), raw=exact)
+        ends = (None if limit is None else int(limit / estimates.step) for limit in self.limits)
+        return replace(estimates, value=clip_exact(exact, *ends), raw=exact)
 
     def _outcome(self, answers: Floats) -> Floats:
         """The quotients of plausible answers; not a number if the divisor is below the least."""
         above, below = (np.array(row, float) @ answers for row in (self.above, self.below))
-        quotient = above / np.maximum(below, self.least)
-        usable: Floats = np.where(below >= self.least, quotient, np.nan)[None]
+        quotient = above / np.maximum(below, self.min_below)
+        usable: Floats = np.where(below >= self.min_below, quotient, np.nan)[None]
         return usable
 
 
@@ -106,10 +105,10 @@ class QuotientDesign(Design):
             return None
         confidence = (1 + confidence) / 2
         total, count = self.queries[:2]
-        most = noises[0].half_width(confidence) * total.step
+        noise = noises[0].half_width(confidence) * total.step
         fewer = noises[1].half_width(confidence) * count.step
         farthest = total.query.row_contribution.high * total.step
-        return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
+        return (noise + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +173,7 @@ class DistancesFromBounds(QuotientDesign):
         width, over the noisy total.
         """
         query, step, sums = self.distances, self.queries[0].step, self.distances.cells_per_group
-        most = noises[0].half_width(1 - (1 - confidence) / sums) * step
-        least = rows * query.largest * step - sums * most
+        noise = noises[0].half_width(1 - (1 - confidence) / sums) * step
+        min_total = rows * query.largest * step - sums * noise
         width = query.width * query.column.step
-        return width * most * sums / 2 / least if least > 0 else None
+        return width * noise * sums / 2 / min_total if min_total > 0 else None

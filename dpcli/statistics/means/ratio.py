@@ -33,7 +33,7 @@ from dpcli.statistics.means.quotient import (
 )
 from dpcli.statistics.statistic import (
     WeightedStatistic,
-    least_denominator,
+    min_denominator,
     weight_factors,
     weight_step,
 )
@@ -154,8 +154,8 @@ class Ratio(WeightedStatistic):
             return quotient.estimates(answers[0].divided(2), confidence)
         answers, above, below = self.combined(request, answers)
         numerator, _ = self._summed(self.parts(request))
-        shift, least = numerator.offset, least_denominator(request)
-        quotient = Quotient(above, below, *self.scale(request), shift, least)
+        shift, smallest = numerator.offset, min_denominator(request)
+        quotient = Quotient(above, below, *self.scale(request), shift, smallest)
         return quotient.estimates(answers, confidence)
 
     def combined(
@@ -183,8 +183,8 @@ class Ratio(WeightedStatistic):
         per = Fraction(dict(request.options).get("per") or 1)
         numerator, denominator = self._summed((above, below))
         low, high = (end * per for end in _limits(above))
-        most = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
-        decimals = min(max(DECIMALS - floor(log10(most)), 0), MAX_DECIMALS)
+        largest = max(abs(low), abs(high), Fraction(1, 10**9)) / _limits(below)[1]
+        decimals = min(max(DECIMALS - floor(log10(largest)), 0), MAX_DECIMALS)
         limits = (low, high) if below is None else (Fraction(0) if low >= 0 else None, None)
         return per * numerator.step / denominator.step, decimals, limits
 

@@ -20,7 +20,11 @@ from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantiles.choice_size import Choices
 from dpcli.statistics.quantiles.counts import TreeOfCounts, may_count
-from dpcli.statistics.quantiles.recursion import LEAST_FOR_RECURSION, QuantilesQuery, substeps_for
+from dpcli.statistics.quantiles.recursion import (
+    MIN_QUANTILES_FOR_RECURSION,
+    QuantilesQuery,
+    substeps_for,
+)
 from dpcli.statistics.statistic import Statistic
 
 
@@ -118,7 +122,7 @@ class Quantile(Statistic):
         """The scores of the candidates, for each quantile."""
         column, quantiles = request.numeric, self.quantiles(request)
         classes, indices = classes_at_and_between(column, request.candidates)
-        if len(quantiles) >= LEAST_FOR_RECURSION:
+        if len(quantiles) >= MIN_QUANTILES_FOR_RECURSION:
             public = prod(len(key) for key in request.by if not key.is_private)
             whole = QuantilesQuery(
                 by=request.by,

@@ -23,7 +23,7 @@ from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import AnswerWords
 from dpcli.queries.scores import Chooser, Points, Rank, SelectionQuery
 
-LEAST_FOR_RECURSION = 3
+MIN_QUANTILES_FOR_RECURSION = 3
 """From this number of quantiles on, recursion needs fewer rounds than there are quantiles."""
 
 MAX_SUBSTEPS = 1 << 16
@@ -38,9 +38,9 @@ CUTS_OF_ALL_GROUPS, CUTS_OF_A_GROUP = 1 << 18, 1 << 22
 
 def substeps_for(classes: int, groups: int) -> int:
     """How many sub-steps each class has: a power of two, fewer if there are many classes."""
-    most = max(CUTS_OF_ALL_GROUPS // (classes * groups), USUAL_SUBSTEPS)
-    most = max(1, min(most, CUTS_OF_A_GROUP // classes, MAX_SUBSTEPS))
-    return 1 << (most.bit_length() - 1)
+    max_substeps = max(CUTS_OF_ALL_GROUPS // (classes * groups), USUAL_SUBSTEPS)
+    max_substeps = max(1, min(max_substeps, CUTS_OF_A_GROUP // classes, MAX_SUBSTEPS))
+    return 1 << (max_substeps.bit_length() - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +307,8 @@ def _middle(ordered: list[Fraction], first: int, end: int) -> PartQuantile:
     low, high = (first - 1 if first else None), (end if end < len(ordered) else None)
     start = Fraction(0) if low is None else ordered[low]
     stop = Fraction(1) if high is None else ordered[high]
-    most = (1 << ((end - first).bit_length() - 1)) - 1
-    indexes = range(max(first, end - 1 - most), min(end, first + most + 1))
+    distance = (1 << ((end - first).bit_length() - 1)) - 1
+    indexes = range(max(first, end - 1 - distance), min(end, first + distance + 1))
     relative = {index: (ordered[index] - start) / (stop - start) for index in indexes}
     index = min(indexes, key=lambda index: abs(relative[index] - Fraction(1, 2)))
     return PartQuantile(low, high, index, relative[index])

@@ -18,7 +18,7 @@ from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np
 from dpcli.problems.light_dataclasses import dataclass
 
-LEAST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 """The variance of a count without noise."""
 
 SHARE_RATIO = Fraction(4, 5)
@@ -44,8 +44,8 @@ class CountTree:
     @cached_property
     def fan_out(self) -> int:
         """The children of a node: the least number for which the levels reach all leaves."""
-        least: int = max(1, ceil(self.leaves ** (1 / self.levels)) - 1)
-        return least + (prod([least] * self.levels) < self.leaves)
+        fan_out_below: int = max(1, ceil(self.leaves ** (1 / self.levels)) - 1)
+        return fan_out_below + (prod([fan_out_below] * self.levels) < self.leaves)
 
     @cached_property
     def node_leaves(self) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ class CountTree:
         q (1 - q) for each node. Below it, one node at most has different children: x of b are
         below the end, with x - x^2 / b for a whole x and less in between, nearly b / 6 on average.
         """
-        variances = [max(error**2, LEAST_VARIANCE) for error in errors]
+        variances = [max(error**2, MIN_VARIANCE) for error in errors]
         first, *lower = self.precisions(variances)
         squared = self.top_nodes * quantile * (1 - quantile) * self.node_leaves[0] / first
         for leaves, precision in zip(self.node_leaves, lower, strict=False):
@@ -124,7 +124,7 @@ class RankErrors:
     @cached_property
     def variances(self) -> tuple[float, ...]:
         """The variance of a count in each level."""
-        return tuple(max(noise.discrete_variance, LEAST_VARIANCE) for noise in self.noises)
+        return tuple(max(noise.discrete_variance, MIN_VARIANCE) for noise in self.noises)
 
     @cached_property
     def precisions(self) -> tuple[float, ...]:
@@ -315,8 +315,8 @@ def _below_zero(numbers: Floats, weights: Floats) -> Ints:
     start = int(negative.all(axis=0).argmin())
     end = max(start, last - int(negative[:, ::-1].any(axis=0).argmax())) + 1
     sums = np.cumsum(numbers[:, start:end] * weights[:, start:end], axis=1)
-    least = sums.argmin(axis=1)
-    return start + np.where(sums[np.arange(len(sums)), least] < 0, least + 1, 0)
+    lowest = sums.argmin(axis=1)
+    return start + np.where(sums[np.arange(len(sums)), lowest] < 0, lowest + 1, 0)
 
 
 def _weights(likely: Floats) -> Floats:
@@ -412,9 +412,9 @@ class _Levels:
         The nodes of the first level are the children of one root.
         """
         tree = self.tree
-        for level, most in enumerate(tree.node_leaves):
-            starts = np.arange(tree.top_nodes * tree.fan_out**level) * most
-            leaves = np.clip(tree.leaves - starts, 0, most)
+        for level, leaves_of_node in enumerate(tree.node_leaves):
+            starts = np.arange(tree.top_nodes * tree.fan_out**level) * leaves_of_node
+            leaves = np.clip(tree.leaves - starts, 0, leaves_of_node)
             yield leaves.reshape(1, -1, tree.top_nodes if level == 0 else tree.fan_out)
 
     def _children(self, nodes: Floats) -> Floats:

@@ -135,7 +135,7 @@ class CoefficientBounds:
         scale, ridge = query.perturbation(objective.noise.scale * query.step)
         width = float(KNormNoise(scale).radius(size, 1 - risk * (1 - CURVATURE_RISK)))
         ridges = float(ridge) * np.eye(size)
-        products = _least_products(sums, query, confidence)
+        products = _min_products(sums, query, confidence)
         if products is None:
             return None if query.greatest is None else cls(np.eye(size) / float(ridge), width)
         norm = sum(abs(int(steps)) + 1 for steps in objective.values) * float(query.grid)
@@ -149,7 +149,7 @@ class CoefficientBounds:
         return None
 
 
-def _least_products(
+def _min_products(
     sums: Sequence[NoisyAnswer], query: ObjectiveQuery, confidence: Fraction
 ) -> Floats | None:
     """Products of scaled inputs, less what noise may have added; None if not positive."""
@@ -158,9 +158,9 @@ def _least_products(
     indexes = combinations_with_replacement(range(size), 2)
     for (i, j), answer in zip(indexes, sums, strict=True):
         noisy[i, j] = noisy[j, i] = float(int(answer.values[0])) / (halves[i] * halves[j])
-    most = _noise_of_products([answer.noise for answer in sums], query, confidence)
-    least = noisy - most * np.eye(size)
-    return least if float(np.linalg.eigvalsh(least)[0]) > 0 else None
+    noise = _noise_of_products([answer.noise for answer in sums], query, confidence)
+    lower = noisy - noise * np.eye(size)
+    return lower if float(np.linalg.eigvalsh(lower)[0]) > 0 else None
 
 
 def _noise_of_products(
@@ -183,8 +183,8 @@ def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence:
     means = np.array([1.0] + [TYPICAL_MEAN] * (query.cells - 1))
     products = np.outer(means, means)
     np.fill_diagonal(products[1:, 1:], TYPICAL_SQUARE)
-    least = float(np.linalg.eigvalsh(products)[0])
-    rows = Fraction(_noise_of_products(noises[1:], query, confidence) / least)
+    min_eigenvalue = float(np.linalg.eigvalsh(products)[0])
+    rows = Fraction(_noise_of_products(noises[1:], query, confidence) / min_eigenvalue)
     return note("designs.curvature", rows=f"{int(short_up(rows, 2)):,}")
 
 
@@ -221,9 +221,9 @@ def with_bounds(
         if query.greatest is not None:
             middle = Fraction(0) if index else origin
             reach = query.greatest * max(map(abs, row))
-            least = floor((middle - reach) / estimates.step)
-            most = ceil((middle + reach) / estimates.step)
-            limits.append((least * estimates.step, most * estimates.step))
+            min_limit = floor((middle - reach) / estimates.step)
+            max_limit = ceil((middle + reach) / estimates.step)
+            limits.append((min_limit * estimates.step, max_limit * estimates.step))
         ends.append((low, high))
     lower, upper = map(integer_array, zip(*ends, strict=True))
     status = np.full(len(estimates), HAS_INTERVAL, np.int8)

@@ -75,9 +75,9 @@ class LeastSquares(Moments):
         moments = self.centered(sums, clamp=True)
         ridge = np.full(len(moments.rows), float(self.ridge or 0))
         if self.ridge is None:
-            least = np.linalg.eigvalsh(_matrices(moments.covariances[:-1, :-1]))[:, 0]
+            min_eigenvalues = np.linalg.eigvalsh(_matrices(moments.covariances[:-1, :-1]))[:, 0]
             bound = self.noise_bound([answer.noise for answer in answers])
-            ridge = np.maximum(bound / moments.rows - least, 0.0)
+            ridge = np.maximum(bound / moments.rows - min_eigenvalues, 0.0)
         coefficients = self._solve(moments, ridge)
         unsolved = ~np.isfinite(coefficients).all(axis=0)
         coefficients[:, unsolved] = 0.0

@@ -18,7 +18,7 @@ from dpcli.fields.section import field_types
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.exact import rounded_text
 from dpcli.privacy.neighboring import Relation
-from dpcli.privacy.sensitivity import MOST_AXES, effect_sensitivity, sensitivity
+from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.messages import note
@@ -172,7 +172,7 @@ def measured_effects(request: Request, relation: Relation) -> tuple[MeasuredTabl
     If the rows of a person are limited by cells, each effect would be about other rows.
     """
     sizes, unit, neighbors = sizes_of(request), relation.unit, relation.neighbors
-    if request.ways[-1] > MOST_AXES or limits_groups(relation):
+    if request.ways[-1] > MAX_AXES or limits_groups(relation):
         return ()
     is_private = any(axis.is_private for axis in request.by)
     groups = None if is_private else prod(map(len, request.by))
@@ -261,10 +261,10 @@ class Marginals(Statistic):
         If the rows of a person are limited by cells, tables of one column have other rows than
         those of two, so that a cell is not the sum of others.
         """
-        most = len(request.margins)
+        columns = len(request.margins)
         if len(request.ways) > 1 and limits_groups(relation):
             yield FieldFault("several-ways", "ways")
-        yield from check_at_most(request.ways[-1], "ways", most, "of the columns each table has")
+        yield from check_at_most(request.ways[-1], "ways", columns, "of the columns each table has")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The effects of the columns or the published tables, and those for shares of epsilon.

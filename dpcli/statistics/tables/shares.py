@@ -37,7 +37,7 @@ Shares = tuple[tuple[Table, Fraction], ...]
 EPSILON, RHO = 2, 1
 """The precision of a cell grows with this power of the share of its table."""
 
-MOST_RATIO = 0.98
+MAX_RATIO = 0.98
 """Other tables are measured if their squared error is below this part of that of the wanted."""
 
 MAX_CELLS = 100_000
@@ -52,7 +52,7 @@ ROUNDS = 60
 MAX_EFFECTS = 128
 """The most effects that are measured, unless tables are nearly as many: each is a query."""
 
-LEAST_VARIANCE = 1e-100
+MIN_VARIANCE = 1e-100
 """The variance that stands for zero, because its inverse is needed."""
 
 SHARE_UNITS = 1000
@@ -91,20 +91,20 @@ def epsilon_design(sizes: tuple[int, ...], ways: Ways, groups: int) -> Shares:
     divided into blocks of about equally many cells, and the tables of as many blocks measured as
     the largest wanted tables have columns. Any columns of a wanted table lie in such a table.
     """
-    least, tables, shares = _separate(sizes, ways, EPSILON)
-    most_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
+    min_error, tables, shares = _separate(sizes, ways, EPSILON)
+    max_cells = max(MAX_CELLS, groups * _cells_of(sizes, tables))
     # If the joint table, the first candidate, is a wanted one, it may be all that is needed.
-    chosen, least = (tables, shares), least * (1 if ways[-1] == len(sizes) else MOST_RATIO)
+    chosen, min_error = (tables, shares), min_error * (1 if ways[-1] == len(sizes) else MAX_RATIO)
     for count in range(ways[-1], max(len(sizes), ways[-1] + 1)):
         candidate = _tables_of_blocks(_blocks(sizes, count), ways[-1])
-        if groups * _cells_of(sizes, candidate) > most_cells:
+        if groups * _cells_of(sizes, candidate) > max_cells:
             continue
         if not _can_optimize(sizes, ways, candidate):
             continue
         error, shares = _best_shares(sizes, ways, candidate, EPSILON)
         # Floats of equally good designs differ in their last digits: the first is taken.
-        if error < least * (1 - 1e-9):
-            chosen, least = (candidate, shares), error
+        if error < min_error * (1 - 1e-9):
+            chosen, min_error = (candidate, shares), error
     return _useful(*chosen)
 
 
@@ -125,7 +125,7 @@ def effects_design(
     effects, (separate, _, _) = _Effects.of(sizes, ways), _separate(sizes, ways, RHO)
     pairs = zip(effects.effects, effects.costs, strict=True)
     terms = [sqrt(cost * square_of(effect)) for effect, cost in pairs]
-    if sum(terms) ** 2 >= MOST_RATIO * table_square * separate:
+    if sum(terms) ** 2 >= MAX_RATIO * table_square * separate:
         return None
     return _with_shares(effects.effects, terms)
 
@@ -145,10 +145,10 @@ def expected_square(
         # These are the wanted tables, with equal variances, as in `_separate`.
         return max(variance for _, variance in measured) * _sum_of_effects(sizes, ways)
     effects = _Effects.of(sizes, ways)
-    precisions = np.array([1 / max(variance, LEAST_VARIANCE) for _, variance in measured])
+    precisions = np.array([1 / max(variance, MIN_VARIANCE) for _, variance in measured])
     single = np.zeros(len(effects.effects))
     for effect, variance in measured_effects:
-        single[effects.effects.index(effect)] = 1 / max(variance, LEAST_VARIANCE)
+        single[effects.effects.index(effect)] = 1 / max(variance, MIN_VARIANCE)
     return effects.error(effects.parts(tables), precisions, single)
 
 
@@ -228,11 +228,11 @@ def _count_effects(sizes: Sequence[int], ways: Ways) -> int:
     return sum(comb(several, count) for count in range(ways[-1] + 1))
 
 
-def _symmetric_sums(numbers: Iterable[N], most: int) -> list[N]:
-    """For each count up to `most`, the sum of the products of that many different numbers."""
-    sums: list[Any] = [1] + [0] * most
+def _symmetric_sums(numbers: Iterable[N], largest: int) -> list[N]:
+    """For each count up to `largest`, the sum of the products of that many different numbers."""
+    sums: list[Any] = [1] + [0] * largest
     for number in numbers:
-        for count in range(most, 0, -1):
+        for count in range(largest, 0, -1):
             sums[count] += sums[count - 1] * number
     return sums
 
@@ -263,21 +263,21 @@ def _best_shares(
 
 def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
     """The design without tables of hardly any share whose columns a table with more has."""
-    least = max(shares) * USEFUL_UNITS / SHARE_UNITS
-    large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= least]
+    min_share = max(shares) * USEFUL_UNITS / SHARE_UNITS
+    large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= min_share]
     kept = [
         (table, share)
         for table, share in zip(tables, shares, strict=True)
-        if share >= least or not any(wider.issuperset(table) for wider in large)
+        if share >= min_share or not any(wider.issuperset(table) for wider in large)
     ]
     return _with_shares([table for table, _ in kept], [share for _, share in kept])
 
 
 def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
     """Tables or effects with shares as exact fractions, equal if they are nearly equal."""
-    most = max(shares)
+    max_share = max(shares)
     # Under change-one, the number of rows has no share, because it needs no noise.
-    units = [max(1, round(SHARE_UNITS * share / most)) if share else 0 for share in shares]
+    units = [max(1, round(SHARE_UNITS * share / max_share)) if share else 0 for share in shares]
     total = sum(units)
     return tuple(zip(tables, (Fraction(unit, total) for unit in units), strict=True))
 

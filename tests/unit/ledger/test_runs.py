@@ -53,7 +53,7 @@ def test_runs_are_counted_as_the_account_accepts_them(rule: Composition, spent: 
     runs = RepeatedRuns(terms, before, run)
     most = one_by_one(terms, before, run, None)
     assert 0 < most < 60
-    assert runs.most == most
+    assert runs.max_runs == most
     assert runs.fit(most) and not runs.fit(most + 1)
     assert runs.loss(7) == balance(terms, [RecordedCost(run, None, 7)]).spent
 
@@ -71,9 +71,9 @@ def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window:
         runs = RepeatedRuns(terms, held, run, 100)
         most = one_by_one(terms, held, run, 100)
         if most == 60:
-            assert runs.most == MAX_RUNS and runs.fit(60)
+            assert runs.max_runs == MAX_RUNS and runs.fit(60)
         else:
-            assert runs.most == most
+            assert runs.max_runs == most
             assert runs.fit(most) and not runs.fit(most + 1)
 
 
@@ -81,21 +81,21 @@ def test_an_empty_window_counts_where_no_day_is_named() -> None:
     """Without a day, runs are counted in a window that holds nothing else."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1), 7)
     full = [RecordedCost(answers(Fraction(1)), 100)]
-    assert RepeatedRuns(terms, full, answers(Fraction(1, 4))).most == 4
+    assert RepeatedRuns(terms, full, answers(Fraction(1, 4))).max_runs == 4
 
 
 def test_windows_that_are_full_do_not_hinder_other_days() -> None:
     """An earlier window, even above the budget, does not matter to later days."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1), 3)
     held = [RecordedCost(answers(Fraction(9)), 100)]
-    assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 102).most == 0
-    assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 103).most == 2
+    assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 102).max_runs == 0
+    assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 103).max_runs == 2
 
 
 def test_a_run_that_reveals_nothing_always_fits() -> None:
     """Exact answers that do not depend on any person cost nothing."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1))
-    assert RepeatedRuns(terms, [], ()).most == MAX_RUNS
+    assert RepeatedRuns(terms, [], ()).max_runs == MAX_RUNS
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
@@ -107,4 +107,4 @@ def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
     assert not repeated.fits and repeated.exact
     (problem,) = repeated.refusal.problems
     assert problem.code == "too-many-runs"
-    assert "40 runs" in problem.message and f"it allows {runs.most} runs" in problem.hint
+    assert "40 runs" in problem.message and f"it allows {runs.max_runs} runs" in problem.hint

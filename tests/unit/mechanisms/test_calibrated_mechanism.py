@@ -68,9 +68,9 @@ class Silent(Noise):
         """Zeros."""
         return [0] * count
 
-    def positive_tail(self, least: int) -> float:
+    def positive_tail(self, value: int) -> float:
         """That of Laplace noise."""
-        return DiscreteLaplace(self.scale).positive_tail(least)
+        return DiscreteLaplace(self.scale).positive_tail(value)
 
 
 class Quiet(PureMechanism, AdditiveMechanism):

@@ -11,7 +11,7 @@ import pytest
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import MOST_EXACT_VARIANCE, blended_half_width, summed_half_width
+from dpcli.noise.tails import MAX_EXACT_VARIANCE, blended_half_width, summed_half_width
 
 CONFIDENCE = Fraction(19, 20)
 
@@ -31,7 +31,7 @@ def test_sums_of_less_noise_never_have_wider_intervals(count: int) -> None:
 @pytest.mark.parametrize("count", [2, 7])
 def test_exact_half_widths_are_those_of_convolved_probabilities(noise: Noise, count: int) -> None:
     """The least one whose interval has the stated probability, by direct convolution."""
-    assert count * noise.discrete_variance <= MOST_EXACT_VARIANCE
+    assert count * noise.discrete_variance <= MAX_EXACT_VARIANCE
     ends = 400
     upper = np.array([noise.positive_tail(k) - noise.positive_tail(k + 1) for k in range(1, ends)])
     single = np.concatenate([upper[::-1], [1 - 2 * noise.positive_tail(1)], upper])

@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.numeric.search import least_scale, search_greatest, search_least
+from dpcli.numeric.search import min_scale, search_max, search_min
 
 
 @pytest.mark.parametrize("start", [0, 1, 7, 1000, 1001])
 def test_whole_numbers_are_found_exactly(start: int) -> None:
     """The least number that passes and the greatest that does not differ by one."""
-    assert search_least(lambda number: number > start, -1, 1) == start + 1
-    assert search_greatest(lambda number: number <= start, 0, 1) == start
+    assert search_min(lambda number: number > start, -1, 1) == start + 1
+    assert search_max(lambda number: number <= start, 0, 1) == start
 
 
 @pytest.mark.parametrize("root", [Fraction(1, 3), Fraction(7), Fraction(10**9, 7)])
@@ -23,9 +23,9 @@ def test_each_result_was_tried_itself(root: Fraction) -> None:
     def close(low: Fraction, high: Fraction) -> bool:
         return high - low <= low / 1000
 
-    above = search_least(lambda value: value >= root, Fraction(0), Fraction(1), close)
-    below = search_greatest(lambda value: value < root, Fraction(0), Fraction(1), close)
+    above = search_min(lambda value: value >= root, Fraction(0), Fraction(1), close)
+    below = search_max(lambda value: value < root, Fraction(0), Fraction(1), close)
 
     assert root <= above <= root * Fraction(1001, 1000) + Fraction(1, 1000)
     assert root * Fraction(998, 1000) <= below < root
-    assert root <= least_scale(lambda scale: scale < root, Fraction(1, 5)) < root * 2
+    assert root <= min_scale(lambda scale: scale < root, Fraction(1, 5)) < root * 2

@@ -13,7 +13,7 @@ from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.sensitivity import MOST_AXES, effect_sensitivity
+from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.statistics.tables.effects import EffectQuery
 from tests.oracles.opened import cells_of
@@ -110,7 +110,7 @@ def test_private_groups_cost_as_much_as_many_groups(neighbors: Neighbors) -> Non
 
 def test_what_has_no_bound_is_refused() -> None:
     """An effect has axes, each with two labels or more, and not too many."""
-    for sizes in ((), (1,), (2, 1), (2,) * (MOST_AXES + 1)):
+    for sizes in ((), (1,), (2, 1), (2,) * (MAX_AXES + 1)):
         with pytest.raises(ValueError, match="few axes"):
             effect_sensitivity(sizes, Neighbors.ADD_REMOVE, RowUnit(), 1)
     number = IntegerColumn("x", Fraction(1), (0, 5))

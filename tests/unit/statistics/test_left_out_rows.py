@@ -14,7 +14,7 @@ from dpcli.numeric.arrays import Ints, integer_array
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.postprocessing import LIMITED_SHARE
-from dpcli.statistics.quality import ERROR_PROBABILITY, bin_starts, least_share
+from dpcli.statistics.quality import ERROR_PROBABILITY, bin_starts, min_share
 
 RUNS = 500
 
@@ -33,7 +33,7 @@ def shares(rows: Ints, limit: int, noise: Noise, runs: int = RUNS) -> list[Fract
     totals = np.array(noise.sample(runs)) * limit
     wide = type(noise)(noise.scale * limit) if noise.scale else noise
     return [
-        least_share(
+        min_share(
             NoisyAnswer(integer_array(counts + drawn), noise),
             starts,
             NoisyAnswer(integer_array([kept + int(more)]), wide),

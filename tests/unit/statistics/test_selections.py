@@ -110,4 +110,4 @@ def test_signed_counts_are_of_all_tests() -> None:
     assert isinstance(asked, IndicatorQuery)
     assert all(isinstance(test, InRanges) for test in asked.tests)
     with pytest.raises(ValueError, match="all tests"):
-        IndicatorQuery(tests=asked.tests, most=1, signed=True)
+        IndicatorQuery(tests=asked.tests, max_counted=1, signed=True)
