@@ -23,10 +23,10 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import (
-    Answer,
     Branch,
+    GuaranteePair,
     MissingDependencyError,
-    composed_answer,
+    composed_pair,
     parallel_composition,
 )
 from dpcli.privacy.events import NO_NOISE_NAME, RECOVERED, MechanismEvent, UnknownEventError
@@ -170,16 +170,16 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
         counts = Counter(map(guarantee_of, events))
         del counts[ZERO_GUARANTEE]
         return tuple(counts.items())
-    joint: dict[object, list[Answer]] = {}
+    joint: dict[object, list[GuaranteePair]] = {}
     branches: dict[object, Branch | None] = {}
     for index, event in enumerate(events):
         # Events that are protected jointly count as one answer.
         name = (event.statistic, "" if event.joint else index)
-        joint.setdefault(name, []).append(_answer_of(event))
+        joint.setdefault(name, []).append(_pair_of(event))
         branches[name] = event.disjoint
     placed = [
-        ((composed_answer(answers) if len(answers) > 1 else answers[0],), branches[name])
-        for name, answers in joint.items()
+        ((composed_pair(pairs) if len(pairs) > 1 else pairs[0],), branches[name])
+        for name, pairs in joint.items()
     ]
     return tuple(parallel_composition(placed, Neighbors(neighbors)).items())
 
@@ -215,14 +215,15 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
     return mechanism.guarantee(noise, event.sensitivity, event.loss, failure_delta)
 
 
-def _answer_of(event: MechanismEvent) -> Answer:
-    """The guarantees of a recorded answer; an older event states no `single`."""
-    guarantee, single = guarantee_of(event), event.single
+def _pair_of(event: MechanismEvent) -> GuaranteePair:
+    """The guarantees of a recorded answer; an older event has none for added or removed units."""
+    guarantee, sensitivity = guarantee_of(event), event.add_remove_sensitivity
     mechanism = BY_NAME.get(event.mechanism)
-    if event.scale is None or single is None or mechanism is None:
-        return Answer(guarantee, guarantee)
+    if event.scale is None or sensitivity is None or mechanism is None:
+        return GuaranteePair(guarantee, guarantee)
     noise, failure_delta = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
-    return Answer(guarantee, mechanism.single_guarantee(noise, single, event.loss, failure_delta))
+    add_remove = mechanism.add_remove_guarantee(noise, sensitivity, event.loss, failure_delta)
+    return GuaranteePair(guarantee, add_remove)
 
 
 def require_proven(events: Iterable[MechanismEvent]) -> None:
@@ -353,8 +354,8 @@ def _window_losses(
 
 def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
     totals: Counter[Guarantee] = Counter()
-    for answers, count in releases.items():
-        for guarantee, times in answers if count else ():
+    for guarantees, count in releases.items():
+        for guarantee, times in guarantees if count else ():
             totals[guarantee] += times * count
     try:
         return RULES[terms.composition].total(totals, terms.budget.delta)

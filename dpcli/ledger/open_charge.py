@@ -137,8 +137,8 @@ class OpenCharge:
         if os.getpid() != self.__process:
             raise ValueError("another process is charged for its own answers")
         with self.__lock:
-            # Without `single`, an answer about disjoint rows costs more, and others cost the same.
-            charged = [event.answer, replace(event, single=None).answer]
+            # Without it, an answer about disjoint rows costs more, and others cost the same.
+            charged = [event.answer, replace(event, add_remove_sensitivity=None).answer]
             left = [answer for answer in charged if self.__unanswered[answer] > 0]
             if not self.__is_open or not left:
                 raise ValueError("the answer is not charged for, or was given before")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Never, NoReturn, final
 
 from dpcli.mechanisms.mechanism import SINGLE_WEIGHT, AdditiveMechanism, Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
-from dpcli.mechanisms.query_sensitivity import query_sensitivity, single_sensitivity
+from dpcli.mechanisms.query_sensitivity import add_remove_sensitivity, query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, integer_array, np
 from dpcli.numeric.exact import require_exact
@@ -113,8 +113,10 @@ class CalibratedMechanism:
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
             charged, selection = loss, None
             if selects_partitions:
-                single = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
-                selection = threshold_for_delta(noise, single, target.delta - noise_target.delta)
+                add_remove = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
+                selection = threshold_for_delta(
+                    noise, add_remove, target.delta - noise_target.delta
+                )
                 if target.rho is not None:
                     charged = replace(loss, delta=loss.delta + selection.delta)
             instance = object.__new__(cls)
@@ -131,21 +133,23 @@ class CalibratedMechanism:
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, failure_delta)
 
     @property
-    def single(self) -> Sensitivity | None:
-        """The sensitivity to one unit that is added or removed, where neighbors exchange one.
+    def add_remove_sensitivity(self) -> Sensitivity | None:
+        """The sensitivity under add-remove, which disjoint parts under change-one need.
 
-        None if neighbors do not, and for kinds of queries that state their own sensitivity.
+        None under add-remove, and for kinds of queries that state their own sensitivity.
         """
-        return single_sensitivity(self.query, self.relation)
+        return add_remove_sensitivity(self.query, self.relation)
 
     @property
-    def single_guarantee(self) -> Guarantee:
-        """The guarantee for one unit that is added or removed; that for neighbors at most."""
-        single, rule = self.single, self.partition_selection
-        if single is None or not self.sensitivity.l1:
+    def add_remove_guarantee(self) -> Guarantee:
+        """The guarantee under add-remove; at most that for neighbors."""
+        sensitivity, selection = self.add_remove_sensitivity, self.partition_selection
+        if sensitivity is None or not self.sensitivity.l1:
             return self.guarantee
-        failure_delta = rule.delta if rule else Fraction(0)
-        return self.mechanism.single_guarantee(self.noise, single, self.loss, failure_delta)
+        failure_delta = selection.delta if selection else Fraction(0)
+        return self.mechanism.add_remove_guarantee(
+            self.noise, sensitivity, self.loss, failure_delta
+        )
 
     @property
     def event(self) -> MechanismEvent:
@@ -154,7 +158,7 @@ class CalibratedMechanism:
         noise = self.noise
         return MechanismEvent(
             "", "", noise.kind, self.loss, noise.scale, self.sensitivity,
-            keys_delta=delta, single=self.single,
+            keys_delta=delta, add_remove_sensitivity=self.add_remove_sensitivity,
         )  # fmt: skip
 
     def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:

@@ -126,17 +126,21 @@ class Mechanism(Unchangeable, ABC):
         return Guarantee(loss, rho, self.dominating_pairs(noise, sensitivity), failure_delta)
 
     @final
-    def single_guarantee(
-        self, noise: Noise, single: Sensitivity, loss: Loss, failure_delta: Fraction = Fraction(0)
+    def add_remove_guarantee(
+        self,
+        noise: Noise,
+        sensitivity: Sensitivity,
+        loss: Loss,
+        failure_delta: Fraction = Fraction(0),
     ) -> Guarantee:
-        """The guarantee for one unit that is added or removed, of an answer charged for `loss`.
+        """The guarantee under add-remove of an answer that is charged for `loss`.
 
         Its epsilon is recomputed if the mechanism has no delta; otherwise it is that of the answer.
         """
-        if not self.needs_delta and single.l1:
-            epsilon = self.loss([noise], [single], loss.epsilon).epsilon
+        if not self.needs_delta and sensitivity.l1:
+            epsilon = self.loss([noise], [sensitivity], loss.epsilon).epsilon
             loss = Loss(min(loss.epsilon, epsilon), loss.delta)
-        return self.guarantee(noise, single, loss, failure_delta)
+        return self.guarantee(noise, sensitivity, loss, failure_delta)
 
     @final
     def calibrate_and_verify(

@@ -35,12 +35,14 @@ class PartitionSelection:
     delta: Fraction
 
 
-def threshold_for_delta(noise: Noise, single: Sensitivity, delta: Fraction) -> PartitionSelection:
-    """The least threshold that meets `delta`; `single` is the sensitivity to one added unit.
+def threshold_for_delta(
+    noise: Noise, sensitivity: Sensitivity, delta: Fraction
+) -> PartitionSelection:
+    """The least threshold that meets `delta`; `sensitivity` is the sensitivity to one added unit.
 
     For at most l0 groups with counts of at most linf, l0 P[noise >= threshold - linf] <= delta.
     This union bound adds less than a factor of 1 + delta. Raises ValueError for noise without a
     tail bound.
     """
-    beyond = search_min(lambda value: single.l0 * noise.tail_bound(value) <= delta, 0, 1)
-    return PartitionSelection(single.linf + beyond, delta)
+    beyond = search_min(lambda value: sensitivity.l0 * noise.tail_bound(value) <= delta, 0, 1)
+    return PartitionSelection(sensitivity.linf + beyond, delta)

@@ -100,7 +100,7 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     return query.sensitivity(relation)
 
 
-def single_sensitivity(query: Query, relation: Relation) -> Sensitivity | None:
-    """The sensitivity to one unit that is added or removed, as `Query.single_sensitivity`."""
+def add_remove_sensitivity(query: Query, relation: Relation) -> Sensitivity | None:
+    """The sensitivity under add-remove, as `Query.add_remove_sensitivity`."""
     require_plain(query)
-    return query.single_sensitivity(relation)
+    return query.add_remove_sensitivity(relation)

@@ -17,10 +17,10 @@ from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.exact import decimal_sqrt_up
 from dpcli.privacy.accounting.composition import (
-    Answer,
     Bound,
     Branch,
-    composed_answer,
+    GuaranteePair,
+    composed_pair,
     parallel_composition,
 )
 from dpcli.privacy.events import MechanismEvent
@@ -128,12 +128,12 @@ class PlannedStatistic:
         return len(self.queries) > 1 and self.mechanism.needs_delta
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
+    def guarantee_pairs(self) -> tuple[GuaranteePair, ...]:
         """The guarantees of each answer, or of all of them if they are protected jointly."""
         guarantees = [query.calibrated.guarantee for query in self.queries]
-        singles = [query.calibrated.single_guarantee for query in self.queries if self.branch]
-        answers = tuple(map(Answer, guarantees, singles or guarantees))
-        return (composed_answer(answers),) if self.is_joint else answers
+        singles = [query.calibrated.add_remove_guarantee for query in self.queries if self.branch]
+        pairs = tuple(map(GuaranteePair, guarantees, singles or guarantees))
+        return (composed_pair(pairs),) if self.is_joint else pairs
 
     @property
     def events(self) -> Iterator[MechanismEvent]:
@@ -149,7 +149,9 @@ class PlannedStatistic:
                 question=part.weighted.role,
                 joint=self.is_joint,
                 disjoint=self.branch,
-                single=part.calibrated.single if self.branch else None,
+                add_remove_sensitivity=part.calibrated.add_remove_sensitivity
+                if self.branch
+                else None,
                 details=details,
             )
 
@@ -310,8 +312,8 @@ def guarantee_counts(
 
     Statistics about disjoint rows are not added up.
     """
-    answers = ((planned.answers, planned.branch) for planned in statistics)
-    return parallel_composition(answers, spec.privacy.neighbors)
+    pairs = ((planned.guarantee_pairs, planned.branch) for planned in statistics)
+    return parallel_composition(pairs, spec.privacy.neighbors)
 
 
 def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:

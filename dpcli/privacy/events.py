@@ -44,9 +44,9 @@ class MechanismEvent:
     `loss` was charged. Noise that is calibrated to a sensitivity has a `scale` in steps and that
     `sensitivity`; a response of the local model has neither. `joint` events of one statistic are
     one answer. Two events are about disjoint rows if their `disjoint` have the same name and
-    different numbers; then `single` is the sensitivity to one unit that is added or removed, or
-    None if it is not known. An answer with a `keys_delta` selected groups. No loss depends on
-    `details`.
+    different numbers; then `add_remove_sensitivity` is that to one unit that is added or removed,
+    or None if it is not known. Ledgers store it as `single`. An answer with a `keys_delta` selected
+    groups. No loss depends on `details`.
 
     Raises DamagedEventError for values that no mechanism can have.
     """
@@ -61,7 +61,7 @@ class MechanismEvent:
     disjoint: tuple[str, int] | None = None
     keys_delta: Fraction | None = None
     details: Mapping[str, object] = field(default_factory=dict, hash=False)
-    single: Sensitivity | None = None
+    add_remove_sensitivity: Sensitivity | None = None
 
     def __post_init__(self) -> None:
         sensitivity = self.sensitivity
@@ -70,14 +70,14 @@ class MechanismEvent:
         if min(self.loss.epsilon, self.loss.delta, self.scale or 0, self.keys_delta or 0) < 0:
             raise DamagedEventError("losses and scales are not negative")
         if sensitivity is None:
-            if self.single is not None:
+            if self.add_remove_sensitivity is not None:
                 raise DamagedEventError("two sensitivities belong together")
             return
-        single = self.single or sensitivity
+        add_remove = self.add_remove_sensitivity or sensitivity
         norms = sensitivity.l0, sensitivity.l1, sensitivity.l2_squared, sensitivity.linf
-        if min(*norms, single.l0, single.l1, single.l2_squared, single.linf) < 0:
+        if min(*norms, add_remove.l0, add_remove.l1, add_remove.l2_squared, add_remove.linf) < 0:
             raise DamagedEventError("sensitivities are not negative")
-        if sensitivity.l1 > 2 * single.l1:
+        if sensitivity.l1 > 2 * add_remove.l1:
             raise DamagedEventError("an exchange is a removal and an addition")
         if sensitivity.l1 and (not self.scale or self.mechanism == NO_NOISE_NAME):
             raise DamagedEventError("what a neighbor can change needs noise")
@@ -85,7 +85,7 @@ class MechanismEvent:
     @property
     def answer(self) -> tuple[object, ...]:
         """The values that the mechanism determines, without names and without `joint`."""
-        norms = self.sensitivity, self.single
+        norms = self.sensitivity, self.add_remove_sensitivity
         return self.mechanism, self.loss, self.scale, norms, self.keys_delta
 
     def to_json(self) -> dict[str, object]:
@@ -105,8 +105,8 @@ class MechanismEvent:
             written |= {"scale": str(self.scale), **self.sensitivity.to_json()}
         if self.keys_delta is not None:
             written["keys_delta"] = str(self.keys_delta)
-        if self.single is not None:
-            written["single"] = self.single.to_json()
+        if self.add_remove_sensitivity is not None:
+            written["single"] = self.add_remove_sensitivity.to_json()
         return dict(self.details) | written
 
     @classmethod
@@ -118,7 +118,7 @@ class MechanismEvent:
             if version != VERSION:
                 raise UnknownEventError(f"{mechanism}, version {version}")
             epsilon, delta = _exact(remaining.pop("epsilon")), _exact(remaining.pop("delta"))
-            scale = sensitivity = keys_delta = disjoint = single = None
+            scale = sensitivity = keys_delta = disjoint = add_remove_sensitivity = None
             if "scale" in remaining:
                 scale = _exact(remaining.pop("scale"))
                 sensitivity = _sensitivity(remaining)
@@ -128,7 +128,7 @@ class MechanismEvent:
                 name, part = _pair(remaining.pop("disjoint"))
                 disjoint = str(name), int(str(part))
             if "single" in remaining:
-                single = _sensitivity(_object(remaining.pop("single")))
+                add_remove_sensitivity = _sensitivity(_object(remaining.pop("single")))
             joint = bool(remaining.pop("joint")) if "joint" in remaining else None
             statistic, question = (
                 str(remaining.pop("statistic", "")),
@@ -138,7 +138,7 @@ class MechanismEvent:
             raise DamagedEventError("an event lacks a value, or has one of another type") from error
         return cls(
             statistic, question, mechanism, Loss(epsilon, delta),
-            scale, sensitivity, joint, disjoint, keys_delta, remaining, single,
+            scale, sensitivity, joint, disjoint, keys_delta, remaining, add_remove_sensitivity,
         )  # fmt: skip
 
 

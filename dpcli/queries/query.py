@@ -122,10 +122,10 @@ class Query:
         unit = self.bounded_unit(relation.unit)
         return sensitivity(self.row_contribution, relation.neighbors, unit, self.cells)
 
-    def single_sensitivity(self, relation: Relation) -> Sensitivity | None:
-        """The sensitivity to one unit that is added or removed, where neighbors exchange one.
+    def add_remove_sensitivity(self, relation: Relation) -> Sensitivity | None:
+        """The sensitivity under add-remove, which disjoint parts under change-one need.
 
-        None if neighbors do not, and for queries that have no such bound.
+        None under add-remove, and for queries that have no such bound.
         """
         if relation.neighbors is Neighbors.ADD_REMOVE:
             return None

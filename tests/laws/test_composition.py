@@ -14,7 +14,7 @@ from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.accounting.composition import Answer, Composition, parallel_composition
+from dpcli.privacy.accounting.composition import Composition, GuaranteePair, parallel_composition
 from dpcli.privacy.accounting.pld import composed_epsilon
 from dpcli.privacy.dominating_pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.loss import Guarantee, Loss, compose
@@ -200,9 +200,9 @@ def test_failure_delta_is_part_of_delta(name: str) -> None:
     )
 
 
-def answered(*guarantees: Guarantee) -> tuple[Answer, ...]:
+def answered(*guarantees: Guarantee) -> tuple[GuaranteePair, ...]:
     """Answers that one added or removed row can change as much as an exchanged one."""
-    return tuple(Answer(guarantee, guarantee) for guarantee in guarantees)
+    return tuple(GuaranteePair(guarantee, guarantee) for guarantee in guarantees)
 
 
 def test_of_disjoint_rows_the_worst_counts() -> None:

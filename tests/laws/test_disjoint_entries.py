@@ -185,7 +185,7 @@ def test_events_without_single_sensitivities_cost_no_less(rule: object, seed: in
     losses = [budget if "gaussian" in entry else "epsilon: 0.5" for entry in entries]
     plan = planned(entries, "change-one", name, losses)
     events, delta = plan.charged_events, Fraction(1, 10**4)
-    older = [replace(event, single=None) for event in events]
+    older = [replace(event, add_remove_sensitivity=None) for event in events]
     now, before = (
         dict(guarantee_counts(to_events_json(texts), "change-one")) for texts in (events, older)
     )
@@ -204,7 +204,10 @@ def test_the_law_notices_a_sensitivity_that_is_too_small() -> None:
     )
     worst = max(pure_loss(plan, change) for change in changes(plan, "change-one"))
     assert plan.cost.epsilon == worst == 2
-    events = [replace(event, single=Sensitivity(1, 1, 1, 1)) for event in plan.charged_events]
+    events = [
+        replace(event, add_remove_sensitivity=Sensitivity(1, 1, 1, 1))
+        for event in plan.charged_events
+    ]
     counts = dict(guarantee_counts(to_events_json(events), "change-one"))
     assert sum(one.loss.epsilon * n for one, n in counts.items()) < worst
 

@@ -50,14 +50,14 @@ class AdvancedComposition(Composition):
 
     name = "advanced"
 
-    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, and the bounds at the delta that the answers leave."""
-        plain = plain_sum(answers)
+        plain = plain_sum(guarantees)
         yield plain
         epsilons: Counter[Fraction] = Counter()
-        for guarantee, times in answers.items():
+        for guarantee, times in guarantees.items():
             epsilons[guarantee.loss.epsilon] += times
-        kept = _no_failure(answers)
+        kept = _no_failure(guarantees)
         if 1 - delta <= kept:
             yield Bound(Loss(plain.loss.epsilon, delta), "sum of epsilons")
         left = round_down(1 - (1 - delta) / kept, 64) if kept > 0 else Fraction(0)
@@ -76,10 +76,10 @@ class AdvancedComposition(Composition):
             )
 
 
-def _no_failure(answers: GuaranteeCounts) -> Fraction:
+def _no_failure(guarantees: GuaranteeCounts) -> Fraction:
     """The product of all 1 - delta; rounded down if it has many factors."""
     failures = Counter[Fraction]()
-    for guarantee, times in answers.items():
+    for guarantee, times in guarantees.items():
         failures[guarantee.loss.delta] += times
     del failures[Fraction(0)]
     if failures.total() <= MAX_EXACT:

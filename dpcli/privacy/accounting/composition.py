@@ -21,7 +21,7 @@ from dpcli.privacy.zcdp_conversion import sum_rounded_up
 from dpcli.problems.light_dataclasses import dataclass
 
 GuaranteeCounts = Mapping[Guarantee, int]
-"""The guarantees of answers, each with its number of answers."""
+"""Guarantees, each with the number of answers that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Composition(ABC):
     )
 
     @abstractmethod
-    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """Every bound that the rule proves; a bound may use at most `delta`.
 
         Raises MissingDependencyError if a package that it needs is not installed.
@@ -74,27 +74,29 @@ class Composition(ABC):
         return Loss(left, budget.delta)
 
     @final
-    def bound(self, answers: GuaranteeCounts, delta: Fraction) -> Bound:
+    def bound(self, guarantees: GuaranteeCounts, delta: Fraction) -> Bound:
         """The least bound within `delta`, or the first one if none is within it."""
-        proven = list(self.bounds(answers, delta))
+        proven = list(self.bounds(guarantees, delta))
         valid = [bound for bound in proven if bound.loss.delta <= delta]
         return min(valid, key=lambda bound: bound.loss.epsilon, default=proven[0])
 
     @final
-    def total(self, answers: GuaranteeCounts, delta: Fraction) -> Loss:
+    def total(self, guarantees: GuaranteeCounts, delta: Fraction) -> Loss:
         """The loss of all answers together."""
-        return self.bound(answers, delta).loss
+        return self.bound(guarantees, delta).loss
 
 
-def total_failure_delta(answers: GuaranteeCounts) -> Fraction:
+def total_failure_delta(guarantees: GuaranteeCounts) -> Fraction:
     """The probability with which any of the guarantees may fail."""
-    return Fraction(sum(times * one.failure_delta for one, times in answers.items()))
+    return Fraction(sum(times * guarantee.failure_delta for guarantee, times in guarantees.items()))
 
 
-def plain_sum(answers: GuaranteeCounts, rho: Fraction | None = None) -> Bound:
+def plain_sum(guarantees: GuaranteeCounts, rho: Fraction | None = None) -> Bound:
     """The sums of epsilons and of deltas: exact for few terms, otherwise rounded up."""
-    epsilon = sum_rounded_up((one.loss.epsilon, times) for one, times in answers.items())
-    delta = sum_rounded_up((one.loss.delta, times) for one, times in answers.items())
+    epsilon = sum_rounded_up(
+        (guarantee.loss.epsilon, times) for guarantee, times in guarantees.items()
+    )
+    delta = sum_rounded_up((guarantee.loss.delta, times) for guarantee, times in guarantees.items())
     return Bound(Loss(epsilon, delta, rho), "plain sum")
 
 
@@ -117,11 +119,11 @@ class SequentialComposition(Composition):
             max(budget.epsilon - spent.epsilon, zero), max(budget.delta - spent.delta, zero)
         )
 
-    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The exact sums, without rounding."""
-        zero, counted = Fraction(0), answers.items()
-        epsilon = sum((times * one.loss.epsilon for one, times in counted), zero)
-        delta = sum((times * one.loss.delta for one, times in counted), zero)
+        zero, counted = Fraction(0), guarantees.items()
+        epsilon = sum((times * guarantee.loss.epsilon for guarantee, times in counted), zero)
+        delta = sum((times * guarantee.loss.delta for guarantee, times in counted), zero)
         yield Bound(Loss(epsilon, delta), "plain sum")
 
 
@@ -132,104 +134,112 @@ The rows of a unit are in at most one of the disjoint branches.
 """
 
 
-class Answer(NamedTuple):
-    """The guarantee of an answer for any neighbor, and for one row that is added or removed."""
+class GuaranteePair(NamedTuple):
+    """The guarantee of an answer for neighbors, and that under add-remove."""
 
     guarantee: Guarantee
-    single: Guarantee
+    add_remove: Guarantee
 
 
-NO_ANSWER = Answer(ZERO_GUARANTEE, ZERO_GUARANTEE)
+ZERO_PAIR = GuaranteePair(ZERO_GUARANTEE, ZERO_GUARANTEE)
 
 
 def parallel_composition(
-    answers: Iterable[tuple[Iterable[Answer], Branch | None]], neighbors: Neighbors
+    statistics: Iterable[tuple[Iterable[GuaranteePair], Branch | None]], neighbors: Neighbors
 ) -> dict[Guarantee, int]:
     """Guarantees whose sum is an upper bound of the loss of any unit, each with its count.
 
     Privacy: adding or removing a row changes the answers about one disjoint part only (McSherry
     2009, theorem 4), so the worst part counts. Replacing a row by another of the same part changes
     that part alone, by what its guarantee allows. Replacing it by a row of another part removes a
-    row from one part and adds a row to the other, so their guarantees for single rows add up, and
+    row from one part and adds a row to the other, so their add-remove guarantees add up, and
     the two worst count. The result is an upper bound of both cases.
     """
     counts: Counter[Guarantee] = Counter()
-    branches: dict[str, dict[int, list[Answer]]] = {}
-    for given, branch in answers:
+    branches: dict[str, dict[int, list[GuaranteePair]]] = {}
+    for pairs, branch in statistics:
         if branch is None:
-            counts.update(answer.guarantee for answer in given)
+            counts.update(pair.guarantee for pair in pairs)
         else:
             name, part = branch
-            branches.setdefault(name, {}).setdefault(part, []).extend(given)
+            branches.setdefault(name, {}).setdefault(part, []).extend(pairs)
     for parts in branches.values():
         first, second = _worst_parts(parts.values())
         if neighbors is Neighbors.ADD_REMOVE:
-            counts.update(answer.guarantee for answer in first)
+            counts.update(pair.guarantee for pair in first)
         else:
             counts.update(_replaced(first, second))
     del counts[ZERO_GUARANTEE]
     return dict(counts)
 
 
-def _worst_parts(parts: Iterable[list[Answer]]) -> tuple[list[Answer], list[Answer]]:
-    """The worst part, and the worst of the others for single rows.
+def _worst_parts(
+    parts: Iterable[list[GuaranteePair]],
+) -> tuple[list[GuaranteePair], list[GuaranteePair]]:
+    """The worst part for neighbors, and the worst of the other parts under add-remove.
 
-    If the worst parts cover all others, answer by answer, these are parts as they are. Otherwise
-    each part counts as one answer. The results are then an upper bound of all parts and, for single
-    rows, an upper bound of all parts but the largest.
+    If these two bound all other parts, answer by answer, they are returned as they are. Otherwise
+    each part is composed to one pair. The first result is then an upper bound of all parts, the
+    second an upper bound of all parts but the largest.
     """
     ordered = sorted(
-        (sorted(part, key=lambda answer: _size(answer.guarantee), reverse=True) for part in parts),
-        key=lambda part: _size(composed_answer(part).guarantee),
+        (sorted(part, key=lambda pair: _size(pair.guarantee), reverse=True) for part in parts),
+        key=lambda part: _size(composed_pair(part).guarantee),
         reverse=True,
     )
-    first, second, *others = *ordered, list[Answer]()
+    first, second, *rest = *ordered, list[GuaranteePair]()
     if (
-        all(_covers(first, part, single=False) for part in ordered)
-        and _covers(first, second, single=True)
-        and all(_covers(second, part, single=True) for part in others)
+        all(_covers(first, part, add_remove=False) for part in ordered)
+        and _covers(first, second, add_remove=True)
+        and all(_covers(second, part, add_remove=True) for part in rest)
     ):
         return first, second
-    composed = list(map(composed_answer, ordered))
-    return [_upper_answer(composed)], [_upper_answer(composed[1:])]
+    composed = list(map(composed_pair, ordered))
+    return [_upper_pair(composed)], [_upper_pair(composed[1:])]
 
 
-def _replaced(first: Sequence[Answer], second: Sequence[Answer]) -> list[Guarantee]:
+def _replaced(first: Sequence[GuaranteePair], second: Sequence[GuaranteePair]) -> list[Guarantee]:
     """The guarantees if a row is replaced by one of the same part, or of another.
 
-    They are joined place by place. If the guarantee for single rows covers that for any neighbor,
-    the answers of both parts remain separate answers. So do answers with a delta whose loss for
-    single rows is not known to be smaller: no rule adds their losses to rhos of others.
+    In the same part, the guarantee of the part holds. In two parts, one loses a row and the other
+    gains a row, so their add-remove guarantees compose. The result bounds both cases, answer by
+    answer. Answers of both parts are kept separate where composition is then tighter: if the
+    add-remove guarantee bounds that for neighbors, and for answers with a delta whose loss under
+    add-remove is not known to be smaller, because no rule adds their losses to rhos of others.
     """
     found = []
-    for (whole, single), (_, other) in zip_longest(first, second, fillvalue=NO_ANSWER):
-        joined = upper_bound([whole, compose([single, other])])
-        if upper_bound([single, whole]) == single:
-            found += [single, other]
-        elif single.loss == whole.loss and whole.loss.delta:
-            left = _merged(_counted(joined.dominating_pairs) - _counted(other.dominating_pairs))
-            rho = joined.rho - other.rho
-            found += [Guarantee(whole.loss, rho, left, whole.failure_delta), other]
+    for (whole, add_remove), (_, of_other) in zip_longest(first, second, fillvalue=ZERO_PAIR):
+        joined = upper_bound([whole, compose([add_remove, of_other])])
+        if upper_bound([add_remove, whole]) == add_remove:
+            found += [add_remove, of_other]
+        elif add_remove.loss == whole.loss and whole.loss.delta:
+            left = _merged(_counted(joined.dominating_pairs) - _counted(of_other.dominating_pairs))
+            rho = joined.rho - of_other.rho
+            found += [Guarantee(whole.loss, rho, left, whole.failure_delta), of_other]
         else:
             found.append(joined)
     return found
 
 
-def composed_answer(part: Sequence[Answer]) -> Answer:
+def composed_pair(part: Sequence[GuaranteePair]) -> GuaranteePair:
     """The guarantees of several answers together."""
-    return Answer(
-        compose(answer.guarantee for answer in part), compose(answer.single for answer in part)
+    return GuaranteePair(
+        compose(pair.guarantee for pair in part), compose(pair.add_remove for pair in part)
     )
 
 
-def _upper_answer(answers: Sequence[Answer]) -> Answer:
-    return Answer(*(upper_bound(guarantees) for guarantees in zip(*answers, strict=True)))
+def _upper_pair(pairs: Sequence[GuaranteePair]) -> GuaranteePair:
+    return GuaranteePair(*(upper_bound(guarantees) for guarantees in zip(*pairs, strict=True)))
 
 
-def _covers(one: Sequence[Answer], other: Sequence[Answer], *, single: bool) -> bool:
-    """Whether each answer of `one` is an upper bound of that of `other`, in every measure."""
-    pairs = zip_longest(one, other, fillvalue=NO_ANSWER)
-    compared = ((a.single, b.single) if single else (a.guarantee, b.guarantee) for a, b in pairs)
+def _covers(
+    left: Sequence[GuaranteePair], right: Sequence[GuaranteePair], *, add_remove: bool
+) -> bool:
+    """Whether each answer of `left` is an upper bound of that of `right`, in every measure."""
+    pairs = zip_longest(left, right, fillvalue=ZERO_PAIR)
+    compared = (
+        (a.add_remove, b.add_remove) if add_remove else (a.guarantee, b.guarantee) for a, b in pairs
+    )
     return all(b in {a, ZERO_GUARANTEE} or upper_bound([a, b]) == a for a, b in compared)
 
 
@@ -239,12 +249,21 @@ def upper_bound(guarantees: Sequence[Guarantee]) -> Guarantee:
     if len(distinct) == 1:
         return distinct[0]
     return Guarantee(
-        Loss(max(one.loss.epsilon for one in distinct), max(one.loss.delta for one in distinct)),
-        max(one.rho for one in distinct),
-        _worst_pairs(
-            list(dict.fromkeys(one.dominating_pairs for one in distinct if one.dominating_pairs))
+        Loss(
+            max(guarantee.loss.epsilon for guarantee in distinct),
+            max(guarantee.loss.delta for guarantee in distinct),
         ),
-        max(one.failure_delta for one in distinct),
+        max(guarantee.rho for guarantee in distinct),
+        _worst_pairs(
+            list(
+                dict.fromkeys(
+                    guarantee.dominating_pairs
+                    for guarantee in distinct
+                    if guarantee.dominating_pairs
+                )
+            )
+        ),
+        max(guarantee.failure_delta for guarantee in distinct),
     )
 
 

@@ -70,16 +70,16 @@ class PldComposition(Composition):
     name = "pld"
     takes_rho = True
 
-    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The bounds of zero-concentrated composition without their rho, and the numeric one."""
-        for bound in ZcdpComposition().bounds(answers, delta):
+        for bound in ZcdpComposition().bounds(guarantees, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
         pairs: Counter[DominatingPair] = Counter()
-        for guarantee, times in answers.items():
+        for guarantee, times in guarantees.items():
             for pair in guarantee.dominating_pairs:
                 pairs[replace(pair, times=1)] += pair.times * times
         error = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
-        left = (delta - total_failure_delta(answers)) * (1 - FLOAT_ERROR) - error
+        left = (delta - total_failure_delta(guarantees)) * (1 - FLOAT_ERROR) - error
         if left <= 0 or not pairs:
             return
         epsilon = composed_epsilon(pairs, float(left))
@@ -118,7 +118,7 @@ def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fract
         # Truncation of short sums would take longer than it saves.
         cut = 0.0 if len(distributions) > TRUNCATED_FROM else TAIL
         pairwise = zip(distributions[::2], distributions[1::2], strict=True)
-        distributions = [one.compose(two, cut) for one, two in pairwise] + odd
+        distributions = [first.compose(second, cut) for first, second in pairwise] + odd
     epsilon = float(distributions[0].get_epsilon_for_delta(delta))
     if not 0 <= epsilon < 1e6:
         return None

@@ -53,18 +53,18 @@ class ZcdpComposition(Composition):
         left = max(rho - (spent.rho or Fraction(0)), Fraction(0))
         return Loss(max(budget.epsilon - spent.epsilon, Fraction(0)), budget.delta, left)
 
-    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, and the sum of rhos if some delta is left for it."""
-        rho = sum_rounded_up((guarantee.rho, times) for guarantee, times in answers.items())
-        yield plain_sum(answers, rho)
-        left = delta - total_failure_delta(answers)
+        rho = sum_rounded_up((guarantee.rho, times) for guarantee, times in guarantees.items())
+        yield plain_sum(guarantees, rho)
+        left = delta - total_failure_delta(guarantees)
         if left > 0:
             yield Bound(Loss(zcdp_epsilon(rho, left), delta, rho), "sum of rhos")
-            yield from _mixed(answers, rho, left, delta)
+            yield from _mixed(guarantees, rho, left, delta)
 
 
 def _mixed(
-    answers: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
+    guarantees: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
 ) -> Iterator[Bound]:
     """Some pure answers by the sum of their epsilons, all others by the sum of their rhos.
 
@@ -73,7 +73,7 @@ def _mixed(
     """
     pure = [
         (guarantee, times)
-        for guarantee, times in answers.items()
+        for guarantee, times in guarantees.items()
         if guarantee.rho and not guarantee.loss.delta
     ]
     pure.sort(key=lambda counted: counted[0].loss.epsilon / counted[0].rho)

@@ -38,7 +38,7 @@ class RegressionQuery(Query):
     def cells(self) -> int:
         return len(self.inputs) + 1
 
-    def single_sensitivity(self, relation: Relation) -> None:
+    def add_remove_sensitivity(self, relation: Relation) -> None:
         """None: coefficients have a bound for these neighbors alone."""
 
 

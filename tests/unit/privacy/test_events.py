@@ -26,7 +26,7 @@ SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
 EVENT = MechanismEvent(
     "n", "count", "laplace", Loss(Fraction(1, 2)), Fraction(2), Sensitivity(1, 1, 1, 1),
     joint=False, disjoint=("sex", 1), keys_delta=Fraction(1, 10**9),
-    details={"unit": "1/100", "cells": 2}, single=Sensitivity(1, 1, 1, 1),
+    details={"unit": "1/100", "cells": 2}, add_remove_sensitivity=Sensitivity(1, 1, 1, 1),
 )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_noise_without_its_parameters_has_no_loss() -> None:
     """The loss that an event of noise states is not trusted without its parameters."""
     with pytest.raises(DamagedEventError, match="belong together"):
         replace(EVENT, scale=None)
-    lacking = replace(EVENT, scale=None, sensitivity=None, single=None)
+    lacking = replace(EVENT, scale=None, sensitivity=None, add_remove_sensitivity=None)
     with pytest.raises(LedgerError, match="an answer that cannot be read"):
         guarantee_counts(to_events_json([lacking]), "add-remove")
 
