@@ -10,7 +10,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate
 from dpcli.problems.messages import note
 from dpcli.specification.model import Response
-from dpcli.statistics.bounds.choice import THIRDS
+from dpcli.statistics.bounds.choice import PARTS
 
 
 def standard_error(response: Response, records: int) -> float | None:
@@ -27,7 +27,7 @@ def standard_error(response: Response, records: int) -> float | None:
 
 
 def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
-    """What the errors of statistics would be after each third of the ladders of all choices.
+    """What the errors of statistics would be after each third of the candidates of all choices.
 
     For each statistic that changes with them, the noise of its first query, which is named.
     """
@@ -38,8 +38,8 @@ def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
 
     # Their losses are those of the plan, so they need not be composed again.
     tried = []
-    for third in THIRDS:
-        ends = {choice.name: choice.at_third(third) for choice in spec.choices}
+    for part in PARTS:
+        ends = {choice.name: choice.at_part(part) for choice in spec.choices}
         assumed = allocate(with_chosen_bounds(spec, ends))[-len(plan.statistics) :]
         tried.append((ends, assumed))
     for number, planned in enumerate(plan.statistics):

@@ -424,7 +424,7 @@ def rule_sentences(
     """How something is chosen."""
     facts = _choice_facts(choice, planned, plan)
     yield note("chosen.rule", **facts)
-    if choice.cover < 1:
+    if choice.coverage < 1:
         yield note("chosen.cover", **facts)
 
 
@@ -450,7 +450,7 @@ def chosen_sentences(
     """What was chosen, and from which counts at which epsilon."""
     chosen, facts = choice.chosen, _choice_facts(choice, planned, plan)
     assert chosen is not None
-    key = ("covering" if choice.cover < 1 else "result") if chosen.decided else "fallback"
+    key = ("covering" if choice.coverage < 1 else "result") if chosen.decided else "fallback"
     beyond = note(f"chosen.{choice.beyond}", **facts)
     result = note(f"chosen.{key}", value=choice.text(chosen), beyond=beyond, **facts)
     return result, note("chosen.counts", **facts)
@@ -468,12 +468,12 @@ def _choice_facts(
         "rows": rows,
         "counted": note(f"chosen.{choice.counted or single}", rows=rows),
         "bins": len(bins),
-        "ladder": choice.ladder.kind.name,
+        "ladder": choice.grid.kind.name,
         "least": least,
         "most": most,
-        "outermost": choice.text(choice.at_rung(-1)),
+        "outermost": choice.text(choice.at_candidate(-1)),
         "epsilon": exact_or_up(choice.epsilon),
         "scale": rounded_text(query.scale),
         "threshold": choice.rule(query.calibrated.noise).threshold,
-        "cover": rounded_text(choice.cover * 100, 4),
+        "cover": rounded_text(choice.coverage * 100, 4),
     }

@@ -422,9 +422,9 @@ def _choice_report(
         name=planned.name,
         column=choice.column_name,
         **queries_of(planned, plan.spec.for_choices),
-        ladder=choice.ladder.kind.name,
+        ladder=choice.grid.kind.name,
         outermost=numbers(choice.column.limits),
-        cover=JsonNumber.of(choice.cover),
+        cover=JsonNumber.of(choice.coverage),
         threshold=choice.rule(planned.queries[0].calibrated.noise).threshold,
         rule=list(rule_sentences(choice, planned, plan)),
     )

@@ -24,7 +24,7 @@ from dpcli.queries.query import Query
 from dpcli.specification.context import SpecContext
 from dpcli.specification.grid import MAX_STEPS, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry
-from dpcli.statistics.bounds.candidates import LADDERS, Ladder
+from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import (
     LIMIT_NAME,
     MAX_ROWS,
@@ -35,7 +35,7 @@ from dpcli.statistics.bounds.choice import (
 from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
 
 LadderName = Annotated[
-    str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in LADDERS})
+    str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in GRID_KINDS})
 ]
 Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
 
@@ -82,12 +82,12 @@ class ChoiceModel(SectionModel):
         context: SpecContext,
         **more: Any,
     ) -> None:
-        """Adds a choice among the rungs of a column to the context."""
-        ladder = Ladder(column, next(one for one in LADDERS if one.name == self.choose))
-        if len(ladder.bins) == 1:
+        """Adds a choice among the candidate bounds of a column to the context."""
+        grid = BoundsGrid(column, next(each for each in GRID_KINDS if each.name == self.choose))
+        if len(grid.bins) == 1:
             facts = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
             raise span.report("bounds-unused.single", ladder=self.choose, **facts)
-        choice = kind(ladder, self.cover, self.epsilon, **more)
+        choice = kind(grid, self.cover, self.epsilon, **more)
         context.choices[choice.name] = choice, span
 
 

@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from dpcli.data.numbers import NumberColumn
-from dpcli.statistics.bounds.candidates import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid, GridKind
 from dpcli.statistics.bounds.choice import BoundsChoice
 from tests.benchmarks.ladders import (
     CHOICE,
@@ -78,7 +78,7 @@ def squared_errors(sides: list[Floats], bounds: Floats, epsilon: Fraction) -> Fl
 
 
 def ratios(
-    values: Floats, kind: LadderKind, factor: int, generator: Generator, runs: int
+    values: Floats, kind: GridKind, factor: int, generator: Generator, runs: int
 ) -> tuple[float, float]:
     """How much larger the error of the sum is than with the best bounds, and the best rungs."""
     # Both sides, as distances from zero in order.
@@ -87,10 +87,10 @@ def ratios(
     widest = max(most)
     low = -int(widest / STEP) if len(sides[0]) else 0
     column = NumberColumn("x", STEP, (low, int(widest / STEP)))
-    choice = BoundsChoice(Ladder(column, kind), Fraction(1), CHOICE)
+    choice = BoundsChoice(BoundsGrid(column, kind), Fraction(1), CHOICE)
     steps = np.clip(np.rint(values / float(STEP)), *column.limits)
-    places = np.searchsorted(choice.ladder.axis.starts, steps, side="right") - 1
-    counts = np.bincount(places, minlength=len(choice.ladder.axis))
+    places = np.searchsorted(choice.grid.axis.starts, steps, side="right") - 1
+    counts = np.bincount(places, minlength=len(choice.grid.axis))
     chosen = np.empty((runs, 2))
     for run in range(runs):
         bounds = choice.choose(noisy(counts, generator))
@@ -101,17 +101,17 @@ def ratios(
         [far[-5000:], np.geomspace(max(far[-1], 1) / 1e5, max(far[-1], 1), 500)]
     )
     best = squared_errors(sides, np.stack([single, single], axis=1), CHOICE + SUM).min()
-    ends = ([-rung for rung in choice.ladder.below], choice.ladder.above)
-    pairs = list(product(*([0, *rungs] for rungs in ends)))
-    rung = squared_errors(sides, np.array(pairs) * float(STEP), SUM).min()
+    ends = ([-of_candidates for of_candidates in choice.grid.below], choice.grid.above)
+    pairs = list(product(*([0, *candidates] for candidates in ends)))
+    of_candidates = squared_errors(sides, np.array(pairs) * float(STEP), SUM).min()
     error = squared_errors(sides, chosen, SUM).mean()
-    return float(np.sqrt(error / best)), float(np.sqrt(error / rung))
+    return float(np.sqrt(error / best)), float(np.sqrt(error / of_candidates))
 
 
 def main() -> None:
     """Two lines for each shape and ladder, a ratio for each number of rows, and the summaries."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    for kind in LADDERS[:2]:
+    for kind in GRID_KINDS[:2]:
         generator = np.random.default_rng(1)
         title = (
             f"{kind.name}: error of a sum over that with the best bounds, and rungs, in hindsight"
@@ -123,11 +123,11 @@ def main() -> None:
             for size in SIZES:
                 values = shape(generator, size)
                 line += [ratios(values, kind, factor, generator, runs) for factor in FACTORS]
-            bounds, rungs = (list(one) for one in zip(*line, strict=True))
+            bounds, candidates = (list(one) for one in zip(*line, strict=True))
             print_line(f"{name:20}", bounds)
-            print_line(f"{'  rungs':20}", rungs)
+            print_line(f"{'  rungs':20}", candidates)
             against_bounds += bounds
-            against_rungs += rungs
+            against_rungs += candidates
         print_levels(against_bounds)
         print_levels(against_rungs)
 

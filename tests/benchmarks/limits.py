@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcli.statistics.bounds.candidates import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid, GridKind
 from dpcli.statistics.bounds.choice import LimitChoice
 from tests.benchmarks.ladders import (
     CHOICE,
@@ -61,12 +61,12 @@ def squared_errors(rows: Ints, limits: Ints, epsilon: Fraction, mean: float) -> 
 
 
 def ratio(
-    rows: Ints, kind: LadderKind, factor: int, mean: float, generator: Generator, runs: int
+    rows: Ints, kind: GridKind, factor: int, mean: float, generator: Generator, runs: int
 ) -> float:
     """How much larger the error of the sum is than with the best limit."""
     up_to = min(max(int(rung_above(float(rows.max()))) * factor, 2), MOST)
-    choice = LimitChoice(Ladder(LimitChoice.rows(up_to), kind), Fraction(1), CHOICE)
-    starts = choice.ladder.axis.starts
+    choice = LimitChoice(BoundsGrid(LimitChoice.rows(up_to), kind), Fraction(1), CHOICE)
+    starts = choice.grid.axis.starts
     places = np.searchsorted(starts, rows, side="right") - 1
     counts = np.bincount(places, minlength=len(starts))
     chosen = np.empty(runs, np.int64)
@@ -80,7 +80,7 @@ def ratio(
 def main() -> None:
     """A line for each shape, mean and ladder: the ratio for each number of people; a summary."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    for kind in LADDERS[:2]:
+    for kind in GRID_KINDS[:2]:
         generator, ratios = np.random.default_rng(1), []
         title = f"{kind.name}: error of a sum over that with the best limit in hindsight"
         print_head(title, f"{'rows per person':18}{'mean':>6}", SIZES)

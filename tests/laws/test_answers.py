@@ -34,7 +34,7 @@ from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.sums import CountedFactors, PlainSum, RowSums, UserTotals, WeightedSum
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.bounds.candidates import LADDERS, Ladder
+from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import LimitChoice
 from dpcli.statistics.design import Request
 from dpcli.statistics.quality import QUALITY_COUNTS
@@ -71,7 +71,7 @@ def asked() -> Iterator[tuple[Statistic, Request, Relation]]:
     wide = numbers((0, 10**9))
     yield OBJECTIVE, Request("r", column=wide, columns=(SECOND, wide)), rows[0]
     yield QUALITY_COUNTS, Request("r", checked=(OPEN, wide)), rows[0]
-    limit = LimitChoice(Ladder(LimitChoice.rows(100), LADDERS[0]), Fraction(1), Fraction(1))
+    limit = LimitChoice(BoundsGrid(LimitChoice.rows(100), GRID_KINDS[0]), Fraction(1), Fraction(1))
     yield limit.histogram, limit.request, people[0]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcli.statistics.bounds.candidates import LADDERS
+from dpcli.statistics.bounds.candidates import GRID_KINDS
 from tests.benchmarks import limits
 from tests.benchmarks.bounds import SHAPES, ratios
 from tests.benchmarks.flights import judged, make_flights
@@ -35,7 +35,7 @@ def test_chosen_bounds_are_close_to_the_best_ones(shape: str) -> None:
     generator = np.random.default_rng(2)
     values = SHAPES[shape](generator, 10_000)
 
-    against_bounds, against_rungs = ratios(values, LADDERS[0], 100, generator, 20)
+    against_bounds, against_rungs = ratios(values, GRID_KINDS[0], 100, generator, 20)
     assert 1 <= against_rungs <= against_bounds < 10
 
 
@@ -48,7 +48,7 @@ def test_a_chosen_limit_is_close_to_the_best_one(shape: str) -> None:
     generator = np.random.default_rng(2)
     rows = np.maximum(np.rint(limits.SHAPES[shape](generator, 10_000)), 1).astype(np.int64)
 
-    assert limits.ratio(rows, LADDERS[0], 100, 0.5, generator, 20) < 10
+    assert limits.ratio(rows, GRID_KINDS[0], 100, 0.5, generator, 20) < 10
 
 
 def test_private_regressions_predict_better_than_the_mean() -> None:

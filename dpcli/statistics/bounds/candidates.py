@@ -1,6 +1,6 @@
-"""Public ladders: the rungs among which bounds are chosen, and their bins.
+"""Grids of bounds: the public candidates among which bounds are chosen, and their bins.
 
-A ladder depends on the spec alone: its kind, the step of the column, and the outermost bounds.
+A grid depends on the spec alone: its kind, the step of the column, and the outermost bounds.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dpcli.problems.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class LadderKind:
-    """Rungs that repeat in every power of a base, such as 1, 2, 5 and then 10, 20, 50.
+class GridKind:
+    """Candidates that repeat in every power of a base, such as 1, 2, 5 and then 10, 20, 50.
 
-    `decay` is how much further a bin must rise above the noise, in scales, for each rung that it
-    lies beyond the last accepted one: three to four times the logarithm of the ratio of two rungs.
+    `decay` is how much further a bin must rise above the noise, in scales, for each candidate
+    that it lies beyond the last accepted one: three to four times the logarithm of `ratio`.
     """
 
     name: str
@@ -30,35 +30,35 @@ class LadderKind:
 
     @property
     def ratio(self) -> float:
-        """The ratio of two neighboring rungs, on average."""
+        """The ratio of two neighboring candidates, on average."""
         return float(self.base ** (1 / len(self.firsts)))
 
 
-LADDERS = (
-    LadderKind("1-2-5", "1, 2, 5, 10, 20, 50, and so on.", 10, (1, 2, 5), Fraction(31, 10)),
-    LadderKind("powers-of-2", "1, 2, 4, 8, and so on.", 2, (1,), Fraction(28, 10)),
-    LadderKind("powers-of-10", "1, 10, 100, and so on.", 10, (1,), Fraction(69, 10)),
+GRID_KINDS = (
+    GridKind("1-2-5", "1, 2, 5, 10, 20, 50, and so on.", 10, (1, 2, 5), Fraction(31, 10)),
+    GridKind("powers-of-2", "1, 2, 4, 8, and so on.", 2, (1,), Fraction(28, 10)),
+    GridKind("powers-of-10", "1, 10, 100, and so on.", 10, (1,), Fraction(69, 10)),
 )
-"""Every kind of ladder."""
+"""Every kind of grid. Specs and reports call it a ladder."""
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """The rungs of a column, in its steps, within the `column`'s outermost bounds.
+class BoundsGrid:
+    """The candidate bounds of a column, in its steps, within the `column`'s outermost bounds.
 
-    Rungs above zero are candidates for the upper bound, and rungs below zero for the lower one. A
-    side without rungs keeps its outermost bound.
+    Those above zero are for the upper bound, and those below zero for the lower one. A side without
+    candidates keeps its outermost bound.
 
     >>> column = IntegerColumn("amount", bounds=(-10, 50))
-    >>> ladder = Ladder(column, LADDERS[0])
-    >>> ladder.above, ladder.below
+    >>> grid = BoundsGrid(column, GRID_KINDS[0])
+    >>> grid.above, grid.below
     ((1, 2, 5, 10, 20, 50), (-1, -2, -5, -10))
-    >>> ladder.axis.starts
+    >>> grid.axis.starts
     (-10, -5, -2, -1, 0, 2, 3, 6, 11, 21)
     """
 
     column: NumericColumn
-    kind: LadderKind
+    kind: GridKind
 
     @cached_property
     def above(self) -> tuple[int, ...]:
@@ -70,14 +70,16 @@ class Ladder:
     def below(self) -> tuple[int, ...]:
         """The candidates for the lower bound from zero outward; empty if it is not below zero."""
         low, high = self.column.limits
-        rungs = self._between(max(-high, 0), -low) if low < 0 else ()
-        return (*(-rung for rung in rungs), low) if low < 0 else ()
+        candidates = self._between(max(-high, 0), -low) if low < 0 else ()
+        return (*(-candidate for candidate in candidates), low) if low < 0 else ()
 
     @cached_property
     def axis(self) -> Axis:
-        """The bins: a value lies in one, whose outer end is the least rung that contains it."""
+        """The bins: bin k holds the values between candidate k - 1 and candidate k of a side."""
         low = self.column.lower
-        inner = (max(low, 0), *(rung + 1 for rung in self.above[:-1])) if self.above else ()
+        inner = (
+            (max(low, 0), *(candidate + 1 for candidate in self.above[:-1])) if self.above else ()
+        )
         return Axis(self.column, (*reversed(self.below), *inner))
 
     @property
@@ -88,11 +90,11 @@ class Ladder:
         return list(zip(starts, ends, strict=True))
 
     def _between(self, low: int, high: int) -> tuple[int, ...]:
-        """The positive rungs between two numbers of steps, both excluded."""
-        return tuple(rung for rung in self._rungs(high) if low < rung < high)
+        """The positive candidates between two numbers of steps, both excluded."""
+        return tuple(candidate for candidate in self._multiples(high) if low < candidate < high)
 
-    def _rungs(self, farthest: int) -> Iterator[int]:
-        """The rungs up to a number of steps that are whole numbers of steps."""
+    def _multiples(self, farthest: int) -> Iterator[int]:
+        """The candidates up to a number of steps that are whole numbers of steps."""
         step, power = self.column.step, Fraction(1)
         while power > step:
             power /= self.kind.base

@@ -16,7 +16,7 @@ from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.queries.rows_per_user import RowsPerUserQuery
-from dpcli.statistics.bounds.candidates import Ladder
+from dpcli.statistics.bounds.candidates import BoundsGrid
 from dpcli.statistics.bounds.rule import BoundsRule
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.statistic import Statistic
@@ -29,7 +29,7 @@ LIMIT_NAME = "limit on rows"
 
 
 class BoundsHistogram(Statistic):
-    """The number of rows in each bin of a ladder, from which bounds are chosen.
+    """The number of rows in each bin of a grid, from which bounds are chosen.
 
     Privacy: a row lies in one bin, so this is a histogram: adding or removing a row changes one
     count by one, 1 in L1, and changing a row moves it from one bin to another, 2 in L1. A person
@@ -58,7 +58,7 @@ class BoundsHistogram(Statistic):
 
 
 class RowsHistogram(BoundsHistogram):
-    """The number of people in each bin of a ladder of numbers of rows; it chooses `max_rows`.
+    """The number of people in each bin of a grid of numbers of rows; it chooses `max_rows`.
 
     Privacy: a person lies in one bin, that of the number of all their rows, whatever these hold.
     No limit is needed for that: adding or removing a person changes one count by one, 1 in L1, and
@@ -106,18 +106,19 @@ class ChosenBounds:
 class BoundsChoice:
     """How the bounds of a column are chosen, and what was chosen if that is known.
 
-    The column of the `ladder` has the outermost bounds. `worth` is by how much a sum falls short if
-    one is taken from a value, or from the number of rows. With `serves_check`, a quality check
-    alone is a use of it. `counted` and `beyond` are the keys of phrases: what is counted, if not
-    cells, and what happens to that which lies beyond.
+    The column of the `grid` has the outermost bounds. At least `coverage` of the counts lies within
+    the chosen ones. `clamping_weight` is the weight of the bias of clamping against noise: 1 for
+    values, less for rows of a person, of which a dropped one costs less than the bound. With
+    `serves_check`, a quality check alone is a use of it. `counted` and `beyond` are the keys of
+    phrases: what is counted, if not cells, and what happens to that which lies beyond.
     """
 
-    ladder: Ladder
-    cover: Fraction
+    grid: BoundsGrid
+    coverage: Fraction
     epsilon: Fraction
     chosen: ChosenBounds | None = None
     histogram: ClassVar[BoundsHistogram] = BOUNDS_HISTOGRAM
-    worth: ClassVar[float] = 1.0
+    clamping_weight: ClassVar[float] = 1.0
     code: ClassVar[str] = "bounds-unused"
     serves_check: ClassVar[bool] = False
     counted: ClassVar[str] = ""
@@ -126,7 +127,7 @@ class BoundsChoice:
     @property
     def column(self) -> NumericColumn:
         """The column with its outermost bounds."""
-        return self.ladder.column
+        return self.grid.column
 
     @property
     def column_name(self) -> str | None:
@@ -146,12 +147,12 @@ class BoundsChoice:
     @property
     def request(self) -> Request:
         """What is asked of the data."""
-        return Request(self.name, column=self.column, bins=self.ladder.axis)
+        return Request(self.name, column=self.column, bins=self.grid.axis)
 
     @property
     def bins(self) -> list[tuple[int, int]]:
         """The least and the greatest value of each bin, in steps."""
-        return self.ladder.bins
+        return self.grid.bins
 
     def text(self, ends: ChosenBounds) -> str:
         """What may be chosen, as sentences write it."""
@@ -163,44 +164,46 @@ class BoundsChoice:
 
     def rule(self, noise: Noise) -> BoundsRule:
         """The rule that chooses from counts with this noise."""
-        return BoundsRule.of(noise, self.ladder, self.cover, self.worth)
+        return BoundsRule.of(noise, self.grid, self.coverage, self.clamping_weight)
 
     def choose(self, answer: NoisyAnswer) -> ChosenBounds:
         """What the noisy counts of the bins choose: post-processing."""
         counts: list[int] = answer.values.tolist()
-        split = len(self.ladder.below)
+        split = len(self.grid.below)
         positions = self.rule(answer.noise).choose(counts[:split][::-1], counts[split:])
         return self._at(
             *(positions or (-1, -1)), counts=tuple(counts), decided=positions is not None
         )
 
-    def at_rung(self, position: int) -> ChosenBounds:
-        """The bounds at this position of the ladder on both sides; minus one is the outermost."""
-        ladder = self.ladder
-        return self._at(*(min(position, len(rungs) - 1) for rungs in (ladder.below, ladder.above)))
+    def at_candidate(self, position: int) -> ChosenBounds:
+        """The bounds at this position of the grid on both sides; minus one is the outermost."""
+        grid = self.grid
+        return self._at(
+            *(min(position, len(candidates) - 1) for candidates in (grid.below, grid.above))
+        )
 
-    def at_third(self, third: int) -> ChosenBounds:
-        """The bounds after one, two or three thirds of the rungs, to show what they would mean."""
-        last = max(len(self.ladder.above), len(self.ladder.below)) - 1
-        return self.at_rung(third * last // 3)
+    def at_part(self, part: int) -> ChosenBounds:
+        """The bounds after a number of `PARTS` of the candidates, to show what they would mean."""
+        last = max(len(self.grid.above), len(self.grid.below)) - 1
+        return self.at_candidate(part * last // 3)
 
     def _at(self, below: int | None, above: int | None, **found: Any) -> ChosenBounds:
         """The bounds at these positions; a side without one ends at zero, the end of the other."""
-        ladder, (low, high) = self.ladder, self.column.limits
-        if ladder.below:
-            low = 0 if below is None else ladder.below[below]
-        if ladder.above:
-            high = 0 if above is None else ladder.above[above]
+        grid, (low, high) = self.grid, self.column.limits
+        if grid.below:
+            low = 0 if below is None else grid.below[below]
+        if grid.above:
+            high = 0 if above is None else grid.above[above]
         return ChosenBounds(low * self.column.step, high * self.column.step, **found)
 
     @property
     def extremes(self) -> tuple[ChosenBounds, ChosenBounds, ChosenBounds]:
         """The narrowest bounds that begin at zero, those that end at it, and the widest ones.
 
-        With rungs on one side, there are single narrowest bounds. Each choice contains some.
+        With candidates on one side, there are single narrowest bounds. Each choice contains some.
         """
-        inner, widest = self.at_rung(0), self.at_rung(-1)
-        if not (self.ladder.below and self.ladder.above):
+        inner, widest = self.at_candidate(0), self.at_candidate(-1)
+        if not (self.grid.below and self.grid.above):
             return inner, inner, widest
         return self._at(None, 0), self._at(0, None), widest
 
@@ -235,10 +238,10 @@ class BoundsChoice:
         return unit
 
 
-THIRDS = (1, 2, 3)
-"""The thirds of the ladders for which a plan shows errors: near, middle and outermost."""
+PARTS = (1, 2, 3)
+"""The thirds of the candidates for which a plan shows errors: near, middle and outermost."""
 
-ROW_WORTH = 0.4
+ROW_CLAMPING_WEIGHT = 0.4
 """The share of its bound that a value is expected to have: less for amounts, more for ages."""
 
 
@@ -246,13 +249,13 @@ ROW_WORTH = 0.4
 class LimitChoice(BoundsChoice):
     """How the limit on rows per person is chosen, and what was chosen if that is known.
 
-    The ladder is one of whole numbers up to the outermost limit, and the limit is the upper bound.
+    The grid is one of whole numbers up to the outermost limit, and the limit is the upper bound.
     The limit on groups equals it, unless that is declared as `max_groups`.
     """
 
     max_groups: int | None = None
     histogram: ClassVar[BoundsHistogram] = ROWS_HISTOGRAM
-    worth: ClassVar[float] = ROW_WORTH
+    clamping_weight: ClassVar[float] = ROW_CLAMPING_WEIGHT
     code: ClassVar[str] = "bounds-unused.limit"
     serves_check: ClassVar[bool] = True
     counted: ClassVar[str] = "people"
@@ -260,7 +263,7 @@ class LimitChoice(BoundsChoice):
 
     @staticmethod
     def rows(up_to: int) -> NumericColumn:
-        """Numbers of rows per person up to the outermost limit, for a ladder."""
+        """Numbers of rows per person up to the outermost limit, for a grid."""
         return IntegerColumn(MAX_ROWS, bounds=(0, up_to))
 
     @property
@@ -278,12 +281,12 @@ class LimitChoice(BoundsChoice):
     @property
     def request(self) -> Request:
         """What is asked of the data: nothing of the cells of a row but the id."""
-        return Request(self.name, bins=self.ladder.axis)
+        return Request(self.name, bins=self.grid.axis)
 
     @property
     def bins(self) -> list[tuple[int, int]]:
         """The least and the greatest number of rows in each bin; the last has no end."""
-        return [(max(low, 1), high) for low, high in self.ladder.bins]
+        return [(max(low, 1), high) for low, high in self.grid.bins]
 
     def text(self, ends: ChosenBounds) -> str:
         return readable_text(ends.upper)

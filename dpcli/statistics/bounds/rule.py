@@ -24,7 +24,7 @@ from dpcli.noise.tails import one_sided_width
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.search import search_min
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.statistics.bounds.candidates import Ladder
+from dpcli.statistics.bounds.candidates import BoundsGrid
 
 FALSE_ALARM = 1e-3
 """The greatest probability that noise alone, in any bin or bins, exceeds a threshold."""
@@ -65,23 +65,26 @@ class BoundsRule:
     """The rule for the bins of one column.
 
     `scale` is that of the noise in each of the bins. A count, or the sum of neighboring ones, is
-    clear if it exceeds the threshold for their number. Of the accepted counts, at least `cover`
-    lies within the bounds. `worth` is by how much a sum falls short if clamping takes one from a
-    count.
+    clear if it exceeds the threshold for their number. Of the accepted counts, at least `coverage`
+    lies within the bounds. `clamping_weight` is the weight of the bias of clamping against noise.
     """
 
-    ladder: Ladder
+    grid: BoundsGrid
     scale: Fraction
     thresholds: tuple[int, ...]
-    cover: Fraction = Fraction(1)
-    worth: float = 1.0
+    coverage: Fraction = Fraction(1)
+    clamping_weight: float = 1.0
 
     @classmethod
-    def of(cls, noise: Noise, ladder: Ladder, cover: Fraction, worth: float) -> BoundsRule:
-        """The rule for the bins of a ladder with this noise."""
-        outside = FALSE_ALARM / len(ladder.axis) / WINDOW
+    def of(
+        cls, noise: Noise, grid: BoundsGrid, coverage: Fraction, clamping_weight: float
+    ) -> BoundsRule:
+        """The rule for the bins of a grid with this noise."""
+        outside = FALSE_ALARM / len(grid.axis) / WINDOW
         more = (sum_width(noise.scale, terms, outside) for terms in range(2, WINDOW + 1))
-        return cls(ladder, noise.scale, (one_sided_width(noise, outside), *more), cover, worth)
+        return cls(
+            grid, noise.scale, (one_sided_width(noise, outside), *more), coverage, clamping_weight
+        )
 
     @property
     def threshold(self) -> int:
@@ -91,34 +94,34 @@ class BoundsRule:
     def choose(
         self, below: Sequence[int], above: Sequence[int]
     ) -> tuple[int | None, int | None] | None:
-        """The position of the chosen rung on each side of zero; None without a clear bin.
+        """The position of the chosen candidate on each side of zero; None without a clear bin.
 
         Noisy counts are given from zero outward. A side has the position None if no bin of it is
-        accepted: its bound is then zero if it has rungs.
+        accepted: its bound is then zero if it has candidates.
 
         >>> from dpcli.data.numbers import IntegerColumn
-        >>> from dpcli.statistics.bounds.candidates import LADDERS
+        >>> from dpcli.statistics.bounds.candidates import GRID_KINDS
         >>> column = IntegerColumn("amount", bounds=(0, 50))
-        >>> rule = BoundsRule(Ladder(column, LADDERS[0]), Fraction(10), (90, 120))
+        >>> rule = BoundsRule(BoundsGrid(column, GRID_KINDS[0]), Fraction(10), (90, 120))
         >>> rule.choose([], [400, 500, 40, 4, -8, 22]), rule.choose([], [12, -7, 3, 0, 0, 0])
         ((None, 2), None)
         """
-        rungs = ([-rung for rung in self.ladder.below], self.ladder.above)
+        candidates = ([-candidate for candidate in self.grid.below], self.grid.above)
         positions = [
-            self._bound_position(*side) for side in zip((below, above), rungs, strict=True)
+            self._bound_position(*side) for side in zip((below, above), candidates, strict=True)
         ]
         if positions == [None, None]:
             return None
-        kept = [
+        accepted = [
             [max(count, 0) for count in counts[: position + 1]] if position is not None else []
             for counts, position in zip((below, above), positions, strict=True)
         ]
         sides = sum(bool(counts) for counts in (below, above))
-        spare = (1 - self.cover) * sum(map(sum, kept)) / sides
-        lower, upper = (self._covering(counts, spare) for counts in kept)
+        excluded_rows = (1 - self.coverage) * sum(map(sum, accepted)) / sides
+        lower, upper = (self._covering(counts, excluded_rows) for counts in accepted)
         return lower, upper
 
-    def _bound_position(self, counts: Sequence[int], rungs: Sequence[int]) -> int | None:
+    def _bound_position(self, counts: Sequence[int], candidates: Sequence[int]) -> int | None:
         """The position of the bound on one side; None if nothing is clear."""
         position = max(self._clear(counts), default=None)
         if position is None:
@@ -129,8 +132,10 @@ class BoundsRule:
             if not rising:
                 break
             position = rising[-1]
-        ratio = self.ladder.kind.ratio
-        return best_position(counts, rungs, position, float(self.scale), ratio, self.worth)
+        ratio = self.grid.kind.ratio
+        return best_position(
+            counts, candidates, position, float(self.scale), ratio, self.clamping_weight
+        )
 
     def _clear(self, counts: Sequence[int]) -> Iterator[int]:
         """The position of each clear count, and of one in each clear sum of others.
@@ -152,14 +157,14 @@ class BoundsRule:
 
     def _rises(self, counts: Sequence[int], at: int, last: int) -> bool:
         """Whether a count beyond the last accepted position is more than noise is likely to be."""
-        min_count = self.ladder.kind.decay * self.scale * (at - last)
+        min_count = self.grid.kind.decay * self.scale * (at - last)
         return counts[at] > min(min_count, Fraction(self.threshold))
 
     @staticmethod
-    def _covering(counts: Sequence[int], spare: Fraction) -> int | None:
-        """The innermost position beyond which at most `spare` rows lie; None without counts."""
-        position, left = len(counts) - 1, spare
-        while spare and position > 0 and counts[position] <= left:
+    def _covering(counts: Sequence[int], excluded_rows: Fraction) -> int | None:
+        """The innermost position with at most `excluded_rows` beyond it; None without counts."""
+        position, left = len(counts) - 1, excluded_rows
+        while excluded_rows and position > 0 and counts[position] <= left:
             left -= counts[position]
             position -= 1
         return position if counts else None
@@ -169,10 +174,10 @@ BEFORE, BEYOND = 3, 4
 """How many counts before and beyond the last accepted one a tail has to agree with."""
 
 SLOPES = tuple(third / 3 for third in range(-21, 4))
-"""Doublings of the density from the last but one accepted bin to the last, for each rung."""
+"""Doublings of the density from the last but one accepted bin to the last, for each candidate."""
 
 CURVATURES = (0.0, -1 / 8, -1 / 4, -1 / 2, -1.0, -2.0, -4.0)
-"""How much the slope changes from rung to rung: zero for a power law."""
+"""How much the slope changes from candidate to candidate: zero for a power law."""
 
 ENDING = 0.5
 """The probability, before any count is seen, that a tail ends at a bin."""
@@ -192,44 +197,43 @@ EPSILON_RATIO = 9
 
 def best_position(
     counts: Sequence[int],
-    rungs: Sequence[int],
+    candidates: Sequence[int],
     last: int,
     scale: float,
     ratio: float,
-    worth: float = 1.0,
+    clamping_weight: float = 1.0,
 ) -> int:
-    """The position of the rung, from the last accepted one outward, with the least expected error.
+    """The position of the candidate with the least expected error, from the last accepted one on.
 
-    Noisy counts and rungs are given from zero outward, rungs by their distance. `scale` is that of
-    the noise, and `ratio` the usual one of two rungs. `worth` is by how much the sum falls short if
-    clamping takes one from a count: less than one for rows of a person, whose values are smaller
-    than their bound.
+    Noisy counts and candidates are given from zero outward, candidates by their distance. `scale`
+    is that of the noise, and `ratio` the usual one of two candidates. `clamping_weight` is less
+    than one for rows of a person: a row that is dropped costs less than its bound.
 
-    >>> rungs = [1, 2, 4, 8, 16, 32, 64]
-    >>> best_position([4000, 2000, 1000, 500, 0, 0, 0], rungs, 3, 10.0, 2.0)
+    >>> candidates = [1, 2, 4, 8, 16, 32, 64]
+    >>> best_position([4000, 2000, 1000, 500, 0, 0, 0], candidates, 3, 10.0, 2.0)
     3
-    >>> best_position([4000, 2000, 1000, 500, 250, 125, 63], rungs, 3, 10.0, 2.0)
+    >>> best_position([4000, 2000, 1000, 500, 250, 125, 63], candidates, 3, 10.0, 2.0)
     6
     """
     first, end = max(last - BEFORE, 0), min(last + BEYOND + 1, len(counts))
     if last == 0 or last + 1 == len(counts):
         return last
     at = last - first
-    outer = np.array(rungs[first:end], np.float64)
-    inner = np.array([0, *rungs][first:end], np.float64)
+    outer = np.array(candidates[first:end], np.float64)
+    inner = np.array([0, *candidates][first:end], np.float64)
     noisy = np.array(counts[first:end], np.float64) / scale
     if noisy[at] > RISE * max(noisy[at - 1], 1):
         return last
-    tails, ends = _tails(outer, np.maximum(inner, rungs[0] / ratio), noisy, at, ratio)
+    tails, ends = _tails(outer, np.maximum(inner, candidates[0] / ratio), noisy, at, ratio)
     inaccuracy = 1 + INACCURACY * tails
     agreement = -(np.abs(noisy - tails) / inaccuracy + np.log(inaccuracy)).sum(axis=1)
     agreement += ends * np.log(1 - ENDING)
     weights = np.exp(agreement - agreement.max())
-    # By how much clamping to each rung changes an average value of each bin.
+    # By how much clamping to each candidate changes an average value of each bin.
     clamped = np.maximum(np.minimum(INNER * inner, outer) - outer[:, None], 0)
     squared_bias = weights / weights.sum() @ (tails @ clamped.T) ** 2
     noise_variance = 2 * (outer / EPSILON_RATIO) ** 2
-    return last + int(np.argmin((worth**2 * squared_bias + noise_variance)[at:]))
+    return last + int(np.argmin((clamping_weight**2 * squared_bias + noise_variance)[at:]))
 
 
 def _tails(

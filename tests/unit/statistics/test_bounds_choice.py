@@ -16,7 +16,7 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
-from dpcli.statistics.bounds.candidates import LADDERS, Ladder, LadderKind
+from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid, GridKind
 from dpcli.statistics.bounds.choice import BOUNDS_HISTOGRAM, BoundsChoice
 from dpcli.statistics.bounds.rule import FALSE_ALARM, WINDOW, BoundsRule
 from dpcli.statistics.design import NoisyAnswer
@@ -25,7 +25,7 @@ from tests.oracles.plain import evaluate
 
 BOUNDS = [(0, 1), (0, 37), (-25, 12), (3, 60), (-60, -3), (-8, 0), (0, 1000)]
 STEPS = [Fraction(1), Fraction(1, 100), Fraction(1, 4), Fraction(5)]
-KINDS = pytest.mark.parametrize("kind", LADDERS, ids=lambda kind: kind.name)
+KINDS = pytest.mark.parametrize("kind", GRID_KINDS, ids=lambda kind: kind.name)
 
 
 def column(bounds: tuple[int, int], step: Fraction = Fraction(1)) -> NumericColumn:
@@ -34,34 +34,37 @@ def column(bounds: tuple[int, int], step: Fraction = Fraction(1)) -> NumericColu
 
 
 def choice(
-    bounds: tuple[int, int], kind: LadderKind = LADDERS[0], cover: Fraction = Fraction(1)
+    bounds: tuple[int, int], kind: GridKind = GRID_KINDS[0], coverage: Fraction = Fraction(1)
 ) -> BoundsChoice:
     """A choice of bounds within these."""
-    return BoundsChoice(Ladder(column(bounds), kind), cover, Fraction(1, 10))
+    return BoundsChoice(BoundsGrid(column(bounds), kind), coverage, Fraction(1, 10))
 
 
 @KINDS
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_every_value_is_in_one_bin_whose_end_is_its_nearest_rung(
-    kind: LadderKind, bounds: tuple[int, int], step: Fraction
+    kind: GridKind, bounds: tuple[int, int], step: Fraction
 ) -> None:
     """Bins follow each other, and the outer end of each is the least rung that contains it."""
-    ladder = Ladder(column(bounds, step), kind)
+    grid = BoundsGrid(column(bounds, step), kind)
     low, high = bounds
-    bins = ladder.bins
-    rungs = sorted({*ladder.above, *ladder.below})
+    bins = grid.bins
+    candidates = sorted({*grid.above, *grid.below})
 
     assert [value for first, last in bins for value in range(first, last + 1)] == list(
         range(low, high + 1)
     )
     for first, last in bins:
         outer = first if first < 0 else last
-        assert outer in rungs
-        assert not any(abs(rung) < abs(outer) for rung in rungs if rung * outer > 0
-                       and abs(rung) >= max(abs(first), abs(last)))  # fmt: skip
-    for rung in rungs:
-        number = abs(rung * step)
+        assert outer in candidates
+        assert not any(
+            max(abs(first), abs(last)) <= abs(candidate) < abs(outer)
+            for candidate in candidates
+            if candidate * outer > 0
+        )
+    for candidate in candidates:
+        number = abs(candidate * step)
         while kind.base != 2 and number >= kind.base:
             number /= kind.base
         while kind.base != 2 and number < 1:
@@ -71,7 +74,7 @@ def test_every_value_is_in_one_bin_whose_end_is_its_nearest_rung(
             == 0
             == (number.denominator & (number.denominator - 1))
         )
-        assert rung in bounds or (power_of_two if kind.base == 2 else number in kind.firsts)
+        assert candidate in bounds or (power_of_two if kind.base == 2 else number in kind.firsts)
 
 
 UNITS: list[Unit] = [RowUnit(), PersonUnit("id", 1, 2, 2), PersonUnit("id", 2, 2, 3)]
@@ -119,9 +122,9 @@ def test_no_neighbor_changes_the_counts_by_more_than_the_sensitivity(
 def test_noise_alone_seldom_chooses(scale: Fraction, kind: int, most: int, bins: int) -> None:
     """Over all bins and windows of bins, noise exceeds a threshold at most that often."""
     noise = DiscreteLaplace(scale)
-    ladder = Ladder(column((0, most)), LADDERS[kind])
-    assert len(ladder.axis) == bins
-    rule = BoundsRule.of(noise, ladder, Fraction(1), 1.0)
+    grid = BoundsGrid(column((0, most)), GRID_KINDS[kind])
+    assert len(grid.axis) == bins
+    rule = BoundsRule.of(noise, grid, Fraction(1), 1.0)
     reach = int(60 * scale)
     one = np.exp(-abs(np.arange(-reach, reach + 1)) / float(scale))
     one, exceeded = one / one.sum(), []
@@ -145,7 +148,7 @@ def test_neighboring_counts_are_clear_together() -> None:
 
 
 def chosen(
-    counts: list[int], bounds: tuple[int, int], kind: LadderKind = LADDERS[0]
+    counts: list[int], bounds: tuple[int, int], kind: GridKind = GRID_KINDS[0]
 ) -> tuple[int, int]:
     """The bounds that these counts choose, with noise of scale 10."""
     answer = NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(10)))
@@ -200,7 +203,7 @@ def test_sides_are_chosen_by_themselves(
     counts: list[int], bounds: tuple[int, int], expected: tuple[int, int]
 ) -> None:
     """A side without an accepted bin ends at zero, and a side without rungs stays."""
-    assert len(choice(bounds).ladder.axis) == len(counts)
+    assert len(choice(bounds).grid.axis) == len(counts)
     assert chosen(counts, bounds) == expected
 
 
@@ -208,10 +211,10 @@ def test_cover_leaves_out_the_largest_values() -> None:
     """The bounds are the narrowest ones that contain the share of the accepted counts."""
     counts, noise = [500, 400, 90, 10, 0, 0, 0, 0, 0, 0], DiscreteLaplace(Fraction(1))
     uppers = [
-        choice((0, 1000), cover=Fraction(cover))
+        choice((0, 1000), coverage=Fraction(coverage))
         .choose(NoisyAnswer(integer_array(counts), noise))
         .upper
-        for cover in ("1", "0.99", "0.9", "0.5")
+        for coverage in ("1", "0.99", "0.9", "0.5")
     ]
     assert uppers == [10, 5, 2, 1]
 
@@ -219,11 +222,11 @@ def test_cover_leaves_out_the_largest_values() -> None:
 @KINDS
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_the_narrowest_bounds_are_those_of_a_single_clear_bin(
-    bounds: tuple[int, int], kind: LadderKind
+    bounds: tuple[int, int], kind: GridKind
 ) -> None:
     """Counts in a bin next to zero choose them, and every choice contains one of them."""
     one = choice(bounds, kind)
-    bins = range(len(one.ladder.axis))
+    bins = range(len(one.grid.axis))
     found = [chosen([999 * (at == clear) for at in bins], bounds, kind) for clear in bins]
     narrowest = {(int(inner.lower), int(inner.upper)) for inner in one.extremes[:2]}
 
@@ -236,13 +239,13 @@ def test_any_noisy_counts_give_bounds_in_order() -> None:
     random = Random(7)
     for _ in range(2_000):
         bounds = random.choice(BOUNDS)
-        kind = random.choice(LADDERS)
+        kind = random.choice(GRID_KINDS)
         one = choice(bounds, kind, Fraction(random.randint(1, 10), 10))
-        counts = [random.randint(-30, 30) * random.choice([1, 1, 100]) for _ in one.ladder.bins]
+        counts = [random.randint(-30, 30) * random.choice([1, 1, 100]) for _ in one.grid.bins]
         answer = NoisyAnswer(integer_array(counts), DiscreteLaplace(Fraction(random.randint(1, 9))))
         found = one.choose(answer)
         made = one.with_chosen(found)
 
         assert bounds[0] <= found.lower < found.upper <= bounds[1]
-        assert {found.lower, found.upper} <= {*one.ladder.above, *one.ladder.below, 0, *bounds}
+        assert {found.lower, found.upper} <= {*one.grid.above, *one.grid.below, 0, *bounds}
         assert made.limits == (int(found.lower), int(found.upper))

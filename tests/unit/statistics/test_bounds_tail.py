@@ -11,24 +11,26 @@ import pytest
 
 from dpcli.statistics.bounds.rule import best_position
 
-RUNGS = [2**power for power in range(14)]
+CANDIDATES = [2**power for power in range(14)]
 SCALE = 10.0
 
 
-def plain_place(counts: list[int], rungs: list[int], last: int, scale: float, worth: float) -> int:
+def plain_position(
+    counts: list[int], candidates: list[int], last: int, scale: float, clamping_weight: float
+) -> int:
     """The same choice in plain Python, a tail and a bin at a time."""
-    inner = [0, *rungs[:-1]]
-    lows = [low or rungs[0] / 2 for low in inner]
-    width = [log2(rung / low) for rung, low in zip(rungs, lows, strict=True)]
-    middle = [log2(rung * low) / 2 for rung, low in zip(rungs, lows, strict=True)]
-    places = range(max(last - 3, 0), min(last + 5, len(rungs)))
+    inner = [0, *candidates[:-1]]
+    lows = [low or candidates[0] / 2 for low in inner]
+    width = [log2(candidate / low) for candidate, low in zip(candidates, lows, strict=True)]
+    middle = [log2(candidate * low) / 2 for candidate, low in zip(candidates, lows, strict=True)]
+    positions = range(max(last - 3, 0), min(last + 5, len(candidates)))
     level = max(counts[last - 1] / scale, 1)
     tails = []
     for third, curvature, ends in product(
-        range(-21, 4), (0, -0.125, -0.25, -0.5, -1, -2, -4), range(places[-1] - last + 1)
+        range(-21, 4), (0, -0.125, -0.25, -0.5, -1, -2, -4), range(positions[-1] - last + 1)
     ):
         expected, agreement = {}, ends * log(0.5)
-        for position in places:
+        for position in positions:
             one, all_of_it = (middle[at] - middle[last - 1] for at in (position, last))
             exponent = third / 3 * one + curvature / 2 * one * (one - all_of_it)
             density = level / width[last - 1] * 2**exponent
@@ -39,19 +41,19 @@ def plain_place(counts: list[int], rungs: list[int], last: int, scale: float, wo
         tails.append((agreement, expected))
     most = max(agreement for agreement, _ in tails)
     least, best = inf, last
-    for position in places:
+    for position in positions:
         if position < last:
             continue
         bias, total = 0.0, 0.0
         for agreement, expected in tails:
             short = sum(
-                expected[at] * (min(inner[at] * 4 / 3, rungs[at]) - rungs[position])
-                for at in places
+                expected[at] * (min(inner[at] * 4 / 3, candidates[at]) - candidates[position])
+                for at in positions
                 if at > position
             )
             bias += exp(agreement - most) * short**2
             total += exp(agreement - most)
-        error = worth**2 * bias / total + 2 * (rungs[position] / 9) ** 2
+        error = clamping_weight**2 * bias / total + 2 * (candidates[position] / 9) ** 2
         if error < least:
             least, best = error, position
     return best
@@ -64,17 +66,17 @@ def noisy(counts: list[float], generator: np.random.Generator) -> list[int]:
 
 @pytest.mark.parametrize("worth", [1.0, 0.4])
 @pytest.mark.parametrize("ratio", [0.15, 0.3, 0.6])
-def test_the_choice_is_that_of_a_plain_evaluation(ratio: float, worth: float) -> None:
+def test_the_choice_is_that_of_a_plain_evaluation(ratio: float, clamping_weight: float) -> None:
     """Tails, weights and errors are what their definitions say."""
     generator = np.random.default_rng(1)
-    places = []
+    positions = []
     for size in (300, 3_000, 30_000):
         counts = noisy([size * ratio**position for position in range(10)], generator)
         last = max(position for position in range(1, 8) if counts[position] > 40 or position == 1)
-        found = best_position(counts, RUNGS[:10], last, SCALE, 2.0, worth)
-        assert found == plain_place(counts, RUNGS[:10], last, SCALE, worth)
-        places.append(found - last)
-    assert ratio < 0.5 or max(places) > 0
+        found = best_position(counts, CANDIDATES[:10], last, SCALE, 2.0, clamping_weight)
+        assert found == plain_position(counts, CANDIDATES[:10], last, SCALE, clamping_weight)
+        positions.append(found - last)
+    assert ratio < 0.5 or max(positions) > 0
 
 
 @pytest.mark.parametrize("decline", [0.2, 0.35, 0.5])
@@ -82,18 +84,18 @@ def test_a_tail_is_followed_as_far_as_it_pays(decline: float) -> None:
     """Where counts decline by a fixed ratio, the mean square of the error is less than half."""
     true = [20_000 * decline**position for position in range(14)]
     last = max(position for position in range(14) if true[position] > 8 * SCALE)
-    inner = [0, *RUNGS]
+    inner = [0, *CANDIDATES]
 
     def error(position: int) -> float:
         short = sum(
-            true[at] * (inner[at] + (RUNGS[at] - inner[at]) / 3 - RUNGS[position])
+            true[at] * (inner[at] + (CANDIDATES[at] - inner[at]) / 3 - CANDIDATES[position])
             for at in range(position + 1, 14)
         )
-        return float(short**2 + 2 * (RUNGS[position] * SCALE / 9) ** 2)
+        return float(short**2 + 2 * (CANDIDATES[position] * SCALE / 9) ** 2)
 
     generator, errors = np.random.default_rng(2), []
     for _ in range(200):
-        position = best_position(noisy(true, generator), RUNGS, last, SCALE, 2.0)
+        position = best_position(noisy(true, generator), CANDIDATES, last, SCALE, 2.0)
         errors.append(error(position))
     assert sum(errors) / 200 < error(last) / 2
 
@@ -109,7 +111,7 @@ def test_a_tail_is_followed_as_far_as_it_pays(decline: float) -> None:
 )
 def test_an_end_is_not_passed(counts: list[int]) -> None:
     """Nothing is added where counts end, rise alone, or decline to what is not worth its noise."""
-    assert best_position(counts, RUNGS[:8], 2, SCALE, 2.0) == 2
+    assert best_position(counts, CANDIDATES[:8], 2, SCALE, 2.0) == 2
 
 
 def test_the_first_and_the_outermost_place_stay() -> None:
@@ -128,9 +130,11 @@ def test_choices_keep_their_order() -> None:
             round(3_000 * ratio**position) + random.randint(-20, 20) for position in range(12)
         ]
         last = random.randrange(1, 12)
-        whole = best_position(counts, RUNGS[:12], last, SCALE, 2.0)
-        scaled = best_position([8 * count for count in counts], RUNGS[:12], last, 8 * SCALE, 2.0)
-        less = best_position(counts, RUNGS[:12], last, SCALE, 2.0, 0.3)
+        whole = best_position(counts, CANDIDATES[:12], last, SCALE, 2.0)
+        scaled = best_position(
+            [8 * count for count in counts], CANDIDATES[:12], last, 8 * SCALE, 2.0
+        )
+        less = best_position(counts, CANDIDATES[:12], last, SCALE, 2.0, 0.3)
         assert last <= less <= whole == scaled
         moved += less < whole
     assert moved

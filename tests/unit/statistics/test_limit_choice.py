@@ -14,19 +14,19 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.rows_per_user import RowsPerUserQuery
 from dpcli.specification.choice import from_json, to_json
-from dpcli.statistics.bounds.candidates import LADDERS, Ladder
+from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import LIMIT_NAME, ROWS_HISTOGRAM, ChosenBounds, LimitChoice
 from dpcli.statistics.design import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
-KINDS = pytest.mark.parametrize("kind", LADDERS, ids=lambda kind: kind.name)
+KINDS = pytest.mark.parametrize("kind", GRID_KINDS, ids=lambda kind: kind.name)
 
 
-def choice(up_to: int = 1000, kind: int = 0, cover: str = "1") -> LimitChoice:
+def choice(up_to: int = 1000, kind: int = 0, coverage: str = "1") -> LimitChoice:
     """A choice of a limit of at most this number."""
-    ladder = Ladder(LimitChoice.rows(up_to), LADDERS[kind])
-    return LimitChoice(ladder, Fraction(cover), Fraction(1, 10))
+    grid = BoundsGrid(LimitChoice.rows(up_to), GRID_KINDS[kind])
+    return LimitChoice(grid, Fraction(coverage), Fraction(1, 10))
 
 
 def chosen(counts: list[int], scale: int = 10, **how: object) -> ChosenBounds:
@@ -41,18 +41,18 @@ def test_a_person_is_in_the_bin_of_the_least_limit_that_holds_their_rows(
     kind: object, up_to: int
 ) -> None:
     """Every number of rows has one bin, and more rows than the outermost limit are in the last."""
-    one = choice(up_to, list(LADDERS).index(kind))  # type: ignore[arg-type]
-    query = RowsPerUserQuery(starts=tuple(one.ladder.axis.starts))
-    rungs = one.ladder.above
+    one = choice(up_to, list(GRID_KINDS).index(kind))  # type: ignore[arg-type]
+    query = RowsPerUserQuery(starts=tuple(one.grid.axis.starts))
+    candidates = one.grid.above
 
-    assert rungs[0] == 1
-    assert rungs[-1] == up_to
-    assert len(rungs) == query.cells == len(one.bins)
+    assert candidates[0] == 1
+    assert candidates[-1] == up_to
+    assert len(candidates) == query.cells == len(one.bins)
     for rows in range(1, up_to + 1):
         index = query.bin_of(rows)
-        assert rungs[index] == min(rung for rung in rungs if rung >= rows)
-        assert one.bins[index][0] <= rows <= one.bins[index][1] == rungs[index]
-    assert query.bin_of(10 * up_to) == len(rungs) - 1
+        assert candidates[index] == min(candidate for candidate in candidates if candidate >= rows)
+        assert one.bins[index][0] <= rows <= one.bins[index][1] == candidates[index]
+    assert query.bin_of(10 * up_to) == len(candidates) - 1
 
 
 UNITS = [PersonUnit("id", 1, 1, 1), PersonUnit("id", 2, 2, 3), PersonUnit("id", 1, 4, 4, True)]
@@ -121,7 +121,9 @@ def test_few_people_leave_the_outermost_limit() -> None:
 def test_cover_leaves_out_rows_of_people_with_most_of_them() -> None:
     """The limit is the least that covers the share of the accepted counts."""
     counts = [500, 400, 90, 10, 0, 0, 0, 0, 0, 0]
-    limits = [chosen(counts, scale=1, cover=cover).upper for cover in ("1", "0.99", "0.9", "0.5")]
+    limits = [
+        chosen(counts, scale=1, coverage=coverage).upper for coverage in ("1", "0.99", "0.9", "0.5")
+    ]
     assert limits == [10, 5, 2, 1]
 
 
