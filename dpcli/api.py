@@ -23,8 +23,8 @@ from dpcli.problems.errors import LedgerError, SpecError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.publishing import require_writable
 from dpcli.releasing.request import (
-    ChargeRequest,
     Notices,
+    ReleaseRequest,
     WrongTypeError,
     file_name,
     inputs_of,
@@ -174,7 +174,7 @@ def release(
     confirmed = {"check_again": check_again, "any_period": any_period}
     for name, value in confirmed.items():
         require_type(name, value, "True or False", bool)
-    request = ChargeRequest.of(
+    request = ReleaseRequest.of(
         plan, inputs_of(data), ledger, release_id, period, engine, **confirmed
     )
     if engine == "spark" and len(request.files) < len(request.data):
@@ -215,7 +215,7 @@ def randomize(
     if not isinstance(plan, LocalPlan):
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     require_type("any_period", any_period, "True or False", bool)
-    request = ChargeRequest.of(
+    request = ReleaseRequest.of(
         plan, inputs_of(data), ledger, release_id, period, any_period=any_period
     )
     target = Path(file_name("responses", responses))

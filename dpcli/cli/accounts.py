@@ -20,7 +20,7 @@ from dpcli.ledger.filesystem import (
     require_creatable,
     require_no_history,
 )
-from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
+from dpcli.ledger.options import DEFAULT, ledger_of, must_exist, open_or_create_ledger
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
@@ -45,7 +45,7 @@ def open_ledger(
     named: Path | None, spec: Path, *, must_exist: bool = False
 ) -> Iterator[OpenLedger]:
     """The ledger that is charged; one that is created is announced."""
-    with charged_ledger(named, spec.parent, must_exist=must_exist) as ledger:
+    with open_or_create_ledger(named, spec.parent, must_exist=must_exist) as ledger:
         if ledger.created:
             notify("created", path=ledger.path)
         yield ledger

@@ -27,7 +27,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.problems.errors import SpecError, UsageError
 from dpcli.releasing.publishing import publish, publish_to_stdout, require_writable
-from dpcli.releasing.request import ChargeRequest
+from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.transaction import CollectionTransaction
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render_outputs, require_table_name
@@ -57,7 +57,7 @@ def randomize(
     plan = make_plan(read_local_spec(spec))
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
-    request = ChargeRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
+    request = ReleaseRequest(plan, tuple(data), name, ledger, period, any_period=any_period)
     transaction = CollectionTransaction(request, shown_notices(quiet=quiet))
     responses = Responses(output, report, report_format, force, shuffle, request.path)
 

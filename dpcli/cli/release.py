@@ -24,7 +24,7 @@ from dpcli.ledger.options import new_release_id
 from dpcli.planning.notes import reader_warnings
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
-from dpcli.releasing.request import ChargeRequest
+from dpcli.releasing.request import ReleaseRequest
 from dpcli.releasing.steps import Engine, require_data, require_quality
 from dpcli.releasing.transaction import ReleaseTransaction
 from dpcli.report.document import Report, without_numbers
@@ -70,7 +70,7 @@ def release(
     plan = make_plan(read_central_spec(spec))
     name = release_id or new_release_id()
     reader: Engine = "partials" if partials else engine
-    request = ChargeRequest(
+    request = ReleaseRequest(
         plan, tuple(data), name, ledger, period, reader, check_again, any_period
     )
     notices = shown_notices(quiet=quiet)
@@ -130,7 +130,7 @@ def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[st
 
 
 def _dry_run(
-    request: ChargeRequest[CentralPlan],
+    request: ReleaseRequest[CentralPlan],
     spec: Path,
     inputs: Sequence[Path],
     tables: Tables,

@@ -2,7 +2,7 @@
 
 Open `ledger.py` first: a `Ledger` charges for a release and stores its outputs in one transaction.
 `charge.py` has what is charged (`Charge`), and what its report states and the ledger stores;
-`open_charge.py` is the block in which noise is drawn. `balance.py` has what an account fixes and
+`transaction.py` is the block in which noise is drawn. `balance.py` has what an account fixes and
 what recorded events cost, and `account.py` whether another release fits. `chain.py`
 shows that an entry was changed or lost; `restoration.py` recovers entries from published reports.
 Below are `store.py` (the checked file: its tables, the connection to it), `waiting.py` (what is

@@ -239,7 +239,7 @@ class OpenLedger(Store):
         An account on the same terms stays as it is. Raises LedgerError if the dataset has an
         account on other terms.
         """
-        with self.charging():
+        with self.checked_writing():
             existing = self.accounts().get(terms.dataset)
             if existing is not None and existing != terms:
                 raise LedgerError.about("account-exists", dataset=terms.dataset)
@@ -253,9 +253,9 @@ class OpenLedger(Store):
         """Charge for a release and store its outputs, or return those that are stored already.
 
         Ledger, anchor and balance are checked again while no other process can write. Raises
-        BudgetError or LedgerError if the release is refused; see `OpenCharge.commit`.
+        BudgetError or LedgerError if the release is refused; see `LedgerTransaction.commit`.
         """
-        with translated_os_errors(self.path), self.charging():
+        with translated_os_errors(self.path), self.checked_writing():
             stored = self.stored(charge.release_id, charge)
             if stored is None:
                 stored = self._charge(charge, render)
@@ -284,7 +284,7 @@ class OpenLedger(Store):
             return faults
 
     @contextmanager
-    def charging(self) -> Iterator[None]:
+    def checked_writing(self) -> Iterator[None]:
         """A transaction on a ledger and an anchor that are checked within it."""
         with self.writing():
             self.check()

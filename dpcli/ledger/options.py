@@ -37,7 +37,7 @@ def ledger_of(named: Path | None, folder: Path) -> Path:
     return named or folder / DEFAULT
 
 
-def charged_ledger(
+def open_or_create_ledger(
     named: Path | None, folder: Path, *, must_exist: bool = False
 ) -> closing[OpenLedger]:
     """The named ledger, which must exist, or the one in the folder of the spec.

@@ -24,7 +24,7 @@ from dpcli.engine.files.source import Input, open_dataset
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import RESPONSES, RandomizedCollection, Receipt, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.mechanisms.calibrated_mechanism import respond
 from dpcli.noise.bernoulli import uniforms
@@ -49,7 +49,7 @@ MAX_BUCKETS = 200
 def randomize_records(
     plan: LocalPlan,
     data: tuple[Input, ...],
-    open_charge: OpenCharge,
+    transaction: LedgerTransaction,
     render: Callable[[RandomizedCollection], Mapping[str, bytes]],
     *,
     shuffle: bool,
@@ -60,7 +60,7 @@ def randomize_records(
     At the charge all responses are on disk, so that every charge has its responses. Raises
     BudgetError, DataError, LedgerError or OutputError.
     """
-    ledger, charge = open_charge.ledger, open_charge.charge
+    ledger, charge = transaction.ledger, transaction.charge
     with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:
 
         def outputs_of(receipt: Receipt) -> Mapping[str, bytes]:
@@ -74,9 +74,9 @@ def randomize_records(
             return outputs
 
         try:
-            open_charge.draw_noise()
+            transaction.draw_noise()
             write_responses(plan, data, outbox, shuffle=shuffle, progress=progress)
-            return open_charge.commit(outputs_of)
+            return transaction.commit(outputs_of)
         except BaseException:
             _unname_uncharged(outbox, ledger, charge.release_id)
             raise

@@ -124,17 +124,17 @@ class Noisy(Generic[T]):
 class NoisePermit:
     """Lets mechanisms open certain answers with noise; its issuer decides which.
 
-    `OpenCharge.draw_noise` issues one for the answers that the ledger charges for, each of them
-    once, and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a
+    `LedgerTransaction.draw_noise` issues one for the answers that the ledger charges for, each of
+    them once, and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a
     name that `mypy --strict` lets no other class write; a test counts those that do. Code that
-    keeps noisy answers and leaves the open charge by a failure is not charged: a failure
+    keeps noisy answers and leaves the transaction by a failure is not charged: a failure
     publishes nothing.
     """
 
     __slots__ = ("__rule",)
 
     def __init__(self, _made_by_issuer: Never) -> None:
-        raise TypeError("only an open charge of a ledger and synthetic rows issue a permit")
+        raise TypeError("only a transaction of a ledger and synthetic rows issue a permit")
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a permit cannot be subclassed")

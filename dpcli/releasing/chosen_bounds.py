@@ -26,7 +26,7 @@ from dpcli.engine.files.source import Input
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate, make_plan
 from dpcli.planning.results import NoisyStatistic
@@ -56,10 +56,10 @@ def choose_bounds(
     only = plan.bounds_only
     events = only.charged_events
     name, reserved = charge.release_id + SUFFIX, (*events, *charge.events)
-    with OpenCharge(
+    with LedgerTransaction(
         ledger, replace(charge, release_id=name, events=events, reserved=reserved)
-    ) as open_charge:
-        stored = open_charge.stored
+    ) as transaction:
+        stored = transaction.stored
         if stored is None:
             # Without enough budget, the costly plans below are not made.
             ledger.check_budget(replace(charge, events=reserved))
@@ -70,7 +70,7 @@ def choose_bounds(
                 released = allocate(bounded)[len(bounded.choices) :]
                 possible = (event for planned in released for event in planned.events)
                 ledger.check_budget(replace(charge, events=(*events, *possible)))
-            stored = _answer(only, data, open_charge, engine, progress)
+            stored = _answer(only, data, transaction, engine, progress)
     (entry,) = ledger.entries("release_id = ?", name)
     chosen = {
         histogram: replace(bounds, entry=entry.number, head=entry.head)
@@ -102,15 +102,15 @@ def _is_pipe(name: str) -> bool:
 def _answer(
     only: CentralPlan,
     data: tuple[Input, ...],
-    open_charge: OpenCharge,
+    transaction: LedgerTransaction,
     engine: Engine,
     progress: Progress | None,
 ) -> StoredRelease:
     """Answer the histograms, choose, charge for them, and store what was chosen."""
     exact = aggregate_data(only, data, progress, engine)
-    noisy = add_noise(only, exact, open_charge.draw_noise())
+    noisy = add_noise(only, exact, transaction.draw_noise())
     chosen = bounds_from(only, noisy)
-    return open_charge.commit(lambda _: {BOUNDS: to_json(chosen)})
+    return transaction.commit(lambda _: {BOUNDS: to_json(chosen)})
 
 
 def bounds_from(only: CentralPlan, noisy: Sequence[NoisyStatistic]) -> dict[str, ChosenBounds]:

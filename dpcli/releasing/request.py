@@ -23,12 +23,12 @@ from dpcli.ledger.filesystem import is_absent
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.options import (
     NAMED,
-    charged_ledger,
     checked_day,
     checked_id,
     ledger_of,
     must_exist,
     new_release_id,
+    open_or_create_ledger,
 )
 from dpcli.ledger.public import FileName, Ledger, opened_ledger
 from dpcli.planning.plan import PlanT
@@ -127,7 +127,7 @@ class Notices:
 
 
 @dataclass(frozen=True, slots=True)
-class ChargeRequest(Generic[PlanT]):
+class ReleaseRequest(Generic[PlanT]):
     """What is to be charged for: a plan, its data, what reads them, and the account that pays.
 
     The ledger is a file or an open one; without either it is the one next to the spec. With
@@ -158,7 +158,7 @@ class ChargeRequest(Generic[PlanT]):
         *,
         check_again: bool = False,
         any_period: bool = False,
-    ) -> ChargeRequest[PlanT]:
+    ) -> ReleaseRequest[PlanT]:
         """The request of a program: TypeError or UsageError for what is no name or day.
 
         A ledger that is not given is that of the environment, as for commands. A table in memory
@@ -200,7 +200,7 @@ class ChargeRequest(Generic[PlanT]):
             after_check=self.after_check,
         )  # fmt: skip
 
-    def attempt(self, ledger: OpenLedger) -> ChargeRequest[PlanT]:
+    def attempt(self, ledger: OpenLedger) -> ReleaseRequest[PlanT]:
         """The request by the name of its entry, which differs for a check that is made again."""
         if not self.check_again:
             return self
@@ -229,7 +229,7 @@ class ChargeRequest(Generic[PlanT]):
             yield opened_ledger(self.ledger)
             return
         spec = self.plan.spec
-        with charged_ledger(self.ledger, spec.folder, must_exist=must_exist(spec)) as ledger:
+        with open_or_create_ledger(self.ledger, spec.folder, must_exist=must_exist(spec)) as ledger:
             if ledger.created:
                 notices.add("created", path=ledger.path)
             yield ledger

@@ -15,14 +15,14 @@ from dpcli.engine.progress import Progress
 from dpcli.ledger.account import sharing_warnings
 from dpcli.ledger.charge import NoisyRelease, RandomizedCollection, StoredRelease, resolved
 from dpcli.ledger.filesystem import access_warnings
-from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.planning.notes import chosen_texts, quality_warnings
 from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import is_limited
 from dpcli.planning.results import NoisyNumbers
 from dpcli.problems.messages import note
-from dpcli.releasing.request import ChargeRequest, Notices
+from dpcli.releasing.request import Notices, ReleaseRequest
 from dpcli.releasing.steps import (
     add_noise,
     aggregate_data,
@@ -45,7 +45,7 @@ class Transaction(Generic[PlanT]):
     or LedgerError.
     """
 
-    def __init__(self, request: ChargeRequest[PlanT], notices: Notices) -> None:
+    def __init__(self, request: ReleaseRequest[PlanT], notices: Notices) -> None:
         require_plan_fits(request.plan)
         self.request, self._notices = request, notices
 
@@ -59,7 +59,7 @@ class Transaction(Generic[PlanT]):
             files = resolved(self.request.files)
             self._shared = self.ledger.new_sharing(self.request.plan.spec.dataset, files)
             self._opened = opened
-            self._open_charge()
+            self._open_ledger_transaction()
             self._opened = opened.pop_all()
         return self
 
@@ -92,11 +92,13 @@ class Transaction(Generic[PlanT]):
             access = access_warnings(self.ledger.path, self.ledger.anchor)
             shared = sharing_warnings(self._shared)
             self._notices.warn([*access, *shared, *self._data_warnings()])
-            self.ledger.check_budget(self.open_charge.charge)
+            self.ledger.check_budget(self.ledger_transaction.charge)
 
-    def _open_charge(self) -> None:
-        self.open_charge = self._opened.enter_context(OpenCharge(self.ledger, self.request.charge))
-        self.stored = self.open_charge.stored
+    def _open_ledger_transaction(self) -> None:
+        self.ledger_transaction = self._opened.enter_context(
+            LedgerTransaction(self.ledger, self.request.charge)
+        )
+        self.stored = self.ledger_transaction.stored
 
     def _choose_bounds(self) -> None:
         """Let noisy counts choose the bounds that the plan leaves open."""
@@ -107,7 +109,7 @@ class Transaction(Generic[PlanT]):
 
     def _announce(self, stored: StoredRelease) -> None:
         """Say what was done, and of a clock that may be wrong."""
-        if self.open_charge.charge.created < self._latest:
+        if self.ledger_transaction.charge.created < self._latest:
             self._notices.warn([note("notice.clock", latest=self._latest)])
         if stored.receipt is None:
             self._notices.add("again", what=self.request.plan.outcome, name=stored.release_id)
@@ -143,13 +145,13 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         its plan, and the charge is reduced to it.
         """
         plan = self.request.plan
-        permit = self.open_charge.draw_noise(
+        permit = self.ledger_transaction.draw_noise(
             None if plan.quality is None else plan.quality_check_only.charged_events
         )
         quality = check_quality(plan, exact, permit)
         if quality is not None and quality.reasons:
             plan = plan.quality_check_only
-            self.open_charge.stop()
+            self.ledger_transaction.charge_check_only()
         noisy_statistics, confidence = add_noise(plan, exact, permit), plan.spec.confidence
         statistics = tuple(
             estimate_statistic(noisy, confidence, limited=is_limited(noisy.planned, plan, quality))
@@ -161,10 +163,10 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         self, numbers: NoisyNumbers, render: Callable[[NoisyRelease], Mapping[str, bytes]]
     ) -> StoredRelease:
         """Charge for the numbers, and store the outputs that `render` makes of them."""
-        charge = self.open_charge.charge
+        charge = self.ledger_transaction.charge
         stamp = charge.release_id, charge.created
         warned = tuple(reading_warnings(numbers.plan, self.request.data))
-        self.stored = self.open_charge.commit(
+        self.stored = self.ledger_transaction.commit(
             lambda receipt: render(NoisyRelease(numbers, *stamp, receipt, warned))
         )
         return self.stored
@@ -183,7 +185,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
         for text in chosen_texts(plan):
             self._notices.add("bounds", text=text, name=request.release_id)
         self.request = replace(request, plan=plan)
-        self._open_charge()
+        self._open_ledger_transaction()
 
     def _data_warnings(self) -> list[str]:
         plan, data = self.request.plan, self.request.data
@@ -209,7 +211,7 @@ class CollectionTransaction(Transaction[LocalPlan]):
         from dpcli.local.randomize import randomize_records
 
         self.stored = randomize_records(
-            self.request.plan, self.request.data, self.open_charge, render,
+            self.request.plan, self.request.data, self.ledger_transaction, render,
             shuffle=shuffle, progress=progress,
         )  # fmt: skip
         return self.stored

@@ -46,7 +46,7 @@ def test_only_calibrate_makes_a_calibrated_mechanism() -> None:
 
 def test_only_issuers_make_a_permit() -> None:
     """No argument of the constructor exists, and no answer is given without a permit."""
-    with pytest.raises(TypeError, match="only an open charge"):
+    with pytest.raises(TypeError, match="only a transaction"):
         NoisePermit(lambda *_: None)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         FITTED.answer(SEALED)  # type: ignore[call-arg]

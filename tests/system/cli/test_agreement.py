@@ -282,7 +282,7 @@ def test_every_command_refuses_a_closed_account(dpcli: Command, tmp_path: Path) 
     data.write_text("age,flag\n30,1\n", "utf-8")
     assert dpcli("release", spec, data, "-q").status == 0
     book = OpenLedger.open(tmp_path / "dpcli-ledger.sqlite")
-    with book.charging():
+    with book.checked_writing():
         book.append(book.next_entry(CLOSE, "town", {"created": "now"}))
     book.update_anchor()
     book.close()

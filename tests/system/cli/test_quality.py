@@ -19,8 +19,8 @@ from dpcli import load_spec, plan, release
 from dpcli.engine.check.remedies import FREQUENT
 from dpcli.ledger.charge import StoredRelease, charge_for
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import DEFAULT
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import QualityResult
 from dpcli.problems.errors import LedgerError, Problem, QualityError, UsageError
@@ -633,7 +633,7 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
         remove_ledger(tmp_path)
         spec, data = make(tmp_path)
         with monkeypatch.context() as patched:
-            patched.setattr(OpenCharge, "commit", full)
+            patched.setattr(LedgerTransaction, "commit", full)
             outcome = dpcli("release", spec, data, "--release-id", "r")
         assert outcome.status == 6
         assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]

@@ -16,7 +16,7 @@ import pytest
 from dpcli.ledger.balance import require_proven
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
@@ -39,9 +39,9 @@ CHARGE = replace(charge("r", "1"), events=(COUNTED.event,))
 
 
 @pytest.fixture
-def open_charge(ledger: OpenLedger) -> Iterator[OpenCharge]:
-    """An open charge for one count."""
-    with OpenCharge(ledger, CHARGE) as opened:
+def transaction(ledger: OpenLedger) -> Iterator[LedgerTransaction]:
+    """A transaction for one count."""
+    with LedgerTransaction(ledger, CHARGE) as opened:
         yield opened
 
 
@@ -62,7 +62,7 @@ def test_ledgers_and_charges_have_no_subclasses(ledger: OpenLedger) -> None:
     with closing(FreeLedger.open(ledger.path)) as other:
         for book, wanted in ((other, CHARGE), (ledger, free)):
             with pytest.raises(TypeError, match="cannot be subclassed"):
-                OpenCharge(book, wanted)
+                LedgerTransaction(book, wanted)
 
 
 def test_no_attribute_hides_a_method_of_a_ledger(ledger: OpenLedger) -> None:
@@ -97,8 +97,8 @@ def test_a_permit_covers_what_the_entry_will_hold(ledger: OpenLedger) -> None:
     """Events that compare differently from how they are written cover nothing else."""
     tiny = charge("r", "1/1000").events[0]
     cheap = CheapEvent("", "", "laplace", tiny.loss, tiny.scale, tiny.sensitivity)
-    with OpenCharge(ledger, replace(CHARGE, events=(cheap,))) as open_charge:
-        permit = open_charge.draw_noise()
+    with LedgerTransaction(ledger, replace(CHARGE, events=(cheap,))) as transaction:
+        permit = transaction.draw_noise()
         with pytest.raises(ValueError, match="not charged for"):
             COUNTED.answer(SEALED, permit)
 
@@ -106,8 +106,8 @@ def test_a_permit_covers_what_the_entry_will_hold(ledger: OpenLedger) -> None:
 def test_a_permit_is_for_the_terms_that_the_entry_will_hold(ledger: OpenLedger) -> None:
     """Neighbors that equal all others are compared as they are written."""
     terms = replace(CHARGE.terms, neighbors=Equal("change-one"))
-    with OpenCharge(ledger, replace(CHARGE, terms=terms)) as open_charge:
-        permit = open_charge.draw_noise()
+    with LedgerTransaction(ledger, replace(CHARGE, terms=terms)) as transaction:
+        permit = transaction.draw_noise()
         with pytest.raises(ValueError, match="other neighbors"):
             COUNTED.answer(SEALED, permit)
 
@@ -115,15 +115,15 @@ def test_a_permit_is_for_the_terms_that_the_entry_will_hold(ledger: OpenLedger) 
 def test_events_are_copied_when_the_charge_opens(ledger: OpenLedger) -> None:
     """A list of events that is emptied later is charged as it was."""
     events = [COUNTED.event]
-    with OpenCharge(ledger, replace(CHARGE, events=events)) as open_charge:  # type: ignore[arg-type]
-        permit = open_charge.draw_noise()
+    with LedgerTransaction(ledger, replace(CHARGE, events=events)) as transaction:  # type: ignore[arg-type]
+        permit = transaction.draw_noise()
         events.clear()
         COUNTED.answer(SEALED, permit)
-        open_charge.commit(render)
+        transaction.commit(render)
     assert ledger.balance(CHARGE.terms).spent.epsilon == 1
 
 
-COPIES: list[Callable[[OpenCharge], object]] = [
+COPIES: list[Callable[[LedgerTransaction], object]] = [
     copy.copy,
     lambda one: copy.copy(one.draw_noise()),
     lambda one: copy.deepcopy(one.draw_noise(), {id(one.ledger): one.ledger}),
@@ -132,17 +132,17 @@ COPIES: list[Callable[[OpenCharge], object]] = [
 
 
 @pytest.mark.parametrize("way", COPIES)
-def test_an_open_charge_cannot_be_copied(
-    way: Callable[[OpenCharge], object], open_charge: OpenCharge
+def test_a_transaction_cannot_be_copied(
+    way: Callable[[LedgerTransaction], object], transaction: LedgerTransaction
 ) -> None:
     """A copy of it or of its permit would count answers by itself."""
     with pytest.raises((TypeError, AttributeError)):
-        way(open_charge)
+        way(transaction)
 
 
-def concurrent_answers(open_charge: OpenCharge) -> int:
+def concurrent_answers(transaction: LedgerTransaction) -> int:
     """The number of eight threads that get the same answer."""
-    permit, gate = open_charge.draw_noise(), threading.Barrier(8)
+    permit, gate = transaction.draw_noise(), threading.Barrier(8)
     given: list[object] = []
 
     def ask() -> None:
@@ -165,16 +165,16 @@ def test_threads_share_what_is_charged(ledger: OpenLedger) -> None:
     try:
         for run in range(20):
             wanted = replace(CHARGE, terms=terms, release_id=f"r{run}")
-            with OpenCharge(ledger, wanted) as open_charge:
-                assert concurrent_answers(open_charge) == 1
+            with LedgerTransaction(ledger, wanted) as transaction:
+                assert concurrent_answers(transaction) == 1
     finally:
         sys.setswitchinterval(usual)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_process_gets_no_answer(open_charge: OpenCharge) -> None:
+def test_a_forked_process_gets_no_answer(transaction: LedgerTransaction) -> None:
     """Both processes would give the answer, and one of them would be charged."""
-    permit = open_charge.draw_noise()
+    permit = transaction.draw_noise()
     child = os.fork()
     if not child:
         try:
@@ -193,12 +193,12 @@ def test_answers_that_are_protected_jointly_are_charged_together(ledger: OpenLed
     events = tuple(replace(one.event, statistic="both", joint=True) for one in both)
     terms = replace(CHARGE.terms, budget=Loss(Fraction(9), Fraction(1, 2)))
     for part in ((events[0],), tuple(replace(one, joint=None) for one in events)):
-        with OpenCharge(ledger, replace(CHARGE, terms=terms, events=part)) as open_charge:
+        with LedgerTransaction(ledger, replace(CHARGE, terms=terms, events=part)) as transaction:
             refused = pytest.raises(ValueError, match="charged together")
             with refused:
-                open_charge.draw_noise()
-    with OpenCharge(ledger, replace(CHARGE, terms=terms, events=events)) as open_charge:
-        open_charge.draw_noise()
+                transaction.draw_noise()
+    with LedgerTransaction(ledger, replace(CHARGE, terms=terms, events=events)) as transaction:
+        transaction.draw_noise()
 
 
 GAUSSIANS = """\
@@ -236,19 +236,19 @@ def test_plans_state_losses_that_are_proven(rule: str, price: str) -> None:
 
 def test_an_entry_for_other_answers_does_not_pay(ledger: OpenLedger) -> None:
     """Code that charges the same name nothing while noise is drawn gets no release."""
-    with OpenCharge(ledger, CHARGE) as open_charge:
-        COUNTED.answer(SEALED, open_charge.draw_noise())
+    with LedgerTransaction(ledger, CHARGE) as transaction:
+        COUNTED.answer(SEALED, transaction.draw_noise())
         ledger.commit(replace(CHARGE, events=()), render)
         with pytest.raises(LedgerError, match="`r`"):
-            open_charge.commit(render)
+            transaction.commit(render)
 
 
 def test_an_entry_for_the_same_answers_pays_for_the_release(ledger: OpenLedger) -> None:
     """Of two processes that release the same at once, one is charged, and both publish that."""
-    with OpenCharge(ledger, CHARGE) as open_charge:
-        COUNTED.answer(SEALED, open_charge.draw_noise())
+    with LedgerTransaction(ledger, CHARGE) as transaction:
+        COUNTED.answer(SEALED, transaction.draw_noise())
         first = ledger.commit(CHARGE, render)
-        assert open_charge.commit(render).outputs == first.outputs
+        assert transaction.commit(render).outputs == first.outputs
     assert ledger.balance(CHARGE.terms).spent.epsilon == 1
 
 
@@ -258,8 +258,8 @@ def test_a_quality_check_is_a_part_of_its_charge(ledger: OpenLedger) -> None:
         replace(event, disjoint=("sex", place)) for place, event in enumerate(CHARGE.events)
     )
     for check in (disjoint, CHARGE.events * 2, charge("r", "1/1000").events):
-        with OpenCharge(ledger, CHARGE) as open_charge, pytest.raises(ValueError):  # noqa: PT011
-            open_charge.draw_noise(check)
+        with LedgerTransaction(ledger, CHARGE) as transaction, pytest.raises(ValueError):  # noqa: PT011
+            transaction.draw_noise(check)
     assert ledger.releases("town") == []
 
 
@@ -270,7 +270,7 @@ def test_a_part_of_a_joint_calibration_is_no_quality_check(ledger: OpenLedger) -
     each = CalibratedMechanism.calibrate(Gaussian(), [COUNT, COUNT], RELATION, target, weights)
     events = tuple(replace(calibrated.event, statistic="s", joint=True) for calibrated in each)
     terms = replace(CHARGE.terms, budget=Loss(Fraction(1), Fraction(1, 10**5)))
-    with OpenCharge(ledger, replace(CHARGE, terms=terms, events=events)) as open_charge:
+    with LedgerTransaction(ledger, replace(CHARGE, terms=terms, events=events)) as transaction:
         with pytest.raises(ValueError, match="charged together"):
-            open_charge.draw_noise(events[:1])
-        open_charge.draw_noise(events)
+            transaction.draw_noise(events[:1])
+        transaction.draw_noise(events)

@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.arrays import integer_array
@@ -40,16 +40,16 @@ def events(*epsilons: str) -> Charge:
 
 
 @pytest.fixture
-def open_charge(ledger: OpenLedger) -> Iterator[OpenCharge]:
-    """An open charge for one count with an epsilon of 1/2."""
-    with OpenCharge(ledger, events("1/2")) as opened:
+def transaction(ledger: OpenLedger) -> Iterator[LedgerTransaction]:
+    """A transaction for one count with an epsilon of 1/2."""
+    with LedgerTransaction(ledger, events("1/2")) as opened:
         yield opened
 
 
 def test_each_answer_is_given_once(ledger: OpenLedger) -> None:
     """Noise that is drawn twice for one charge would reveal more than what is charged."""
-    with OpenCharge(ledger, events("1/2", "1/2", "1/4")) as open_charge:
-        permit = open_charge.draw_noise()
+    with LedgerTransaction(ledger, events("1/2", "1/2", "1/4")) as transaction:
+        permit = transaction.draw_noise()
         for epsilon in ("1/2", "1/4", "1/2"):
             of(epsilon).answer(SEALED, permit)
         for epsilon in ("1/2", "1/4"):
@@ -57,9 +57,9 @@ def test_each_answer_is_given_once(ledger: OpenLedger) -> None:
                 of(epsilon).answer(SEALED, permit)
 
 
-def test_an_answer_with_another_epsilon_is_not_charged_for(open_charge: OpenCharge) -> None:
+def test_an_answer_with_another_epsilon_is_not_charged_for(transaction: LedgerTransaction) -> None:
     """Neither less noise than what was charged is allowed, nor more."""
-    permit = open_charge.draw_noise()
+    permit = transaction.draw_noise()
     for epsilon in ("1", "1/4"):
         with pytest.raises(ValueError, match="not charged for"):
             of(epsilon).answer(SEALED, permit)
@@ -74,58 +74,60 @@ def test_an_answer_with_another_epsilon_is_not_charged_for(open_charge: OpenChar
     ],
     ids=["neighbors", "unit"],
 )
-def test_the_relation_is_that_of_the_account(relation: Relation, open_charge: OpenCharge) -> None:
+def test_the_relation_is_that_of_the_account(
+    relation: Relation, transaction: LedgerTransaction
+) -> None:
     """A count of rows that is exact under change-one stays confidential under add-remove."""
     sealed = Confidential(integer_array([7]), COUNT, relation.unit)
     with pytest.raises(ValueError, match="another unit or other neighbors"):
-        of("1/2", relation).answer(sealed, open_charge.draw_noise())
+        of("1/2", relation).answer(sealed, transaction.draw_noise())
 
 
 def test_noise_is_drawn_once_and_within_the_block(ledger: OpenLedger) -> None:
     """Outside of `with`, and with a second permit, answers would not be charged."""
-    open_charge = OpenCharge(ledger, events("1/2"))
+    transaction = LedgerTransaction(ledger, events("1/2"))
     with pytest.raises(ValueError, match="drawn once"):
-        open_charge.draw_noise()
-    with open_charge:
-        permit = open_charge.draw_noise()
+        transaction.draw_noise()
+    with transaction:
+        permit = transaction.draw_noise()
         with pytest.raises(ValueError, match="drawn once"):
-            open_charge.draw_noise()
+            transaction.draw_noise()
     with pytest.raises(ValueError, match="not charged for"):
         of("1/2").answer(SEALED, permit)
     again = pytest.raises(ValueError, match="not charged for")
-    with pytest.raises(LedgerError, match="failed after its noise"), open_charge, again:
+    with pytest.raises(LedgerError, match="failed after its noise"), transaction, again:
         of("1/2").answer(SEALED, permit)
 
 
-def test_a_permit_ends_with_the_charge(open_charge: OpenCharge) -> None:
+def test_a_permit_ends_with_the_charge(transaction: LedgerTransaction) -> None:
     """A later answer would not be in the outputs that were stored."""
-    permit = open_charge.draw_noise()
-    open_charge.commit(render)
+    permit = transaction.draw_noise()
+    transaction.commit(render)
     with pytest.raises(ValueError, match="not charged for"):
         of("1/2").answer(SEALED, permit)
 
 
 def test_a_stopped_release_has_answered_the_check_alone(ledger: OpenLedger) -> None:
     """The charge is that of the check, so no other answer may be known, then or later."""
-    with OpenCharge(ledger, events("1/4", "1/2")) as open_charge:
-        permit = open_charge.draw_noise(events("1/4").events)
+    with LedgerTransaction(ledger, events("1/4", "1/2")) as transaction:
+        permit = transaction.draw_noise(events("1/4").events)
         of("1/4").answer(SEALED, permit)
-        open_charge.stop()
+        transaction.charge_check_only()
         with pytest.raises(ValueError, match="not charged for"):
             of("1/2").answer(SEALED, permit)
-    with OpenCharge(ledger, replace(events("1/4", "1/2"), release_id="s")) as open_charge:
-        permit = open_charge.draw_noise(events("1/4").events)
+    with LedgerTransaction(ledger, replace(events("1/4", "1/2"), release_id="s")) as transaction:
+        permit = transaction.draw_noise(events("1/4").events)
         of("1/2").answer(SEALED, permit)
         with pytest.raises(ValueError, match="more was answered"):
-            open_charge.stop()
+            transaction.charge_check_only()
 
 
-def test_the_charge_of_an_open_charge_cannot_be_replaced(open_charge: OpenCharge) -> None:
+def test_the_charge_of_a_transaction_cannot_be_replaced(transaction: LedgerTransaction) -> None:
     """Answers are charged as announced, in the ledger where they were announced."""
-    open_charge.draw_noise()
+    transaction.draw_noise()
     for name in ("charge", "ledger"):
         with pytest.raises(AttributeError):
-            setattr(open_charge, name, None)
+            setattr(transaction, name, None)
 
 
 def test_a_forged_permit_opens_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Each way out of an open charge charges what it must."""
+"""Each way out of a transaction charges what it must."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.ledger.charge import Charge, Receipt
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.open_charge import OpenCharge
+from dpcli.ledger.transaction import LedgerTransaction
 from dpcli.problems.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
 from tests.support.ledgers import charge, render
 
@@ -39,13 +39,13 @@ def leave(
             raise error
         return render(receipt)
 
-    with OpenCharge(ledger, whole(name, epsilon)) as open_charge:
+    with LedgerTransaction(ledger, whole(name, epsilon)) as transaction:
         if stage != "read":
-            open_charge.draw_noise(charge("check", CHECK).events)
+            transaction.draw_noise(charge("check", CHECK).events)
         if stage == "stopped":
-            open_charge.stop()
+            transaction.charge_check_only()
         if stage in {"rendered", "committed"} or epsilon != WHOLE:
-            open_charge.commit(rendered)
+            transaction.commit(rendered)
         if error is not None:
             raise error
 
@@ -111,9 +111,9 @@ def test_what_is_committed_is_charged_once(ledger: OpenLedger) -> None:
     """A failure after the commit charges nothing more, and the release can be published again."""
     with pytest.raises(ValueError, match="later"):
         leave(ledger, "r", "committed", ValueError("later"))
-    with OpenCharge(ledger, whole("r", WHOLE)) as open_charge:
-        assert open_charge.stored is not None
-        assert open_charge.stored.outputs.keys() == {"table.csv"}
+    with LedgerTransaction(ledger, whole("r", WHOLE)) as transaction:
+        assert transaction.stored is not None
+        assert transaction.stored.outputs.keys() == {"table.csv"}
     assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
 
 

@@ -82,7 +82,7 @@ def test_few_files_open_confidential_values() -> None:
 def test_few_files_issue_permits() -> None:
     """The ledger issues them for answers that it charges, and synthetic rows for themselves."""
     assert occurrences("_NoisePermit__") == {
-        "ledger/open_charge.py": 1,
+        "ledger/transaction.py": 1,
         "simulation/synthetic.py": 1,
     }
 

@@ -1,4 +1,4 @@
-"""The block in which a release draws noise; its end charges for the answers."""
+"""The transaction in which a release draws noise; its end charges for the answers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _event_counts(charge: Charge) -> EventCounts:
 
 
 @final
-class OpenCharge:
-    """A charge for one release that is open during a `with` block.
+class LedgerTransaction:
+    """The transaction of one release with the ledger, open during a `with` block.
 
     The way out of the `with` block decides what is charged:
 
@@ -39,7 +39,7 @@ class OpenCharge:
     | BudgetError             | nothing               | nothing                     |
     | another DpcliError      | nothing               | the quality check alone     |
     | another Exception       | nothing               | the charge, without outputs |
-    | none of these, no error | nothing               | the charge, without outputs |
+    | the block ends          | nothing               | the charge, without outputs |
     | a signal                | nothing               | nothing: nothing was shown  |
 
     Privacy: a BudgetError does not depend on the result of the quality check, so it reveals
@@ -60,11 +60,11 @@ class OpenCharge:
         self.__stored = ledger.stored(charge.release_id, self.__charge)
         self.__lock, self.__process = threading.Lock(), os.getpid()
         self.__check: Charge | None = None
-        self.__is_open = self.__is_drawn = self.__is_owed = False
+        self.__is_open = self.__is_drawn = self.__must_charge = False
         self.__unanswered: EventCounts = Counter()
 
     def __reduce_ex__(self, _protocol: object) -> NoReturn:
-        raise TypeError("an open charge is not copied")
+        raise TypeError("a transaction of a ledger is not copied")
 
     @property
     def stored(self) -> StoredRelease | None:
@@ -87,7 +87,7 @@ class OpenCharge:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.__is_open = False
-        if not self.__is_owed or isinstance(error, BudgetError):
+        if not self.__must_charge or isinstance(error, BudgetError):
             return
         if isinstance(error, DpcliError):
             if self.__check is not None:
@@ -107,8 +107,8 @@ class OpenCharge:
         quality = None if check is None else self._part(check)
         with self.__lock:
             if not self.__is_open or self.__is_drawn:
-                raise ValueError("noise is drawn once, within an open charge of a new release")
-            self.__is_owed = self.__is_drawn = True
+                raise ValueError("noise is drawn once, within the transaction of a new release")
+            self.__must_charge = self.__is_drawn = True
         self.__check = quality
         self.__unanswered = _event_counts(self.__charge)
         permit = object.__new__(NoisePermit)
@@ -144,7 +144,7 @@ class OpenCharge:
                 raise ValueError("the answer is not charged for, or was given before")
             self.__unanswered[left[0]] -= 1
 
-    def stop(self) -> None:
+    def charge_check_only(self) -> None:
         """Reduce the charge to the failed quality check; the budget must cover the whole charge.
 
         Raises ValueError if more than the check was answered.
@@ -171,5 +171,5 @@ class OpenCharge:
                 known.add(to_events_json(self.__check.events))
             if self.__ledger.recorded_events(stored.release_id) not in known:
                 raise LedgerError.about("release-id-taken", name=stored.release_id)
-        self.__is_owed = False
+        self.__must_charge = False
         return stored
