@@ -16,7 +16,7 @@ from dpcli.engine.files.content import SEALED_ENDING
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import UsageError
 from dpcli.releasing.publishing import is_device, write_private
-from dpcli.releasing.steps import reading_warnings, seal_data
+from dpcli.releasing.steps import pack_data, reading_warnings
 from dpcli.specification.load import read_central_spec
 
 
@@ -37,7 +37,7 @@ def aggregate(
     require_new_file(output, spec, *plan.spec.files, *map(input_file, data))
     warn(reading_warnings(plan, data))
     with shown_progress(quiet=quiet) as progress:
-        part = seal_data(plan, tuple(data), progress)
+        part = pack_data(plan, tuple(data), progress)
     write_private(part, output)
     if not quiet:
         notify("sealed", path=output)

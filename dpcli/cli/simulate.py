@@ -65,7 +65,7 @@ def simulate(
         findings = run_trials(plan, invented, runs)
     report = simulation_report(findings)
     if as_json:
-        write_json(json_text(report.facts))
+        write_json(json_text(report.document))
     else:
         _print(report, quiet=quiet)
     sys.stdout.flush()

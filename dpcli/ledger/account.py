@@ -71,9 +71,9 @@ class Account:
         if self.closed:
             raise BudgetError.about("account-closed", dataset=terms.dataset, path=self.ledger)
         if not after.within:
-            code, facts = "account-exhausted", dict[str, object]()
+            code, arguments = "account-exhausted", dict[str, object]()
             if terms.window:
-                code, facts = self._window_refusal(terms, cost)
+                code, arguments = self._window_refusal(terms, cost)
             elif not before.remaining.epsilon:
                 code = "account-exhausted.empty"
             raise BudgetError.about(
@@ -83,7 +83,7 @@ class Account:
                 left=remaining_text(before.remaining),
                 budget=loss_text(terms.budget),
                 window=terms.window or 0,
-                **facts,
+                **arguments,
             )
         return before, after
 
@@ -138,15 +138,20 @@ class Account:
         if self.terms is None or not window or period is None:
             return
         latest = today + TIME_ZONES
-        facts: dict[str, object] = {"dataset": self.terms.dataset, "period": period_text(period)}
+        arguments: dict[str, object] = {
+            "dataset": self.terms.dataset,
+            "period": period_text(period),
+        }
         if period > latest:
-            raise LedgerError.about("period-unlikely", today=period_text(today), **facts)
+            raise LedgerError.about("period-unlikely", today=period_text(today), **arguments)
         # A day in the future that was confirmed must not make all others unlikely.
         known = (cost.period for cost in self.costs if cost.period is not None)
         last = max((day for day in known if day <= latest), default=period)
         if period < last - window:
             last_text = period_text(last)
-            raise LedgerError.about("period-unlikely.past", window=window, last=last_text, **facts)
+            raise LedgerError.about(
+                "period-unlikely.past", window=window, last=last_text, **arguments
+            )
 
     def forecast(
         self, spec_terms: AccountTerms, cost: RecordedCost, times: int | None, *, may_open: bool
@@ -199,11 +204,11 @@ class Account:
             raise LedgerError.about(
                 "account-differs", dataset=terms.dataset, differences=differences
             )
-        facts = {"dataset": terms.dataset, "path": self.ledger}
+        arguments = {"dataset": terms.dataset, "path": self.ledger}
         if terms.window and period is None:
-            raise LedgerError.about("period-required", window=terms.window, **facts)
+            raise LedgerError.about("period-required", window=terms.window, **arguments)
         if not terms.window and period is not None:
-            raise LedgerError.about("period-not-taken", **facts)
+            raise LedgerError.about("period-not-taken", **arguments)
         return terms
 
 
@@ -357,5 +362,5 @@ class BalanceForecast:
 def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     """A warning if other accounts, each with its own budget, were charged for the same files."""
     files = sorted({Path(path).name for paths in shared.values() for path in paths})
-    facts = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
-    return [note("notice.shared", **facts)] if shared else []
+    arguments = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
+    return [note("notice.shared", **arguments)] if shared else []

@@ -360,8 +360,8 @@ def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
     try:
         return RULES[terms.composition].total(totals, terms.budget.delta)
     except MissingDependencyError as package:
-        facts = {"dataset": terms.dataset, "why": str(package)}
-        raise LedgerError.about("package-missing.ledger", **facts) from None
+        arguments = {"dataset": terms.dataset, "why": str(package)}
+        raise LedgerError.about("package-missing.ledger", **arguments) from None
 
 
 def recorded_cost(

@@ -1,11 +1,11 @@
 """The hash chain of entries and its anchor, which show what was changed or lost.
 
-The head of an entry is the hash of its content and of the seal of the entry before. The seal is
-the hash of the head and of the published bytes. A report can therefore print the head of its own
+The head of an entry is the hash of its content and of the digest of the entry before. The digest
+is the hash of the head and of the published bytes. A report can therefore print the head of its own
 entry, and the next entry covers the report.
 
-The anchor is a second file. After each entry, one line is appended: the number and the seal of the
-entry. A ledger that lacks an anchored entry, or has another entry in its place, was changed or
+The anchor is a second file. After each entry, one line is appended: its number and its digest.
+A ledger that lacks an anchored entry, or has another entry in its place, was changed or
 restored from a backup. A ledger may be ahead of its anchor: a crash can come between the two
 writes.
 """
@@ -35,7 +35,7 @@ class LedgerEntry:
     """An entry of one of the kinds above; its fields are the columns of the table `entries`.
 
     `events_json` has the mechanism events and `payload` everything else, both as canonical JSON.
-    `head` is the hash that a report prints, `seal` the hash that the next entry includes; they
+    `head` is the hash that a report prints, `digest` the hash that the next entry includes; they
     are empty until they are computed.
     """
 
@@ -48,7 +48,7 @@ class LedgerEntry:
     payload: str
     previous: str
     head: str = ""
-    seal: str = ""
+    digest: str = ""
 
     def content(self) -> Payload:
         """The payload, decoded; ValueError if it is not JSON."""
@@ -60,7 +60,7 @@ class LedgerEntry:
         """What an entry of `ledger recover` records of the lost entry; None for other entries.
 
         These are the number and the `head` that the report names, the SHA-256 of the `report`,
-        and the seal that the anchor had recorded and that the entry `replaces`.
+        and the digest that the anchor had recorded and that the entry `replaces`.
         """
         recovered = self.content().get("recovered") if '"recovered"' in self.payload else None
         return recovered if isinstance(recovered, dict) else None
@@ -80,9 +80,9 @@ class LedgerEntry:
         return _hash(self.previous, str(self.number), *named, self.events_json, self.payload)
 
 
-def genesis(facts: Mapping[str, str]) -> str:
+def genesis(metadata: Mapping[str, str]) -> str:
     """The hash that stands for the entry before the first: that of the ledger's metadata."""
-    return _hash("dpcli ledger 1", *(part for pair in sorted(facts.items()) for part in pair))
+    return _hash("dpcli ledger 1", *(part for pair in sorted(metadata.items()) for part in pair))
 
 
 def canonical(payload: object) -> str:
@@ -95,7 +95,7 @@ def to_events_json(events: Iterable[MechanismEvent]) -> str:
     return canonical([event.to_json() for event in events])
 
 
-def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:
+def entry_digest(head: str, outputs: Mapping[str, bytes]) -> str:
     """The hash of the head of an entry and of its published bytes."""
     digests = (f"{name} {hashlib.sha256(content).hexdigest()}" for name, content in outputs.items())
     return _hash(head, *sorted(digests))
@@ -121,7 +121,7 @@ def chain_fault(entries: Sequence[LedgerEntry], start: str) -> str:
             return f"entry {number} is missing"
         if entry.previous != previous or entry.head != entry.expected_head():
             return f"entry {number} was changed"
-        previous = entry.seal
+        previous = entry.digest
     return ""
 
 
@@ -133,8 +133,8 @@ def anchor_fault(
     An `incomplete` ledger may lack entries that the anchor records.
     """
     for entry in entries:
-        replaced = (entry.recovered or {}).get("replaces", entry.seal)
-        if recorded.get(entry.number, entry.seal) not in (entry.seal, replaced):
+        replaced = (entry.recovered or {}).get("replaces", entry.digest)
+        if recorded.get(entry.number, entry.digest) not in (entry.digest, replaced):
             return f"entry {entry.number} is not the one that its anchor remembers"
     lacking = recorded.keys() - {entry.number for entry in entries}
     if incomplete or not lacking:
@@ -157,9 +157,9 @@ def default_anchor(path: Path) -> Path:
 
 
 def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int, str]]:
-    """The identity of the ledger that an anchor belongs to, and the seals by number.
+    """The identity of the ledger that an anchor belongs to, and the digests by number.
 
-    Without a file, these are None and no seals. A line that a crash cut short is ignored. Raises
+    Without a file, these are None and no digests. A line that a crash cut short is ignored. Raises
     ForeignAnchorError unless the anchor belongs to the ledger `identity`; None accepts any ledger.
     """
     if path.exists() and not path.is_file():
@@ -174,8 +174,8 @@ def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int,
     if identity not in (None, owner):
         raise ForeignAnchorError("belongs to another ledger")
     form = re.compile(_LINE)
-    seals = (match for line in lines if (match := form.fullmatch(line)))
-    return owner, {int(match[1]): match[2] for match in seals}
+    digests = (match for line in lines if (match := form.fullmatch(line)))
+    return owner, {int(match[1]): match[2] for match in digests}
 
 
 def resolve_pointer(path: Path) -> Path:
@@ -204,7 +204,7 @@ def append_anchor(path: Path, entries: dict[int, str]) -> None:
 
     Without entries, this only checks that the file can be written. Raises OSError if it cannot.
     """
-    lines = "".join(f"{number} {seal}\n" for number, seal in sorted(entries.items()))
+    lines = "".join(f"{number} {digest}\n" for number, digest in sorted(entries.items()))
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
         if lines:

@@ -24,8 +24,8 @@ from dpcli.ledger.chain import (
     canonical,
     create_anchor,
     default_anchor,
+    entry_digest,
     genesis,
-    seal_of,
     to_events_json,
     write_pointer,
 )
@@ -174,7 +174,7 @@ class OpenLedger(Store):
         if same is not None:
             _require_same(entry, same)
         packed = self.outputs(entry.number)
-        if entry.seal != seal_of(entry.head, packed):
+        if entry.digest != entry_digest(entry.head, packed):
             raise LedgerError.about("ledger-in-doubt.outputs", path=self.path, number=entry.number)
         if not packed:
             recovered = "recovered" in entry.content()
@@ -276,7 +276,7 @@ class OpenLedger(Store):
             return faults + [
                 f"the outputs of entry {entry.number} were changed"
                 for entry in entries
-                if entry.seal != seal_of(entry.head, self.outputs(entry.number))
+                if entry.digest != entry_digest(entry.head, self.outputs(entry.number))
             ]
         except (LedgerError, ValueError, TypeError, AttributeError):
             if not faults:
@@ -328,7 +328,7 @@ class OpenLedger(Store):
     ) -> LedgerEntry:
         """A new entry at the end of the chain; `append` it in the same transaction."""
         last = self.last_entry()
-        number, previous = (last.number + 1, last.seal) if last else (1, genesis(self.metadata()))
+        number, previous = (last.number + 1, last.digest) if last else (1, genesis(self.metadata()))
         content = to_events_json(events), canonical(payload)
         entry = LedgerEntry(number, kind, dataset, release_id, period, *content, previous)
         return replace(entry, head=entry.expected_head())

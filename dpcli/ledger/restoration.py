@@ -125,8 +125,8 @@ def recover(
         opened = OpenLedger(path) if is_new else OpenLedger.open(path, unchecked=True)
         ledger = stack.enter_context(closing(opened))
         with ledger.writing():
-            read_seals = _initialize if is_new else _check_and_read_anchor
-            recorded = read_seals(ledger, anchor_lost=anchor_lost)
+            read_digests = _initialize if is_new else _check_and_read_anchor
+            recorded = read_digests(ledger, anchor_lost=anchor_lost)
             recovered = _append_missing(ledger, recorded or {}, proofs, created, unproven)
         if not ledger.anchor.exists():
             # After the entries are there: an anchor that lacks them would prove less.
@@ -137,7 +137,7 @@ def recover(
 
 
 def _initialize(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Create a new ledger; return the seals that the lost one's anchor records, if there is one."""
+    """Create a new ledger; return the digests in the anchor of the lost one, if there is one."""
     usual = default_anchor(ledger.path)
     anchor = resolve_pointer(usual)
     is_lost = anchor != usual and not anchor.exists()
@@ -156,7 +156,7 @@ def _initialize(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | No
 
 
 def _check_and_read_anchor(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Check that a ledger is intact except for its end; return the seals of its anchor, if any."""
+    """Check that a ledger is intact except for its end; return the digests in its anchor, if any."""
     ledger.check(incomplete=True)
     if ledger.anchor.exists():
         return read_anchor(ledger.anchor, ledger.metadata_value("identity"))[1]

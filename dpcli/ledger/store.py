@@ -27,9 +27,9 @@ from dpcli.ledger.chain import (
     anchor_fault,
     append_anchor,
     chain_fault,
+    entry_digest,
     genesis,
     read_anchor,
-    seal_of,
 )
 from dpcli.ledger.filesystem import (
     in_doubt_error,
@@ -400,7 +400,7 @@ class Store:
             name: zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else -1)
             for name, content in outputs.items()
         }
-        entry = replace(entry, seal=seal_of(entry.head, packed))
+        entry = replace(entry, digest=entry_digest(entry.head, packed))
         self.query("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
         for name, content in packed.items():
             self.query("INSERT INTO outputs VALUES (?, ?, ?)", entry.number, name, content)
@@ -433,12 +433,14 @@ class Store:
             ) from None
 
     def _append_to_anchor(self) -> None:
-        """Append the entries that the anchor lacks, or records with another seal."""
+        """Append the entries that the anchor lacks, or records with another digest."""
         anchor = self.anchor
         _, recorded = read_anchor(anchor, self.metadata_value("identity"))
         query = "SELECT number, seal FROM entries NOT INDEXED"
         entries: dict[int, str] = dict(self.query(query))
-        new = {number: seal for number, seal in entries.items() if recorded.get(number) != seal}
+        new = {
+            number: digest for number, digest in entries.items() if recorded.get(number) != digest
+        }
         append_anchor(anchor, new)
 
 

@@ -132,7 +132,7 @@ def responses(
 ) -> Iterator[pl.DataFrame]:
     """The output row of each record, some thousands at a time, in the order of the files.
 
-    The files must have the columns. A cell that is to be randomized is sealed as soon as it is a
+    The files must have the columns. A cell to be randomized is confidential as soon as it is a
     whole number, and only its randomizer opens it.
     """
     columns = _columns(spec)
@@ -148,8 +148,8 @@ def responses(
         collected: dict[str, pl.Series] = {}
         for column, series in zip(spec.collected_columns, cells.get_columns(), strict=True):
             if isinstance(column, Response):
-                sealed = Confidential(series.cast(pl.Int64).to_numpy(), column.randomizer)
-                collected |= _respond(column, sealed)
+                confidential = Confidential(series.cast(pl.Int64).to_numpy(), column.randomizer)
+                collected |= _respond(column, confidential)
             else:
                 collected[column.name] = _public_texts(column, series)
         yield pl.DataFrame(collected)

@@ -162,13 +162,13 @@ class CalibratedMechanism:
         )  # fmt: skip
 
     def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
-        """The sealed numbers with noise, or what sealed scores or sums choose or minimize.
+        """The numbers with noise, or what scores choose or sums minimize.
 
         Privacy: the answer reveals no more than `guarantee`. Raises ValueError unless `exact` is an
         answer to this query, for this unit, and the permit covers it.
         """
         self._require_own(exact, permit)
-        values = integer_array(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
+        values = integer_array(exact._Confidential__value)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         return Noisy(self.mechanism.respond(self.noise, self.query, values))
 
     def select_partitions(
@@ -184,7 +184,7 @@ class CalibratedMechanism:
         if not isinstance(self.mechanism, AdditiveMechanism):
             raise TypeError("only an additive mechanism selects groups")
         self._require_own(exact, permit)
-        groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
+        groups: Groups = exact._Confidential__value  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
         shown = np.flatnonzero(noisy >= self.partition_selection.threshold)
         return Noisy({groups.names[index]: int(noisy[index]) for index in shown})
@@ -192,7 +192,7 @@ class CalibratedMechanism:
     def _require_own(
         self, exact: Confidential[Cells] | Confidential[Groups], permit: NoisePermit
     ) -> None:
-        if not exact.is_sealed_for(self.query, self.relation.unit):
+        if not exact.is_for(self.query, self.relation.unit):
             raise ValueError("the answer is to another query, or for another unit")
         if type(permit) is not NoisePermit:
             raise TypeError("a permit cannot be subclassed")
@@ -229,7 +229,7 @@ def _charged_losses(
 
 
 def respond(randomizer: CalibratedRandomizer, exact: Confidential[Ints]) -> Noisy[Responses]:
-    """The responses of a randomizer to cells that were sealed for it.
+    """The responses of a randomizer to cells that were read for it.
 
     Privacy: as for `CalibratedMechanism`, only a registered kind opens cells, and its loss is
     recomputed first. Raises TypeError for another kind, and ValueError if the loss exceeds the
@@ -241,9 +241,9 @@ def respond(randomizer: CalibratedRandomizer, exact: Confidential[Ints]) -> Nois
         raise TypeError("only a registered randomizer responds")
     if not randomizer.is_certified:
         raise ValueError("the probabilities reveal more than is stated")
-    if not exact.is_sealed_for(randomizer):
+    if not exact.is_for(randomizer):
         raise ValueError("the cells are for another randomizer")
-    cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
+    cells: Ints = exact._Confidential__value  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
     responses = randomizer.draw(cells)
     if not responses or any(len(column) != len(cells) for column in responses):
         raise ValueError("every record must respond")

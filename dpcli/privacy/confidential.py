@@ -1,4 +1,4 @@
-"""`Confidential` seals values that depend on records; `Noisy` are published.
+"""`Confidential` values depend on records; `Noisy` are published.
 
 A `Confidential` cannot be printed, compared, tested, iterated, hashed or pickled. To a type
 checker its value has no name. Only `dpcli.mechanisms.calibrated_mechanism` opens it and, for
@@ -54,39 +54,39 @@ class Groups:
 
 @final
 class Confidential(Generic[T]):
-    """A value computed from records, sealed for one query or one randomizer.
+    """A value computed from records, for one query or one randomizer.
 
     Only a mechanism that was calibrated to this query, or this randomizer, opens it. The answer
-    to a query is also sealed with the privacy unit for which the rows were bounded.
+    to a query also names the privacy unit for which the rows were bounded.
     """
 
-    __slots__ = ("__origin", "__sealed", "__sealed_for", "__unit")
+    __slots__ = ("__origin", "__purpose", "__unit", "__value")
 
-    def __init__(self, value: T, sealed_for: object, unit: Unit | None = None) -> None:
+    def __init__(self, value: T, purpose: object, unit: Unit | None = None) -> None:
         # No annotation, so that to a type checker there is no such attribute.
-        object.__setattr__(self, "_Confidential__sealed", value)
-        object.__setattr__(self, "_Confidential__sealed_for", sealed_for)
+        object.__setattr__(self, "_Confidential__value", value)
+        object.__setattr__(self, "_Confidential__purpose", purpose)
         object.__setattr__(self, "_Confidential__unit", unit)
         object.__setattr__(self, "_Confidential__origin", self)
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a confidential value cannot be subclassed")
 
-    def is_sealed_for(self, purpose: object, unit: Unit | None = None) -> bool:
-        """Whether it was sealed for this very object: query and unit, or randomizer.
+    def is_for(self, purpose: object, unit: Unit | None = None) -> bool:
+        """Whether it was made for this very object: query and unit, or randomizer.
 
         Identity is required, because the equality of another kind could be true for everything.
         """
-        sealed_for, bounded_for = self.__sealed_for, self.__unit  # type: ignore[attr-defined]
-        return sealed_for is purpose and bounded_for is unit
+        own_purpose, own_unit = self.__purpose, self.__unit  # type: ignore[attr-defined]
+        return own_purpose is purpose and own_unit is unit
 
     @property
     def origin(self) -> Confidential[Any]:
-        """The complete answer that was sealed; this value may have only some of its groups."""
+        """The complete answer; this value may have only some of its groups."""
         return self.__origin  # type: ignore[attr-defined, no-any-return]
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
-        """The cells of selected groups, still sealed; zeros for a group without rows.
+        """The cells of selected groups, still confidential; zeros for a group without rows.
 
         The groups and their order are public by now. Raises TypeError unless names are plain texts.
         """
@@ -94,8 +94,8 @@ class Confidential(Generic[T]):
         named = [tuple(group) for group in groups]
         if any(type(label) is not str for group in named for label in group):
             raise TypeError("groups are named by plain texts")
-        cells: Cells = self.__sealed.cells(named)  # type: ignore[attr-defined]
-        selected = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
+        cells: Cells = self.__value.cells(named)  # type: ignore[attr-defined]
+        selected = Confidential(cells, self.__purpose, self.__unit)  # type: ignore[attr-defined]
         object.__setattr__(selected, "_Confidential__origin", self.origin)
         return selected
 

@@ -91,7 +91,7 @@ Stated = ReleaseReport | CollectionReport | PlanReport | LocalPlanReport
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedReport:
+class ReportFile:
     """A published report: its bytes, and the ledger entry, head and release that it names."""
 
     path: Path
@@ -111,13 +111,13 @@ class PublishedReport:
         return LedgerError.about("report-changed", report=self.path, why=why)
 
 
-def _read(path: Path) -> PublishedReport:
+def _read(path: Path) -> ReportFile:
     """A report; raises UsageError if the file is not a report."""
     with _require_report(path):
         content = path.read_bytes() if path.is_file() else b""
         stated = load_report(parsed_json(without_numbers(content)))
         ledger = stated.ledger
-        return PublishedReport(path, content, stated, ledger.entry, ledger.head, stated.release_id)
+        return ReportFile(path, content, stated, ledger.entry, ledger.head, stated.release_id)
 
 
 @contextmanager
@@ -146,11 +146,11 @@ def report_faults(ledger: OpenLedger, paths: Sequence[Path]) -> Iterator[str]:
             yield f"`{path}` was published from entry {number}, which the ledger does not have"
         elif not entry.is_named(report.head, report.release_id):
             yield f"`{path}` was published from another entry {number} than the ledger has"
-        elif not _is_published(ledger, entry, report):
+        elif not _is_stored(ledger, entry, report):
             yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
-def _is_published(ledger: OpenLedger, entry: LedgerEntry, report: PublishedReport) -> bool:
+def _is_stored(ledger: OpenLedger, entry: LedgerEntry, report: ReportFile) -> bool:
     """Whether the entry published the report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest
@@ -203,7 +203,7 @@ def _proofs(path: Path) -> Iterator[Proof]:
     yield proof
 
 
-def _proof(report: PublishedReport) -> Proof:
+def _proof(report: ReportFile) -> Proof:
     path = report.path
     with _require_report(path):
         stated, privacy, ledger = report.stated, report.stated.privacy, report.stated.ledger
@@ -255,7 +255,7 @@ def _choices(stated: Stated) -> Sequence[Any]:
     return [] if isinstance(stated, CollectionReport | LocalPlanReport) else stated.choices or []
 
 
-def _spec_of(report: PublishedReport) -> Spec:
+def _spec_of(report: ReportFile) -> Spec:
     """The spec of a report; raises LedgerError unless it has the digest that the report states.
 
     The tables that a local spec names must lie next to the report: the digest covers them.
@@ -282,7 +282,7 @@ def _spec_of(report: PublishedReport) -> Spec:
 
 
 def _events(
-    spec: Spec, report: PublishedReport, requested: Loss
+    spec: Spec, report: ReportFile, requested: Loss
 ) -> tuple[tuple[MechanismEvent, ...], bool]:
     """The events to charge, and whether they are those of the lost entry."""
     sums = [requested]

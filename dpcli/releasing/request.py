@@ -119,9 +119,9 @@ class Notices:
             self.warnings.append(text)
             self.show("", f"warning: {text}")
 
-    def add(self, name: str, /, **facts: object) -> None:
+    def add(self, name: str, /, **arguments: object) -> None:
         """Add a note."""
-        text = note(f"notice.{name}", **facts)
+        text = note(f"notice.{name}", **arguments)
         self.notes.append(text)
         self.show(name, text)
 

@@ -58,8 +58,8 @@ class ChargedResponses:
 
     def _require_waiting(self, output: Path | None) -> None:
         if digest_of(self.waiting) != self.stored.digest and not self.are_at(output):
-            facts = {"release_id": self.stored.release_id, "digest": self.stored.digest}
-            raise LedgerError.about("responses-gone", **facts)
+            arguments = {"release_id": self.stored.release_id, "digest": self.stored.digest}
+            raise LedgerError.about("responses-gone", **arguments)
 
     def _require_order(self) -> None:
         shuffled = json.loads(self.stored.outputs[FACTS])["shuffled"]

@@ -44,15 +44,15 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
     if not stored.stopped:
         return
     *reasons, last = stored.stopped
-    facts: dict[str, object] = {"release_id": stored.release_id, "ledger": ledger}
-    facts |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
+    arguments: dict[str, object] = {"release_id": stored.release_id, "ledger": ledger}
+    arguments |= {"first_id": stored.release_id.partition("+")[0], "later": stored.later}
     code = "quality-failed"
     if stored.receipt is None:
-        facts["created"], code = stored.created, "quality-failed.stored"
+        arguments["created"], code = stored.created, "quality-failed.stored"
         if stored.later:
             code = "quality-failed.passed" if stored.passed else "quality-failed.later"
     problems = [make_problem("quality-failed.also", reason=reason) for reason in reasons]
-    raise QualityError([*problems, make_problem(code, reason=last, **facts)])
+    raise QualityError([*problems, make_problem(code, reason=last, **arguments)])
 
 
 def check_quality(
@@ -63,7 +63,9 @@ def check_quality(
         return None
     # The answers to the check come first; those of the statistics follow.
     pairs = zip(plan.quality.queries, exact, strict=False)
-    answers = tuple(_answer(planned_query, sealed, None, permit) for planned_query, sealed in pairs)
+    answers = tuple(
+        _answer(planned_query, confidential, None, permit) for planned_query, confidential in pairs
+    )
     return quality_result(plan, answers)
 
 
@@ -73,7 +75,7 @@ def aggregate_data(
     progress: Progress | None = None,
     engine: Engine = "local",
 ) -> Sequence[SealedAnswer]:
-    """Read all data files once, and seal the exact answer to every query of the plan.
+    """Read all data files once, and return the confidential exact answers of the plan.
 
     Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed.
     """
@@ -119,7 +121,7 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
         raise UsageError.about("no-spark") from None
 
 
-def seal_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
+def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial of a release; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
         from dpcli.engine.sums.aggregate import Aggregation
@@ -152,17 +154,17 @@ def add_noise(
 
     Privacy: only the calibrated mechanism of each query opens the exact answer, to add noise.
     """
-    sealed = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
+    confidential = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
     pairs_by_statistic = [
-        (planned, [(planned_query, next(sealed)) for planned_query in planned.queries])
+        (planned, [(planned_query, next(confidential)) for planned_query in planned.queries])
         for planned in plan.statistics
     ]
     counts: dict[str, dict[Group, int]] = {}
     for planned, pairs in pairs_by_statistic:
         if planned.entry.selects_partitions:
-            ((planned_query, sealed_groups),) = pairs
+            ((planned_query, confidential_groups),) = pairs
             selected = planned_query.calibrated.select_partitions(
-                cast("_Groups", sealed_groups), permit
+                cast("_Groups", confidential_groups), permit
             )
             counts[planned.name] = _in_order(planned_query.weighted.query.by, selected.value)
     noisy_statistics = []

@@ -135,7 +135,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
     """
 
     def aggregate(self, progress: Progress | None = None) -> Sequence[SealedAnswer]:
-        """Read the data once, and seal the exact answer to every query; raises DataError."""
+        """Read the data once, and return the confidential exact answers; raises DataError."""
         return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
 
     def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:

@@ -45,12 +45,12 @@ TextTable = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """The report of a simulation: `facts` for programs, the other fields for people.
+    """The report of a simulation: `document` for programs, the other fields for people.
 
     `what` states what was done, and what was not; `tables` are by their titles; `notes` explain.
     """
 
-    facts: Facts
+    document: Facts
     what: str
     tables: dict[str, TextTable]
     notes: list[str]
@@ -62,7 +62,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
     answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
     numbers = [[item.observed for item in entry.published] for entry in entries]
     explained, assumed = list(_notes(findings)), list(simulated_bounds(findings.plan))
-    facts: Facts = {
+    document: Facts = {
         "simulation": True,
         "release": False,
         "dpcli_version": __version__,
@@ -84,9 +84,9 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
             {
                 "name": entry.name,
                 "statistic": entry.statistic,
-                "groups": _group_facts(entry.selected_groups),
-                "answers": [_facts(row) for row in answered],
-                "published": [_facts(row) for row in published],
+                "groups": _group_report(entry.selected_groups),
+                "answers": [_row_report(row) for row in answered],
+                "published": [_row_report(row) for row in published],
             }
             for entry, answered, published in zip(entries, answers, numbers, strict=True)
         ],
@@ -109,20 +109,20 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
         for entry in entries
         if (g := entry.selected_groups) is not None
     ]
-    return SimulationReport(facts, "\n".join([what, *assumed]), tables, [*groups, *explained])
+    return SimulationReport(document, "\n".join([what, *assumed]), tables, [*groups, *explained])
 
 
-def _group_facts(groups: SelectedGroups | None) -> Fact:
-    return groups and {"in_synthetic": groups.groups, "shown_on_average": _fact(groups.average)}
+def _group_report(groups: SelectedGroups | None) -> Fact:
+    return groups and {"in_synthetic": groups.groups, "shown_on_average": _value(groups.average)}
 
 
-def _facts(row: Observed) -> Facts:
+def _row_report(row: Observed) -> Facts:
     """Predicted numbers exactly, observed numbers with a few digits."""
     exact = {key: value for key, value in row.items() if key == "predicted95"}
-    return {key: _fact(value) for key, value in row.items()} | exact
+    return {key: _value(value) for key, value in row.items()} | exact
 
 
-def _fact(value: int | str | Fraction | None) -> Fact:
+def _value(value: int | str | Fraction | None) -> Fact:
     return JsonNumber(plain_decimal(value, DIGITS)) if isinstance(value, Fraction) else value
 
 

@@ -152,18 +152,18 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         permit._NoisePermit__rule = rule  # type: ignore[attr-defined]
         return permit
 
-    def exact(self, sealed: Confidential[T]) -> T:
+    def exact(self, confidential: Confidential[T]) -> T:
         """The exact answer in a `Confidential` that `aggregate` returned.
 
         Raises ValueError if the answer is not about these rows.
         """
-        self._require_own(sealed)
-        value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - synthetic
+        self._require_own(confidential)
+        value: T = confidential._Confidential__value  # type: ignore[attr-defined]  # noqa: SLF001 - synthetic
         return value
 
-    def _require_own(self, sealed: Confidential[Any]) -> None:
+    def _require_own(self, confidential: Confidential[Any]) -> None:
         # Answers are compared by identity, because their values are confidential.
-        if self.__answers.get(id(sealed.origin)) is not sealed.origin:
+        if self.__answers.get(id(confidential.origin)) is not confidential.origin:
             raise ValueError("the answer is not about these synthetic rows")
 
     def copy_to(self, target: BinaryIO, name: str) -> None:

@@ -57,22 +57,22 @@ class SyntheticRun:
                 unit = replace(
                     unit, max_rows_per_group=UNLIMITED, max_groups=UNLIMITED, max_rows=UNLIMITED
                 )
-        self._sealed = dataset.aggregate(queries, unit)
+        self._confidential = dataset.aggregate(queries, unit)
 
     def noisy(self) -> tuple[NoisyStatistic, ...]:
         """The answers with new noise, as a release has them."""
-        return add_noise(self._plan, self._sealed, self._dataset.permit)
+        return add_noise(self._plan, self._confidential, self._dataset.permit)
 
     def stopped(self) -> bool:
         """Whether the quality check, with new noise, stops a release of these rows."""
-        checked = check_quality(self._plan, self._sealed, self._dataset.permit)
+        checked = check_quality(self._plan, self._confidential, self._dataset.permit)
         return checked is not None and bool(checked.reasons)
 
     def exact(self) -> tuple[ExactAnswers, ...]:
         """The answers without noise, statistic by statistic."""
         quality = self._plan.quality
-        sealed = iter(self._sealed[len(quality.queries) if quality else 0 :])
-        own = [[next(sealed) for _ in planned.queries] for planned in self._plan.statistics]
+        confidential = iter(self._confidential[len(quality.queries) if quality else 0 :])
+        own = [[next(confidential) for _ in planned.queries] for planned in self._plan.statistics]
         groups = {
             planned.name: self._groups(parts[0]).names
             for planned, parts in zip(self._plan.statistics, own, strict=True)
@@ -88,14 +88,14 @@ class SyntheticRun:
             answers.append(ExactAnswers(values, names))
         return tuple(answers)
 
-    def _groups(self, sealed: SealedAnswer) -> Groups:
-        return self._dataset.exact(cast("Confidential[Groups]", sealed))
+    def _groups(self, confidential: SealedAnswer) -> Groups:
+        return self._dataset.exact(cast("Confidential[Groups]", confidential))
 
-    def _values(self, sealed: SealedAnswer, groups: Sequence[Group] | None) -> Cells:
+    def _values(self, confidential: SealedAnswer, groups: Sequence[Group] | None) -> Cells:
         """The exact numbers of all cells, or the scores of their candidates."""
         if groups is not None:
-            return integer_array(self._groups(sealed).cells(groups))
-        return integer_array(self._dataset.exact(cast("Confidential[Cells]", sealed)))
+            return integer_array(self._groups(confidential).cells(groups))
+        return integer_array(self._dataset.exact(cast("Confidential[Cells]", confidential)))
 
 
 def _outcome(planned_query: PlannedQuery, values: Cells) -> Cells:

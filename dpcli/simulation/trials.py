@@ -167,12 +167,12 @@ class StatisticTrial:
     def _nearest(self, noisy: NoisyStatistic, exact: Sequence[Cells]) -> list[Cells]:
         """The best candidates; of equally good ones the nearest to the chosen one."""
         best = []
-        for part, answer, sealed in zip(self._planned.queries, noisy.answers, exact, strict=True):
+        for part, answer, cells in zip(self._planned.queries, noisy.answers, exact, strict=True):
             query = part.weighted.query
             if part.weighted.supports:
                 best.append(answer.values)
                 continue
-            by_group = sealed.reshape(-1, query.cells_per_group)
+            by_group = cells.reshape(-1, query.cells_per_group)
             if isinstance(query, QuantilesQuery):
                 items = enumerate(answer.values.reshape(len(by_group), -1).T)
                 found = [

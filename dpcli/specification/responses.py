@@ -296,7 +296,7 @@ class _ResponseReader:
         try:
             randomizer = mechanism.calibrate_and_verify(request())
         except RandomizerError as failure:
-            raise section.report(failure.code, **failure.facts) from None
+            raise section.report(failure.code, **failure.arguments) from None
         labels = len(column.labels) or 1
         numbers = prod(len(column_of_by.labels) for column_of_by in by()) * max(
             labels, len(randomizer.outputs)

@@ -212,8 +212,8 @@ class WeightedStatistic(Statistic):
         if weight is None:
             return
         if weight.lower < 0:
-            facts = {"column": weight.name, "least": weight.text(weight.lower)}
-            yield FieldFault("bad-weight", "weight", at_value=True, **facts)
+            arguments = {"column": weight.name, "least": weight.text(weight.lower)}
+            yield FieldFault("bad-weight", "weight", at_value=True, **arguments)
         if column is not None and column.name == weight.name:
             yield FieldFault("column-twice.weight", "weight", at_value=True, column=weight.name)
 

@@ -230,7 +230,7 @@ def test_impossible_requests_are_refused_with_a_hint(place: int, wanted: Randomi
     with pytest.raises(RandomizerError) as refused:
         LOCAL_MECHANISMS[place].calibrate_and_verify(wanted)
 
-    message, hint = message_and_hint(refused.value.code, **refused.value.facts)
+    message, hint = message_and_hint(refused.value.code, **refused.value.arguments)
     assert message and hint
 
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 def unsealed(sealed: Confidential[T]) -> T:
     """The value itself, by its private name."""
-    value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]
+    value: T = sealed._Confidential__value  # type: ignore[attr-defined]
     return value
 
 

@@ -91,13 +91,13 @@ def test_sealed_types_have_no_other_kinds() -> None:
 def test_the_sealed_value_has_no_name() -> None:
     """It has no name outside its class, nor in another class of the same name."""
     with pytest.raises(AttributeError):
-        print(SEALED.__sealed)  # type: ignore[attr-defined]
+        print(SEALED.__value)  # type: ignore[attr-defined]
 
     class Other:
         """A class that tries to read the value by the name of its own class."""
 
         def peek(self, sealed: Confidential[Cells]) -> object:
-            return sealed.__sealed  # type: ignore[attr-defined]
+            return sealed.__value  # type: ignore[attr-defined]
 
     with pytest.raises(AttributeError):
         Other().peek(SEALED)
@@ -121,4 +121,4 @@ def never() -> None:
     entropy.source = bytes  # type: ignore[misc]
     kinds.COLUMNS = frozenset()  # type: ignore[misc]
     kinds.COLUMNS.add(int)  # type: ignore[attr-defined]
-    print(SEALED._Confidential__sealed)  # type: ignore[attr-defined]
+    print(SEALED._Confidential__value)  # type: ignore[attr-defined]

@@ -132,8 +132,8 @@ class _AdditiveMechanism(LocalMechanism):
         try:
             (noise,) = self.mechanism.calibrate_and_verify([_width(column)], target)
         except CalibrationError as failure:
-            facts = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
-            raise RandomizerError("cannot-randomize.noise", **facts) from None
+            arguments = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
+            raise RandomizerError("cannot-randomize.noise", **arguments) from None
         return AdditiveRandomizer(target, column, self.mechanism, noise)
 
 

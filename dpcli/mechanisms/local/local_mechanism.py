@@ -37,10 +37,10 @@ class ProbabilityTable:
 
 
 class RandomizerError(Exception):
-    """No probabilities meet the request; `code` and `facts` are those of the message."""
+    """No probabilities meet the request; `code` and `arguments` are those of the message."""
 
-    def __init__(self, code: str, **facts: object) -> None:
-        self.code, self.facts = code, facts
+    def __init__(self, code: str, **arguments: object) -> None:
+        self.code, self.arguments = code, arguments
         super().__init__(code)
 
 

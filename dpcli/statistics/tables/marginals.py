@@ -124,7 +124,7 @@ class MeasuredTables(Design):
         wanted, columns = len(published_tables(self.request)), len(self.request.margins)
         if wanted == 1:
             return ()
-        facts = {"columns": columns, "measured": len(self.queries), "wanted": wanted}
+        arguments = {"columns": columns, "measured": len(self.queries), "wanted": wanted}
         key = "equal"
         if self.has_effects:
             key = "effects"
@@ -139,7 +139,7 @@ class MeasuredTables(Design):
         pairs = zip(self.queries, noises, strict=True)
         errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
         error = rounded_text(Fraction(self.expected_error(errors)), 3)
-        return note(f"designs.{key}", **facts), note("designs.error", error=error)
+        return note(f"designs.{key}", **arguments), note("designs.error", error=error)
 
     def measured(self, answers: Sequence[NoisyAnswer]) -> list[Measured]:
         """The noisy counts of each measured table, and the noisy numbers of each effect."""

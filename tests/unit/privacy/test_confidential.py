@@ -61,11 +61,11 @@ def test_it_has_three_public_names() -> None:
     """Its purpose is public and cannot be changed."""
     query = LinearQuery()
     sealed = Confidential(3, query)
-    assert sealed.is_sealed_for(query)
-    assert not sealed.is_sealed_for(LinearQuery())
+    assert sealed.is_for(query)
+    assert not sealed.is_for(LinearQuery())
     assert [name for name in dir(sealed) if not name.startswith("_")] == [
         "in_groups",
-        "is_sealed_for",
+        "is_for",
         "origin",
     ]
 
