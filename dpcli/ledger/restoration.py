@@ -156,7 +156,7 @@ def _initialize(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | No
 
 
 def _check_and_read_anchor(ledger: OpenLedger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Check that a ledger is intact except for its end; return the digests in its anchor, if any."""
+    """Check that a ledger is intact but for its end; return the digests in its anchor, if any."""
     ledger.check(incomplete=True)
     if ledger.anchor.exists():
         return read_anchor(ledger.anchor, ledger.metadata_value("identity"))[1]

@@ -4,8 +4,8 @@
 protected, and `sensitivity.py` has the audited table of what one unit can change. `confidential.py`
 has the type of values that depend on records, and the permit to open them. `events.py` has the
 JSON of what the ledger charges. `dominating_pairs.py`, `gaussian_delta.py` and
-`zcdp_conversion.py` compute losses;
-`amplification.py` and `interpretation.py` say what they mean. `accounting/` composes them.
+`zcdp_conversion.py` compute losses; `amplification.py` and `interpretation.py` say what they mean.
+`accounting/` composes them.
 
 A user is the person of the privacy unit: specs and texts say person, the engine says user.
 """
