@@ -23,7 +23,7 @@ from dpcli.problems.errors import LedgerError, SpecError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.releasing.publishing import require_writable
 from dpcli.releasing.request import (
-    Notices,
+    Messages,
     ReleaseRequest,
     WrongTypeError,
     file_name,
@@ -180,15 +180,15 @@ def release(
     if engine == "spark" and len(request.files) < len(request.data):
         require_type("data", data, "names of files, which Spark reads", str)
 
-    notices = Notices()
-    with ReleaseTransaction(request, notices) as transaction:
+    messages = Messages()
+    with ReleaseTransaction(request, messages) as transaction:
         transaction.begin()
         if transaction.stored is None:
             numbers = transaction.answer(transaction.aggregate())
             transaction.commit(numbers, lambda noisy: render_outputs(release_report(noisy), [LONG]))
     stored = transaction.outcome
     require_quality(stored, request.path)
-    return Release(*_parts(plan, stored, notices))
+    return Release(*_parts(plan, stored, messages))
 
 
 @redacted
@@ -223,8 +223,8 @@ def randomize(
     require_writable([target], protected, force=True)
     require_table_name(target)
 
-    notices = Notices()
-    with CollectionTransaction(request, notices) as transaction:
+    messages = Messages()
+    with CollectionTransaction(request, messages) as transaction:
         if transaction.stored is not None:
             ChargedResponses(transaction.stored, request.path, shuffle).require(target)
         else:
@@ -237,7 +237,7 @@ def randomize(
             )
         stored = transaction.outcome
         ChargedResponses(stored, request.path, shuffle).publish(target, force=False)
-    return Collection(*_parts(plan, stored, notices))
+    return Collection(*_parts(plan, stored, messages))
 
 
 @redacted
@@ -258,13 +258,13 @@ def estimate(spec: Spec, collected: FileName) -> pl.DataFrame:
 
 
 def _parts(
-    plan: Plan, stored: StoredRelease, notices: Notices
+    plan: Plan, stored: StoredRelease, messages: Messages
 ) -> tuple[str, bool, tuple[str, ...], tuple[str, ...], Report]:
     """What a `Collection` is made of."""
     with _enough_stored(LONG):
         report = Report.parse(stored.outputs[FACTS])
-    warnings, notes = (*notices.warnings, *reader_warnings(plan)), tuple(notices.notes)
-    return stored.release_id, stored.receipt is not None, warnings, notes, report
+    warnings, done = (*messages.warnings, *reader_warnings(plan)), tuple(messages.done)
+    return stored.release_id, stored.receipt is not None, warnings, done, report
 
 
 @contextmanager

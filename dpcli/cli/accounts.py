@@ -28,10 +28,10 @@ from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
 if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
     from dpcli.ledger.ledger import OpenLedger
-    from dpcli.releasing.request import Notices
+    from dpcli.releasing.request import Messages
     from dpcli.releasing.transaction import Transaction
 
-filesystem.notice_waiting = partial(notify, "waiting")
+filesystem.announce_waiting = partial(notify, "waiting")
 
 REPORT = " --report check.md"
 """What `dpcli ledger export` needs for a failed check, which has no table."""
@@ -166,8 +166,8 @@ def published(
         drain_stdin(request.files)
 
 
-def shown_notices(*, quiet: bool) -> Notices:
+def shown_notices(*, quiet: bool) -> Messages:
     """Notices of a charge that are printed on standard error."""
-    from dpcli.releasing.request import Notices
+    from dpcli.releasing.request import Messages
 
-    return Notices(lambda name, text: None if quiet and name in QUIET else print_line(text))
+    return Messages(lambda name, text: None if quiet and name in QUIET else print_line(text))

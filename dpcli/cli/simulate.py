@@ -97,4 +97,4 @@ def _print(report: SimulationReport, *, quiet: bool) -> None:
     if not quiet:
         if shown:
             write_gap(sys.stdout)
-        print(*report.notes, sep="\n")
+        print(*report.captions, sep="\n")

@@ -1,7 +1,7 @@
 """Where a ledger may be, and the errors for a file that is not usable as one.
 
-`notice_waiting` tells the person while other processes keep the ledger locked. It is here because a
-plan opens no ledger and needs no SQLite.
+`announce_waiting` says that other processes keep the ledger locked. It is here because a plan opens
+no ledger and needs no SQLite.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpcli.ledger.chain import ForeignAnchorError, default_anchor, read_anchor
 from dpcli.problems.errors import LedgerError, describe_system_error
 from dpcli.problems.messages import note
 
-notice_waiting: Callable[[], None] = lambda: None  # noqa: E731 - replaced by the command line
+announce_waiting: Callable[[], None] = lambda: None  # noqa: E731 - replaced by the command line
 """Called once per statement when other processes keep the ledger locked for long."""
 
 

@@ -102,7 +102,7 @@ LONGEST_WAIT = 300.0
 WAIT_OF_SQLITE = 0.1
 """Seconds that SQLite waits by itself; no signal is handled during that time."""
 
-WAIT_BEFORE_NOTICE = 2.0
+WAIT_BEFORE_MESSAGE = 2.0
 
 REASONS = {
     "SQLITE_BUSY": "other processes kept it locked for too long",
@@ -175,9 +175,9 @@ class Store:
                 busy = (getattr(error, "sqlite_errorname", "") or "").startswith("SQLITE_BUSY")
                 if not busy or waited > LONGEST_WAIT:
                     raise self._refused(error, code) from None
-                if silent and waited > WAIT_BEFORE_NOTICE:
+                if silent and waited > WAIT_BEFORE_MESSAGE:
                     silent = False
-                    filesystem.notice_waiting()
+                    filesystem.announce_waiting()
 
     def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
         name = getattr(error, "sqlite_errorname", "") or ""

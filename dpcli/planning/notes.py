@@ -212,7 +212,7 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
     notes = []
     for planned in plan.statistics:
         entry = planned.entry
-        steps = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
+        steps = [*entry.statistic.sentences(entry.request), *(step.summary for step in entry.post)]
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
         if least := entry.statistic.rows_for_interval(entry.request, planned.noises):
             rows = count_text(int(short_up(Fraction(least), 2)), "row")

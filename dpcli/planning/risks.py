@@ -249,7 +249,7 @@ def _advice(plan: CentralPlan) -> str:
 def _is_biased(planned: PlannedStatistic) -> bool:
     """Whether the published numbers are not just answers plus noise."""
     entry = planned.entry
-    notes = entry.statistic.notes(entry.request)
+    notes = entry.statistic.sentences(entry.request)
     return bool(entry.post or notes or entry.statistic.chooses or entry.selected_by is not None)
 
 

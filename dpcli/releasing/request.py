@@ -1,4 +1,4 @@
-"""What is to be charged for: the data, the ledger that pays, and notices.
+"""What is to be charged for: the data, the ledger that pays, and messages.
 
 The command line and programs charge by the same call. No error of a program's call quotes a record,
 and no frame that it leaves holds one.
@@ -103,15 +103,15 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
 
 
 @dataclass(slots=True)
-class Notices:
-    """What people should know about a charge: `warnings`, and `notes` of what was done.
+class Messages:
+    """Messages about a charge: `warnings`, and what was `done`.
 
-    Each is shown when it is known, a note with the name of its template.
+    Each is shown when it is known; what was done with the name of its template.
     """
 
     show: Callable[[str, str], None] = lambda _name, _text: None
     warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
 
     def warn(self, texts: Iterable[str]) -> None:
         """Add warnings."""
@@ -120,9 +120,9 @@ class Notices:
             self.show("", f"warning: {text}")
 
     def add(self, name: str, /, **arguments: object) -> None:
-        """Add a note."""
+        """Add a message of what was done."""
         text = note(f"notice.{name}", **arguments)
-        self.notes.append(text)
+        self.done.append(text)
         self.show(name, text)
 
 
@@ -223,7 +223,7 @@ class ReleaseRequest(Generic[PlanT]):
             raise LedgerError.about("nothing-to-check-again", name=self.release_id, path=self.path)
 
     @contextmanager
-    def opened(self, notices: Notices) -> Iterator[OpenLedger]:
+    def opened(self, messages: Messages) -> Iterator[OpenLedger]:
         """The ledger that pays; one that the caller has opened stays open."""
         if isinstance(self.ledger, Ledger):
             yield opened_ledger(self.ledger)
@@ -231,7 +231,7 @@ class ReleaseRequest(Generic[PlanT]):
         spec = self.plan.spec
         with open_or_create_ledger(self.ledger, spec.folder, must_exist=must_exist(spec)) as ledger:
             if ledger.created:
-                notices.add("created", path=ledger.path)
+                messages.add("created", path=ledger.path)
             yield ledger
 
 

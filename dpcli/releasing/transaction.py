@@ -22,7 +22,7 @@ from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import is_limited
 from dpcli.planning.results import NoisyNumbers
 from dpcli.problems.messages import note
-from dpcli.releasing.request import Notices, ReleaseRequest
+from dpcli.releasing.request import Messages, ReleaseRequest
 from dpcli.releasing.steps import (
     add_noise,
     aggregate_data,
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 class Transaction(Generic[PlanT]):
     """What is released and charged for, from the request to what the ledger stores.
 
-    `with Transaction(request, notices) as release:` opens the ledger that pays. If something is
+    `with Transaction(request, messages) as release:` opens the ledger that pays. If something is
     `stored` under the same id, it is published. Else `begin` checks all that must hold before rows
-    are read, and `commit` of the subclass charges and stores. `notices` has what people should
+    are read, and `commit` of the subclass charges and stores. `messages` has what people should
     know. The plan of the `request` has the bounds that were chosen. Raises BudgetError, DataError
     or LedgerError.
     """
 
-    def __init__(self, request: ReleaseRequest[PlanT], notices: Notices) -> None:
+    def __init__(self, request: ReleaseRequest[PlanT], messages: Messages) -> None:
         require_plan_fits(request.plan)
-        self.request, self._notices = request, notices
+        self.request, self._messages = request, messages
 
     def __enter__(self) -> Self:
         self.request.require_attempt()
         with ExitStack() as opened:
-            self.ledger = opened.enter_context(self.request.opened(self._notices))
+            self.ledger = opened.enter_context(self.request.opened(self._messages))
             self._latest = self.ledger.latest()
             self.request = self.request.attempt(self.ledger)
             # Known before the entry of a choice records the files as well.
@@ -91,7 +91,7 @@ class Transaction(Generic[PlanT]):
         if self.stored is None:
             access = access_warnings(self.ledger.path, self.ledger.anchor)
             shared = sharing_warnings(self._shared)
-            self._notices.warn([*access, *shared, *self._data_warnings()])
+            self._messages.warn([*access, *shared, *self._data_warnings()])
             self.ledger.check_budget(self.ledger_transaction.charge)
 
     def _open_ledger_transaction(self) -> None:
@@ -110,23 +110,23 @@ class Transaction(Generic[PlanT]):
     def _announce(self, stored: StoredRelease) -> None:
         """Say what was done, and of a clock that may be wrong."""
         if self.ledger_transaction.charge.created < self._latest:
-            self._notices.warn([note("notice.clock", latest=self._latest)])
+            self._messages.warn([note("notice.clock", latest=self._latest)])
         if stored.receipt is None:
-            self._notices.add("again", what=self.request.plan.outcome, name=stored.release_id)
+            self._messages.add("again", what=self.request.plan.outcome, name=stored.release_id)
         elif self.request.after_check:
             names = {"name": stored.release_id, "failed": self.request.after_check}
-            self._notices.add("checked_again", **names)
+            self._messages.add("checked_again", **names)
         elif stored.receipt.first:
             ledger = stored.receipt.ledger
-            self._notices.add("first", dataset=self.request.plan.spec.dataset, ledger=ledger)
+            self._messages.add("first", dataset=self.request.plan.spec.dataset, ledger=ledger)
 
 
 @final
 class ReleaseTransaction(Transaction[CentralPlan]):
     """A release of the central model: `aggregate`, `answer`, `commit`.
 
-    >>> def released(request, notices, render):
-    ...     with ReleaseTransaction(request, notices) as release:
+    >>> def released(request, messages, render):
+    ...     with ReleaseTransaction(request, messages) as release:
     ...         release.begin()
     ...         if release.stored is None:
     ...             exact = release.aggregate()
@@ -183,7 +183,7 @@ class ReleaseTransaction(Transaction[CentralPlan]):
             request.plan, request.data, self.ledger, request.charge, request.engine
         )
         for text in chosen_texts(plan):
-            self._notices.add("bounds", text=text, name=request.release_id)
+            self._messages.add("bounds", text=text, name=request.release_id)
         self.request = replace(request, plan=plan)
         self._open_ledger_transaction()
 

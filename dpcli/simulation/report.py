@@ -47,13 +47,13 @@ TextTable = list[dict[str, str]]
 class SimulationReport:
     """The report of a simulation: `document` for programs, the other fields for people.
 
-    `what` states what was done, and what was not; `tables` are by their titles; `notes` explain.
+    `what` states what was done, and what was not; `tables` are by their titles; `captions` explain.
     """
 
     document: Facts
     what: str
     tables: dict[str, TextTable]
-    notes: list[str]
+    captions: list[str]
 
 
 def simulation_report(findings: SimulationResult) -> SimulationReport:
@@ -61,7 +61,7 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
     plan, entries = findings.plan, findings.statistics
     answers = [[trial.observed for trial in entry.query_trials] for entry in entries]
     numbers = [[item.observed for item in entry.published] for entry in entries]
-    explained, assumed = list(_notes(findings)), list(simulated_bounds(findings.plan))
+    explained, assumed = list(_captions(findings)), list(simulated_bounds(findings.plan))
     document: Facts = {
         "simulation": True,
         "release": False,
@@ -157,7 +157,7 @@ def _cell(key: str, row: Observed) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _notes(findings: SimulationResult) -> Iterator[str]:
+def _captions(findings: SimulationResult) -> Iterator[str]:
     """What the findings mean, and what they do not mean."""
     plan = findings.plan
     unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.statistics]

@@ -165,7 +165,7 @@ class Design:
         queries: Their weights sum to at most one.
         families: The families of noise that it is meant for.
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
-        note: The key of a sentence on why these queries are answered; empty without.
+        text_key: The key of a sentence on why these queries are answered; empty without.
         error_is_known: Whether the error of a single answer is that of the published number.
     """
 
@@ -173,7 +173,7 @@ class Design:
     queries: Queries
     families: tuple[Family, ...] = ADDITIVE
     measures: tuple[Measure, ...] = MEASURES
-    note: str = ""
+    text_key: str = ""
     error_is_known: ClassVar[bool] = True
 
     def serves(self, family: Family, measure: Measure) -> bool:
@@ -215,7 +215,7 @@ class Design:
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """Why these queries answer the request, if there are several designs, and their error."""
-        return (note(self.note),) if self.note else ()
+        return (note(self.text_key),) if self.text_key else ()
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The numbers that the answers give; by default, the first answer as it is."""

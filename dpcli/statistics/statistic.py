@@ -159,7 +159,7 @@ class Statistic(ABC):
         """The heading of a column of items."""
         return self.item
 
-    def notes(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, request: Request) -> tuple[str, ...]:
         """Sentences on how the published numbers are computed from the noisy answers."""
         return (self.derivation,) if self.derivation else ()
 
@@ -217,11 +217,11 @@ class WeightedStatistic(Statistic):
         if column is not None and column.name == weight.name:
             yield FieldFault("column-twice.weight", "weight", at_value=True, column=weight.name)
 
-    def notes(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, request: Request) -> tuple[str, ...]:
         """How the numbers are computed, how rows are weighted, and which weights are clamped."""
         weight = request.weight
         if weight is None:
-            return super().notes(request)
+            return super().sentences(request)
         low, high = map(weight.text, weight.limits)
         derived = (self.weighted_derivation,) if self.weighted_derivation else ()
         return (*derived, note("weighted.by", name=weight.name, low=low, high=high))

@@ -80,7 +80,12 @@ class PersonCounts(Statistic):
                     WeightedQuery("people", query.people, 1 - weight),
                 )
                 shared = SharedNoise(
-                    request, queries, ("l2",), note="designs.people", times=times, less=single.linf
+                    request,
+                    queries,
+                    ("l2",),
+                    text_key="designs.people",
+                    times=times,
+                    less=single.linf,
                 )
                 best = (shared, plain)
         return best
@@ -114,7 +119,7 @@ class SharedNoise(Design):
         """How both answers give the counts, and their error."""
         error = rounded_text(self.known_error(noises, confidence), 6)
         within = note("designs.within", error=error, percent=exact_or_up(confidence * 100))
-        return note(self.note, less=self.less, times=self.times), within
+        return note(self.text_key, less=self.less, times=self.times), within
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The sums of both answers, divided."""

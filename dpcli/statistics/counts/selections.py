@@ -103,7 +103,7 @@ class Selections(Statistic):
             WeightedQuery(f"{self.name} less others", replace(query, signed=True), weight),
             WeightedQuery("count", rows, 1 - weight),
         )
-        return SharedNoise(request, queries, ("l2",), note="designs.signed", times=2), plain
+        return SharedNoise(request, queries, ("l2",), text_key="designs.signed", times=2), plain
 
     def _counts(self, request: Request) -> IndicatorQuery:
         return IndicatorQuery(

@@ -153,7 +153,7 @@ class DistancesFromBounds(QuotientDesign):
         step = column.step**degree * weight_step(request)
         queries = (WeightedQuery("distances from both bounds", query, step=step),)
         key = "squares" if degree > 1 else "distances" if query.weight is None else "weighted"
-        return (cls(request, queries, ("l1",), note=f"designs.{key}", distances=query),)
+        return (cls(request, queries, ("l1",), text_key=f"designs.{key}", distances=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """That of a mean halfway between the middle and a bound, times the number of rows."""

@@ -83,7 +83,7 @@ class Choices(Design):
         request: Request,
         relation: Relation,
         *choices: tuple[str, SelectionQuery, Fraction],
-        note: str = "",
+        text_key: str = "",
     ) -> Self:
         """The design for choices with their roles and steps, which get equal parts of the loss.
 
@@ -102,7 +102,7 @@ class Choices(Design):
             WeightedQuery("count", rows, share, supports=True),
         )
         scores = tuple(query for _, query, _ in choices)
-        return cls(request, queries, ("choice",), note=note, choices=scores)
+        return cls(request, queries, ("choice",), text_key=text_key, choices=scores)
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         """The most by which a choice falls short of the best, in its unit."""

@@ -133,7 +133,7 @@ class Quantile(Statistic):
                 substeps=substeps_for(len(classes), public),
             )
             choice = (f"ranks of {len(quantiles)} quantiles", whole, Fraction(1))
-            return Choices.of(request, relation, choice, note="designs.recursion")
+            return Choices.of(request, relation, choice, text_key="designs.recursion")
         choices = (
             (
                 f"rank of {plain_text(quantile)}",

@@ -47,7 +47,7 @@ class ObjectiveDesign(Design):
 
     @classmethod
     def of(
-        cls, request: Request, relation: Relation, query: ObjectiveQuery, note: str
+        cls, request: Request, relation: Relation, query: ObjectiveQuery, text_key: str
     ) -> ObjectiveDesign:
         """The design for an objective.
 
@@ -73,7 +73,7 @@ class ObjectiveDesign(Design):
             replace(weighted, weight=weighted.weight / total * CURVATURE_SHARE) for weighted in sums
         )
         objective = WeightedQuery("objective", query, 1 - CURVATURE_SHARE, query.step)
-        return cls(request, (objective, *parts), ("slope",), note=note, objective=query)
+        return cls(request, (objective, *parts), ("slope",), text_key=text_key, objective=query)
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
         """None: how far a slope moves a coefficient depends on the rows."""
@@ -81,11 +81,11 @@ class ObjectiveDesign(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """What the noise is added to, how heavy the ridge is, and when there are intervals."""
         ridge = self.objective.perturbation(noises[0].scale * self.queries[0].step).ridge
-        sentences = ridge_notes(self.note, ridge / self.objective.curvature)
+        sentences = ridge_sentences(self.text_key, ridge / self.objective.curvature)
         return *sentences, curvature_design(self.objective, noises, Fraction(19, 20))
 
 
-def curvature_note() -> str:
+def curvature_sentence() -> str:
     """What the products of the inputs are for, and what they cost."""
     return note("objective.interval", percent=exact_or_up(CURVATURE_SHARE * 100))
 
@@ -258,7 +258,7 @@ def rows_of_shrinkage(ridge: Fraction, share: Fraction) -> Fraction:
     return ridge / Fraction(TYPICAL_VARIANCE) * (1 - share) / share
 
 
-def ridge_notes(key: str, ridge: Fraction) -> tuple[str, str]:
+def ridge_sentences(key: str, ridge: Fraction) -> tuple[str, str]:
     """How heavy a ridge is, in rows, and how much it shrinks slopes: facts of spec and noise."""
     rows = {
         name: f"{ceil(short_up(rows_of_shrinkage(ridge, share), 2)):,}"

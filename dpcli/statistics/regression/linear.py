@@ -24,7 +24,7 @@ from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments, Moments
-from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_note, with_bounds
+from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
 from dpcli.statistics.regression.objectives import LeastSquaresQuery
 from dpcli.statistics.regression.ridge import RidgeQuery
 from dpcli.statistics.statistic import Statistic
@@ -231,7 +231,7 @@ class LinearRegression(Statistic):
             query = _ridge_query(request)
             return (Design(request, (WeightedQuery("coefficients", query, step=query.grid),)),)
         queries = Moments(request.columns).queries(request, relation)
-        return (Design(request, queries, note="designs.moments"),)
+        return (Design(request, queries, text_key="designs.moments"),)
 
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -254,11 +254,11 @@ class LinearRegression(Statistic):
     def names(self, request: Request) -> tuple[str, ...]:
         return ("intercept", *(column.name for column in request.columns[:-1]))
 
-    def notes(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, request: Request) -> tuple[str, ...]:
         """How the coefficients are computed from the noisy answers."""
         if request.method == "output":
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
-        return super().notes(request)
+        return super().sentences(request)
 
 
 class ObjectiveLinearRegression(LinearRegression):
@@ -295,9 +295,9 @@ class ObjectiveLinearRegression(LinearRegression):
         """Zero: the design states it."""
         return 0
 
-    def notes(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, request: Request) -> tuple[str, ...]:
         """Which coefficients are allowed, and that their error is not known."""
-        return (note("objective.squares"), curvature_note())
+        return (note("objective.squares"), curvature_sentence())
 
 
 OBJECTIVE = ObjectiveLinearRegression()

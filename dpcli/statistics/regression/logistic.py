@@ -21,7 +21,7 @@ from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.intervals import EXTRA_DECIMALS
-from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_note, with_bounds
+from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
 from dpcli.statistics.regression.objectives import LogisticQuery
 from dpcli.statistics.statistic import Statistic
 
@@ -121,10 +121,10 @@ class LogisticRegression(Statistic):
     def names(self, request: Request) -> tuple[str, ...]:
         return ("intercept", *(column.name for column in request.columns))
 
-    def notes(self, request: Request) -> tuple[str, ...]:
+    def sentences(self, request: Request) -> tuple[str, ...]:
         """What the coefficients predict, and that their error is not known."""
         predicted = note("objective.logistic", test=_query(request).outcome.text)
-        return (predicted, curvature_note())
+        return (predicted, curvature_sentence())
 
 
 def _query(request: Request) -> LogisticQuery:

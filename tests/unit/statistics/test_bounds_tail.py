@@ -64,7 +64,7 @@ def noisy(counts: list[float], generator: np.random.Generator) -> list[int]:
     return [round(count + generator.laplace(0, SCALE)) for count in counts]
 
 
-@pytest.mark.parametrize("worth", [1.0, 0.4])
+@pytest.mark.parametrize("clamping_weight", [1.0, 0.4])
 @pytest.mark.parametrize("ratio", [0.15, 0.3, 0.6])
 def test_the_choice_is_that_of_a_plain_evaluation(ratio: float, clamping_weight: float) -> None:
     """Tails, weights and errors are what their definitions say."""

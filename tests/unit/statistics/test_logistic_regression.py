@@ -137,7 +137,7 @@ def test_without_noise_coefficients_are_those_of_the_columns(tmp_path: Path) -> 
 def test_a_note_names_the_labels_that_are_predicted() -> None:
     """Coefficients of a category are about some of its labels, those of a boolean about true."""
     stated = [
-        LogisticRegression().notes(request(entry))[0]
+        LogisticRegression().sentences(request(entry))[0]
         for entry in ("column: sort, values: [p, r]", "column: y")
     ]
     assert "`sort is p or r`" in stated[0]
