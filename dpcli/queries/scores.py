@@ -45,7 +45,7 @@ class ScoreFunction(ABC):
 
     @property
     def row_score(self) -> int:
-        """The most by which scores differ in a group of one row; of n rows, by n times as much.
+        """The largest difference of two scores in a group of one row; n rows have n times that.
 
         The default is one.
         """
@@ -53,11 +53,11 @@ class ScoreFunction(ABC):
 
     @property
     def row_contribution(self) -> RowContribution:
-        """How much a row changes the difference of two scores, for the table of sensitivities.
+        """Bounds on how a row changes score(a) - score(b), for any two candidates a and b.
 
-        A selection depends on differences of scores alone. `max_abs` bounds the change of a
-        difference if a row is added or removed, `high - low` if a row is replaced. The default
-        is from -1 to 1.
+        A selection depends on such differences alone. A row that is added or removed changes one
+        by at most `max_abs`, a row that is replaced by at most `high - low`. The default is from
+        -1 to 1.
         """
         return RowContribution(-1, 1)
 

@@ -25,10 +25,17 @@ from dpcli.numeric.arrays import (
 from dpcli.numeric.exact import decimal_places, in_units_of_last_place
 from dpcli.problems.light_dataclasses import dataclass
 
-HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED, IMPRECISE = range(5)
-"""The status of a number: it has an interval; it has none because no honest one is known; it has
-none because the noisy answers do not bound the noise-free value; it is not shown; or it has none,
-and its stated error is large next to the noisy size of its group."""
+# The status of a published number.
+HAS_INTERVAL = 0
+"""The number has an interval."""
+NO_INTERVAL = 1
+"""No interval is given, because no correct one is known for this statistic."""
+UNBOUNDED = 2
+"""No interval is given, because the noisy answers leave every noise-free value possible."""
+SUPPRESSED = 3
+"""The number is not shown."""
+IMPRECISE = 4
+"""No interval is given, and the stated error is large next to the noisy size of the group."""
 
 SIGNED_PART = Fraction(1, 5)
 """A number that can be negative counts as at least this part of what is possible in size."""
@@ -67,8 +74,8 @@ class Estimates:
     numbers of `step`, as int64 or Python integers.
 
     Attributes:
-        decimals: The number of printed decimals, for each item or for all. Values are not rounded
-            to them yet; they may be truncated several decimals further.
+        decimals: The number of decimals to print, for each item or for all. The arrays may hold
+            more decimals than that.
         status: Which numbers have an interval from `lower` to `upper`, and which are shown; int8.
         raw: The values before they were clamped into their range.
         items: The chosen categories.

@@ -1,4 +1,4 @@
-"""Counts by groups, each less a part of the number of people."""
+"""Centered counts: counts by groups, each less a multiple of the number of people."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dpcli.queries.sums import Shape
 
 @dataclass(frozen=True, kw_only=True)
 class CenteredCountQuery(Query):
-    """For each cell, `times` the count less `less` for each person with a row that counts.
+    """For each cell, `times` the count less `less` times the number of people with a row that counts.
 
-    With `of_people`, a cell counts people, else rows. All rows of a person decide whether they
-    have one that counts, also one outside of the cells. Raises ValueError for private groups, and
-    unless both multiples are positive.
+    With `of_people`, a cell counts people, else rows. The number of people is the same for all
+    cells: a person is in it for any row that counts, also outside of the cells. Raises ValueError
+    for private groups, and unless both multiples are positive.
     """
 
     times: int

@@ -1,4 +1,4 @@
-"""Counts by groups of which one person can raise many, with shared noise."""
+"""Counts by groups of which one person can raise many, from centered counts and people."""
 
 from __future__ import annotations
 
@@ -32,23 +32,25 @@ MAX_RELATIVE_DEVIATION = 0.95
 class PersonCounts(Statistic):
     """A statistic whose numbers are counts by groups, or sums of such counts and of people.
 
-    If a person can raise many of the counts, Gaussian noise is smaller for counts of which a
-    multiple of the number of people is subtracted, because a person then changes each of them by
-    less: half as much, if it is half of what the person can raise it by. The people are counted
-    once for all groups and added again (Lebeda 2025, for the vectors of zeros and ones of which up
-    to l of d numbers are one). With d groups, r rows in each and the multiple r/2, the deviation
-    is (sqrt(d) + 1)/2 times r, instead of sqrt(d) times r. If a person can be in at most l of the d
-    groups, and t r is subtracted for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r. That
-    decides which multiple is best, or none.
+    If a person can raise many of the counts, two other answers need less Gaussian noise: each
+    count less a multiple of the number of people, and the number of people. A person who raises a
+    count by 0 or r changes it by -r/2 or r/2 if the multiple is r/2: half as much. People are
+    counted once for all groups, and the multiple is added again (Lebeda 2025, for vectors of zeros
+    and ones of which up to l of d numbers are one).
 
-    If people are exchanged, their number stays the same, and a person may take one from some groups
-    and another add one to others. Noise that all groups share does not help there.
+    With d groups, r rows in each and the multiple r/2, the deviation of a count is (sqrt(d) + 1)/2
+    times r, instead of sqrt(d) times r. If a person can be in at most l of the d groups, and the
+    multiple is t r for t up to 1/2, it is sqrt(l (1 - 2 t) + d t^2) + t times r. The multiple with
+    the smallest deviation is taken, or none.
+
+    Under change-one, the number of people stays the same, and centering does not help: one person
+    may leave some groups, and the other enter different ones.
     """
 
     def by_people(
         self, request: Request, counts: LinearQuery, role: str, relation: Relation
     ) -> tuple[Design, ...]:
-        """The counts, and before them counts less people for Gaussian noise, if better."""
+        """The counts, and before them centered counts and people if these need less noise."""
         unit, plain = relation.unit, Design(request, (WeightedQuery(role, counts),))
         if (
             not isinstance(unit, PersonUnit)
@@ -61,20 +63,24 @@ class PersonCounts(Statistic):
         best: tuple[Design, ...] = (plain,)
         of_people = counts.user_clamp is not None
         unit = unit.for_totals if of_people else unit
-        single = sensitivity(counts.row_contribution, relation.neighbors, unit, counts.cells)
-        max_deviation = MAX_RELATIVE_DEVIATION * sqrt(single.l2_squared)
+        plain_sensitivity = sensitivity(
+            counts.row_contribution, relation.neighbors, unit, counts.cells
+        )
+        max_deviation = MAX_RELATIVE_DEVIATION * sqrt(plain_sensitivity.l2_squared)
         for times in PARTS:
-            squares = centered_sensitivity(times, single.linf, unit, counts.cells).l2_squared
-            deviation = (sqrt(squares) + single.linf) / times
+            squares = centered_sensitivity(
+                times, plain_sensitivity.linf, unit, counts.cells
+            ).l2_squared
+            deviation = (sqrt(squares) + plain_sensitivity.linf) / times
             if deviation <= max_deviation:
                 max_deviation = deviation
                 query = CenteredCountQuery(
                     by=counts.by, items=counts.items, where=counts.where, present=counts.present,
-                    times=times, less=single.linf, of_people=of_people,
+                    times=times, less=plain_sensitivity.linf, of_people=of_people,
                 )  # fmt: skip
                 # The least noise is at weights of the L2 sensitivity to the multiple.
                 root = sqrt_down(Fraction(squares), bits=16)
-                weight = root / (root + single.linf)
+                weight = root / (root + plain_sensitivity.linf)
                 queries = (
                     WeightedQuery(f"{role} less people", query, weight),
                     WeightedQuery("people", query.people, 1 - weight),
@@ -85,7 +91,7 @@ class PersonCounts(Statistic):
                     ("l2",),
                     text_key="designs.people",
                     times=times,
-                    less=single.linf,
+                    less=plain_sensitivity.linf,
                 )
                 best = (shared, plain)
         return best
@@ -93,10 +99,9 @@ class PersonCounts(Statistic):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise(Design):
-    """Two answers: `times` each count less `less` numbers, and these numbers.
+    """Two answers: c = `times` count - `less` number for each count, and the numbers.
 
-    There are as many counts for each number, and they share its noise. The sum of both answers is
-    `times` the counts.
+    Several counts share a number, and so its noise. A count is (c + `less` number) / `times`.
     """
 
     times: int

@@ -86,8 +86,9 @@ class Ratio(WeightedStatistic):
     {'add-remove': [1], 'change-one': [2]}
 
     No interval is given where the noise is so large that the denominator may be below one step,
-    and the ratio has no greatest value. Where most runs would give none, an interval that is given
-    is rarely right: it needs noise that makes the denominator larger.
+    and the ratio has no greatest value. With noise about as large as the denominator, most runs
+    have no interval. Those that have one were lucky: noise made the denominator larger. Such
+    intervals are rarely right.
     """
 
     name = "ratio"
