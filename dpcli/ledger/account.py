@@ -197,8 +197,8 @@ class Account:
                 )
             terms = spec_terms
         differences = "; ".join(
-            f"its {term} is {mine}, the spec says {theirs}"
-            for term, mine, theirs in terms.differences(spec_terms)
+            f"its {term} is {own}, the spec says {other}"
+            for term, own, other in terms.differences(spec_terms)
         )
         if differences:
             raise LedgerError.about(

@@ -86,9 +86,9 @@ class AccountTerms:
         Windows are not compared, because a spec has none.
         """
         for term in ("unit", "neighbors", "composition"):
-            mine, theirs = getattr(self, term), getattr(other, term)
-            if mine != theirs:
-                yield term, mine, theirs
+            own, others = getattr(self, term), getattr(other, term)
+            if own != others:
+                yield term, own, others
         if _declared(self.budget) != _declared(other.budget):
             yield "budget", loss_text(self.budget), loss_text(other.budget)
 
@@ -153,7 +153,7 @@ GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
-RULES = {rule.name: rule for rule in COMPOSITIONS}
+COMPOSITION_BY_NAME = {rule.name: rule for rule in COMPOSITIONS}
 """The rules of compositions, by the name that the terms of an account state."""
 
 
@@ -302,18 +302,18 @@ def balance(
     count that hold one of the `days` days from `period` on. Raises LedgerError if the composition
     needs a package that is not installed.
     """
-    rule, budget = RULES[terms.composition], terms.budget
+    composition, budget = COMPOSITION_BY_NAME[terms.composition], terms.budget
     releases: Counter[GuaranteeCounts] = Counter()
     for cost in costs:
         releases[cost.guarantees] += cost.count
     lifetime = _loss(terms, releases)
     if terms.window is None:
-        return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
+        return Balance(budget, lifetime, lifetime, composition.remaining(budget, lifetime))
     zero = Loss(Fraction(0), Fraction(0), Fraction(0))
     worst = _greatest([zero, *_window_losses(terms, costs, period, days)])
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
-    return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
+    return Balance(budget, worst, lifetime, composition.remaining(budget, worst))
 
 
 def _window_losses(
@@ -358,7 +358,7 @@ def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
         for guarantee, times in guarantees if count else ():
             totals[guarantee] += times * count
     try:
-        return RULES[terms.composition].total(totals, terms.budget.delta)
+        return COMPOSITION_BY_NAME[terms.composition].total(totals, terms.budget.delta)
     except MissingDependencyError as package:
         arguments = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **arguments) from None

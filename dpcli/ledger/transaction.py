@@ -112,7 +112,7 @@ class LedgerTransaction:
         self.__check = quality
         self.__unanswered = _event_counts(self.__charge)
         permit = object.__new__(NoisePermit)
-        permit._NoisePermit__rule = self._require_charged  # type: ignore[attr-defined]
+        permit._NoisePermit__check = self._require_charged  # type: ignore[attr-defined]
         return permit
 
     def _part(self, check: tuple[MechanismEvent, ...]) -> Charge:

@@ -33,11 +33,11 @@ def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
     The caller holds the write lock of the ledger, so that no other process can charge.
     """
     ledger = ledger.resolve()
-    kept = {waiting_path(ledger, release_id) for release_id in charged}
+    charged_paths = {waiting_path(ledger, release_id) for release_id in charged}
     with contextlib.suppress(OSError):
         for path in ledger.parent.iterdir():
             is_waiting = path.name.startswith(f".{ledger.name}-") and path.name.endswith(ENDING)
-            if is_waiting and path not in kept:
+            if is_waiting and path not in charged_paths:
                 with contextlib.suppress(OSError):
                     path.unlink()
 

@@ -75,8 +75,8 @@ class DiscreteGaussian(Noise):
 @lru_cache(maxsize=64)
 def _gaussian_tails(sigma: float) -> tuple[float, ...]:
     """P[X >= k] for k = 0, 1, and so on."""
-    reach = ceil(sigma * 38) + 2
-    weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(reach + 1)]
+    last = ceil(sigma * 38) + 2
+    weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(last + 1)]
     total = weights[0] + 2 * sum(weights[1:])
     beyond, tails = 0.0, []
     for weight in reversed(weights):

@@ -124,10 +124,10 @@ def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
     def block(many: int) -> Ints:
         size = _geometric_block(scale, many)
         negative = sign_array(size.size)
-        kept = ~(negative & (size == 0))
+        accepted = ~(negative & (size == 0))
         # -n = (n xor -1) + 1, without a branch for each sample.
         flip = negative.astype(np.int64)
-        signed: Ints = ((size ^ -flip) + flip)[kept]
+        signed: Ints = ((size ^ -flip) + flip)[accepted]
         return signed
 
     return accepted_draws(count, block)

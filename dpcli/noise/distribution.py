@@ -148,9 +148,9 @@ def accepted_draws(count: int, block: Callable[[int], Ints]) -> Ints:
     samples = np.empty(count, np.int64)
     filled = 0
     while filled < count:
-        kept = block(min(BLOCK, 2 * (count - filled) + 64))[: count - filled]
-        samples[filled : filled + kept.size] = kept
-        filled += kept.size
+        accepted = block(min(BLOCK, 2 * (count - filled) + 64))[: count - filled]
+        samples[filled : filled + accepted.size] = accepted
+        filled += accepted.size
     return samples
 
 

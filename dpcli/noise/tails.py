@@ -113,10 +113,10 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
     """The greatest value of each block and its probability; None for the block without an end."""
     scale = float(noise.scale)
     width = max(1, int(scale / BLOCKS_PER_SCALE))
-    reach = ceil(scale * (log(1 / outside) + 10))
-    blocks: list[tuple[int | None, float]] = [(None, noise.approximate_tail(reach + 1))]
-    start, before = reach + 1, blocks[0][1]
-    while start > -reach:
+    last = ceil(scale * (log(1 / outside) + 10))
+    blocks: list[tuple[int | None, float]] = [(None, noise.approximate_tail(last + 1))]
+    start, before = last + 1, blocks[0][1]
+    while start > -last:
         start -= width
         now = noise.approximate_tail(start)
         blocks.append((start + width - 1, now - before))

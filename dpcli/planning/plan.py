@@ -146,7 +146,7 @@ class PlannedStatistic:
             yield replace(
                 part.calibrated.event,
                 statistic=self.name,
-                question=part.weighted.role,
+                role=part.weighted.role,
                 joint=self.is_joint,
                 disjoint=self.branch,
                 add_remove_sensitivity=part.calibrated.add_remove_sensitivity

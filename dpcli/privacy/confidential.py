@@ -125,13 +125,13 @@ class NoisePermit:
     """Lets mechanisms open certain answers with noise; its issuer decides which.
 
     `LedgerTransaction.draw_noise` issues one for the answers that the ledger charges for, each of
-    them once, and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a
-    name that `mypy --strict` lets no other class write; a test counts those that do. Code that
+    them once, and `SyntheticDataset` one for answers about its own rows. The check of a permit has
+    a name that `mypy --strict` lets no other class write; a test counts those that do. Code that
     keeps noisy answers and leaves the transaction by a failure is not charged: a failure
     publishes nothing.
     """
 
-    __slots__ = ("__rule",)
+    __slots__ = ("__check",)
 
     def __init__(self, _made_by_issuer: Never) -> None:
         raise TypeError("only a transaction of a ledger and synthetic rows issue a permit")
@@ -144,4 +144,4 @@ class NoisePermit:
 
     def use(self, event: MechanismEvent, relation: Relation, exact: Confidential[Any]) -> None:
         """Raise ValueError unless this answer may be given, now."""
-        self.__rule(event, relation, exact)  # type: ignore[attr-defined]
+        self.__check(event, relation, exact)  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ class DominatingPair(ABC):
         return float(self.shift / self.scale)
 
     @property
-    def reach(self) -> float:
+    def max_loss(self) -> float:
         """The greatest loss that matters."""
         return self.strength
 
@@ -106,7 +106,7 @@ class GaussianPair(DominatingPair):
     ordered = False
 
     @property
-    def reach(self) -> float:
+    def max_loss(self) -> float:
         """The greatest loss that matters; there is no greatest loss."""
         return self.strength**2 / 2 + MAX_DEVIATIONS * self.strength
 
@@ -126,7 +126,7 @@ def on_grid(pair: DominatingPair, width: float) -> tuple[int, Floats, float]:
     and between points a delta that is linear in exp(epsilon) (Doroshenko, Ghazi, Kamath, Kumar and
     Manurangsi 2022, algorithm 1).
     """
-    last = ceil(pair.reach / width)
+    last = ceil(pair.max_loss / width)
     points: Floats = np.arange(-last, last + 1).astype(np.float64) * width
     deltas = pair.profile(points)
     steps = np.diff(np.minimum.accumulate(deltas))

@@ -45,14 +45,16 @@ class MechanismEvent:
     `sensitivity`; a response of the local model has neither. `joint` events of one statistic are
     one answer. Two events are about disjoint rows if their `disjoint` have the same name and
     different numbers; then `add_remove_sensitivity` is that to one unit that is added or removed,
-    or None if it is not known. Ledgers store it as `single`. An answer with a `keys_delta` selected
-    groups. No loss depends on `details`.
+    or None if it is not known. An answer with a `keys_delta` selected groups. No loss depends on
+    `details`.
+
+    Ledgers store `role` as `question`, and `add_remove_sensitivity` as `single`.
 
     Raises DamagedEventError for values that no mechanism can have.
     """
 
     statistic: str
-    question: str
+    role: str
     mechanism: str
     loss: Loss
     scale: Fraction | None = None
@@ -92,7 +94,7 @@ class MechanismEvent:
         """Plain JSON, with numbers as exact fractions."""
         written: dict[str, object] = {
             "statistic": self.statistic,
-            "question": self.question,
+            "question": self.role,
             "mechanism": self.mechanism,
             "epsilon": str(self.loss.epsilon),
             "delta": str(self.loss.delta),
@@ -130,14 +132,14 @@ class MechanismEvent:
             if "single" in remaining:
                 add_remove_sensitivity = _sensitivity(_object(remaining.pop("single")))
             joint = bool(remaining.pop("joint")) if "joint" in remaining else None
-            statistic, question = (
+            statistic, role = (
                 str(remaining.pop("statistic", "")),
                 str(remaining.pop("question", "")),
             )
         except (KeyError, ValueError, TypeError, ArithmeticError) as error:
             raise DamagedEventError("an event lacks a value, or has one of another type") from error
         return cls(
-            statistic, question, mechanism, Loss(epsilon, delta),
+            statistic, role, mechanism, Loss(epsilon, delta),
             scale, sensitivity, joint, disjoint, keys_delta, remaining, add_remove_sensitivity,
         )  # fmt: skip
 

@@ -64,8 +64,8 @@ def choose_bounds(
             # Without enough budget, the costly plans below are not made.
             ledger.check_budget(replace(charge, events=reserved))
             # Check the narrowest and the widest bounds before data are read: a failure after the
-            # choice would reveal what was chosen. Losses are rounded, so those of two plans with the
-            # same targets differ in their last digits.
+            # choice would reveal what was chosen. Losses are rounded, so those of two plans with
+            # the same targets differ in their last digits.
             for bounded in narrowest_and_widest(plan.spec):
                 released = allocate(bounded)[len(bounded.choices) :]
                 possible = (event for planned in released for event in planned.events)

@@ -139,8 +139,8 @@ def _table(
         for entry, own in zip(findings.statistics, rows, strict=True)
         for index, row in enumerate(own)
     ]
-    kept = [key for key in (lines[0] if lines else ()) if any(line[key] for line in lines)]
-    return [{key: line[key] for key in kept} for line in lines]
+    keys = [key for key in (lines[0] if lines else ()) if any(line[key] for line in lines)]
+    return [{key: line[key] for key in keys} for line in lines]
 
 
 def _cell(key: str, row: Observed) -> str:

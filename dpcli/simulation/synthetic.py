@@ -145,11 +145,13 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def permit(self) -> NoisePermit:
         """Lets mechanisms add noise to answers about these rows, without a charge."""
 
-        def rule(_event: MechanismEvent, _relation: Relation, exact: Confidential[Any]) -> None:
+        def require_own(
+            _event: MechanismEvent, _relation: Relation, exact: Confidential[Any]
+        ) -> None:
             self._require_own(exact)
 
         permit = object.__new__(NoisePermit)
-        permit._NoisePermit__rule = rule  # type: ignore[attr-defined]
+        permit._NoisePermit__check = require_own  # type: ignore[attr-defined]
         return permit
 
     def exact(self, confidential: Confidential[T]) -> T:

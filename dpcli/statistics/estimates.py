@@ -328,5 +328,7 @@ def cut_intervals(lower: Array, upper: Array, limits: Steps, unit: int) -> tuple
         return left, right
     half = (upper - lower + 1) // 2
     nearest = left if low is None else np.where(right < low + unit, low, left)
-    below, above = (clip_exact(add_exact(nearest, reach), low, high) for reach in (-half, half))
+    below, above = (
+        clip_exact(add_exact(nearest, distance), low, high) for distance in (-half, half)
+    )
     return np.where(is_lost, below, left), np.where(is_lost, above, right)

@@ -52,8 +52,8 @@ def mean_with_squares(
     the middle of the possible ones, as for `variance`.
     """
     *_, squares = Moments((request.numeric,)).queries(request, relation)
-    kept = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
-    return (*kept, replace(squares, weight=MEAN_SQUARES))
+    weighted = [replace(query, weight=query.weight * (1 - MEAN_SQUARES)) for query in queries]
+    return (*weighted, replace(squares, weight=MEAN_SQUARES))
 
 
 def sum_with_squares(total: WeightedQuery, request: Request) -> tuple[WeightedQuery, ...]:

@@ -16,5 +16,5 @@ def free_permit() -> NoisePermit:
         """Nothing is refused."""
 
     instance = object.__new__(NoisePermit)
-    instance._NoisePermit__rule = rule  # type: ignore[attr-defined]
+    instance._NoisePermit__check = rule  # type: ignore[attr-defined]
     return instance

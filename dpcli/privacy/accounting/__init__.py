@@ -1,10 +1,10 @@
 """Accounting: the loss of several answers together.
 
-`composition.py` defines `Composition`, what every rule states, and the rule `sequential`; open it
-first. It also composes answers about disjoint rows before a rule counts them. `advanced`, `zcdp`
-and `pld` are the other rules that a spec may name.
+`composition.py` defines `Composition`, what every composition states, and `sequential`; open it
+first. It also composes answers about disjoint rows, before a composition counts them. `advanced`,
+`zcdp` and `pld` are the other compositions that a spec may name.
 
-To add a rule, write one file and add one line to `COMPOSITIONS`.
+To add a composition, write one file and add one line to `COMPOSITIONS`.
 """
 
 from __future__ import annotations
@@ -20,4 +20,4 @@ COMPOSITIONS: tuple[Composition, ...] = (
     ZcdpComposition(),
     PldComposition(),
 )
-"""Every composition rule that a spec may name; the first is the default."""
+"""Every composition that a spec may name; the first is the default."""

@@ -57,10 +57,10 @@ class AdvancedComposition(Composition):
         epsilons: Counter[Fraction] = Counter()
         for guarantee, times in guarantees.items():
             epsilons[guarantee.loss.epsilon] += times
-        kept = _no_failure(guarantees)
-        if 1 - delta <= kept:
+        no_failure = _no_failure(guarantees)
+        if 1 - delta <= no_failure:
             yield Bound(Loss(plain.loss.epsilon, delta), "sum of epsilons")
-        left = round_down(1 - (1 - delta) / kept, 64) if kept > 0 else Fraction(0)
+        left = round_down(1 - (1 - delta) / no_failure, 64) if no_failure > 0 else Fraction(0)
         if left <= 0:
             return
         del epsilons[Fraction(0)]
@@ -85,10 +85,10 @@ def _no_failure(guarantees: GuaranteeCounts) -> Fraction:
     if failures.total() <= MAX_EXACT:
         factors = ((1 - delta) ** times for delta, times in failures.items())
         return math.prod(factors, start=Fraction(1))
-    kept = Interval.of(1)
+    no_failure = Interval.of(1)
     for delta, times in failures.items():
-        kept = kept * _power(Interval.of(1 - delta), times)
-    return kept.low
+        no_failure = no_failure * _power(Interval.of(1 - delta), times)
+    return no_failure.low
 
 
 def strong_composition(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:

@@ -1,7 +1,7 @@
 """`Composition`: how the losses of several answers add up.
 
-`sequential` is the rule of the plain sum. Parallel composition comes before any rule: of answers
-about disjoint parts of the rows, only the worst part counts.
+`sequential` is the plain sum. Parallel composition comes before any other: of answers about
+disjoint parts of the rows, only the worst part counts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Bound:
 
 
 class MissingDependencyError(Exception):
-    """A rule needs a package that is not installed; the message names it."""
+    """A composition needs a package that is not installed; the message names it."""
 
 
 class Composition(ABC):
-    """A rule that bounds the loss of all answers by the guarantee of each.
+    """A bound on the loss of all answers, from the guarantee of each.
 
-    A rule knows no mechanism: each mechanism states its own guarantee. The result is the least
+    A composition knows no mechanism: each mechanism states its own guarantee. The result is the least
     bound within the allowed delta.
 
     Privacy: the bounds hold for queries that are chosen after seeing earlier answers. If the
@@ -63,7 +63,7 @@ class Composition(ABC):
 
     @abstractmethod
     def bounds(self, guarantees: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
-        """Every bound that the rule proves; a bound may use at most `delta`.
+        """Every bound that the composition proves; a bound may use at most `delta`.
 
         Raises MissingDependencyError if a package that it needs is not installed.
         """
@@ -205,7 +205,8 @@ def _replaced(first: Sequence[GuaranteePair], second: Sequence[GuaranteePair]) -
     gains a row, so their add-remove guarantees compose. The result bounds both cases, answer by
     answer. Answers of both parts are kept separate where composition is then tighter: if the
     add-remove guarantee bounds that for neighbors, and for answers with a delta whose loss under
-    add-remove is not known to be smaller, because no rule adds their losses to rhos of others.
+    add-remove is not known to be smaller, because no composition adds their losses to rhos of
+    others.
     """
     found = []
     for (whole, add_remove), (_, of_other) in zip_longest(first, second, fillvalue=ZERO_PAIR):

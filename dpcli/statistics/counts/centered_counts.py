@@ -16,7 +16,7 @@ from dpcli.queries.sums import Shape
 
 @dataclass(frozen=True, kw_only=True)
 class CenteredCountQuery(Query):
-    """For each cell, `times` the count less `less` times the number of people with a row that counts.
+    """For each cell, `times` its count less `less` times the number of people who count.
 
     With `of_people`, a cell counts people, else rows. The number of people is the same for all
     cells: a person is in it for any row that counts, also outside of the cells. Raises ValueError

@@ -435,6 +435,6 @@ def _nearest(wanted: Floats, total: Floats) -> Floats:
     ranks = np.arange(1, wanted.shape[2] + 1)
     known = np.isfinite(ordered)
     thresholds = (np.cumsum(np.where(known, ordered, 0.0), axis=2) - total) / ranks
-    kept = np.maximum((known & (ordered > thresholds)).sum(axis=2, keepdims=True), 1)
-    nearest: Floats = np.maximum(wanted - np.take_along_axis(thresholds, kept - 1, axis=2), 0.0)
+    active = np.maximum((known & (ordered > thresholds)).sum(axis=2, keepdims=True), 1)
+    nearest: Floats = np.maximum(wanted - np.take_along_axis(thresholds, active - 1, axis=2), 0.0)
     return nearest

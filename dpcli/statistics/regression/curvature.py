@@ -220,9 +220,9 @@ def with_bounds(
         high = -(-(value + steps) // last) * last
         if query.greatest is not None:
             middle = Fraction(0) if index else origin
-            reach = query.greatest * max(map(abs, row))
-            min_limit = floor((middle - reach) / estimates.step)
-            max_limit = ceil((middle + reach) / estimates.step)
+            distance = query.greatest * max(map(abs, row))
+            min_limit = floor((middle - distance) / estimates.step)
+            max_limit = ceil((middle + distance) / estimates.step)
             limits.append((min_limit * estimates.step, max_limit * estimates.step))
         ends.append((low, high))
     lower, upper = map(integer_array, zip(*ends, strict=True))

@@ -265,12 +265,12 @@ def _useful(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
     """The design without tables of hardly any share whose columns a table with more has."""
     min_share = max(shares) * USEFUL_UNITS / SHARE_UNITS
     large = [set(table) for table, share in zip(tables, shares, strict=True) if share >= min_share]
-    kept = [
+    useful = [
         (table, share)
         for table, share in zip(tables, shares, strict=True)
         if share >= min_share or not any(wider.issuperset(table) for wider in large)
     ]
-    return _with_shares([table for table, _ in kept], [share for _, share in kept])
+    return _with_shares([table for table, _ in useful], [share for _, share in useful])
 
 
 def _with_shares(tables: Sequence[Table], shares: Sequence[float]) -> Shares:
