@@ -39,8 +39,8 @@ class MissingDependencyError(Exception):
 class Composition(ABC):
     """A bound on the loss of all answers, from the guarantee of each.
 
-    A composition knows no mechanism: each mechanism states its own guarantee. The result is the least
-    bound within the allowed delta.
+    A composition knows no mechanism: each mechanism states its own guarantee. The result is the
+    least bound within the allowed delta.
 
     Privacy: the bounds hold for queries that are chosen after seeing earlier answers. If the
     privacy parameters of later releases are chosen in this way as well, the plain sum holds
