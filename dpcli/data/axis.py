@@ -25,9 +25,9 @@ class Axis:
         """The published labels in order; `TypeError` if they are private."""
         return self.column.axis_labels(self.starts)
 
-    def label(self, place: int) -> str:
+    def label(self, index: int) -> str:
         """The published label at a position of this axis."""
-        return self.column.axis_label(self.starts, place)
+        return self.column.axis_label(self.starts, index)
 
     def __len__(self) -> int:
         return self.column.axis_length(self.starts)

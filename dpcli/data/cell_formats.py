@@ -243,8 +243,8 @@ class DateForm:
         tokens = [(match[1] or "", match[2] or "%") for match in TOKEN.finditer(self.text)]
         is_number = [False, *(directive in NUMERIC for directive, _ in tokens), False]
         pattern = ""
-        for place, (directive, text) in enumerate(tokens):
-            touches = is_number[place + 1] and (is_number[place] or is_number[place + 2])
+        for index, (directive, text) in enumerate(tokens):
+            touches = is_number[index + 1] and (is_number[index] or is_number[index + 2])
             allowed = DIRECTIVES | TWO_DIGITS if touches else DIRECTIVES
             part = allowed.get(directive, re.escape(text))
             pattern += f"({part})" if directive and directive == group else part

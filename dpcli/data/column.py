@@ -374,15 +374,15 @@ class Column(ABC):
         """The labels of an axis, whose bins begin at `starts`; `TypeError` if they are private."""
         raise TypeError("a column with private partitions has no public labels")
 
-    def axis_label(self, starts: Sequence[int], place: int) -> str:
+    def axis_label(self, starts: Sequence[int], index: int) -> str:
         """The label at a position of an axis."""
-        return self.axis_labels(starts)[place]
+        return self.axis_labels(starts)[index]
 
     def axis_length(self, starts: Sequence[int]) -> int:
         """The number of labels of an axis."""
         return len(self.axis_labels(starts))
 
-    def axis_place(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
+    def axis_index(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
         """The position of a value on an axis; null or one too large if it has none."""
         return value
 

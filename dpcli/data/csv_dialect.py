@@ -100,7 +100,7 @@ class Dialect:
     of `footer` is no row. In a spreadsheet the table is in the sheet of this name, or in the first.
     The `keys` are those to read in JSON Lines if there are no `names`: no object decides that.
 
-    Privacy: the lines before the header are at places that no record changes, as the header is.
+    Privacy: the lines before the header end at a line that no record changes, as the header is.
     Whether a record is a footer depends on that record alone. To leave out the last N lines
     instead would let one person decide about the rows of others: with one more record at the end,
     another line is among the last N.

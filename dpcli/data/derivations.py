@@ -113,26 +113,26 @@ class DatePart(Derivation):
             case "year":
                 return tuple(f"{year:04}" for year in range(first, first + count))
             case "year-quarter":
-                places = (divmod(place, 4) for place in range(first, first + count))
-                return tuple(f"{year:04}-Q{quarter + 1}" for year, quarter in places)
+                indices = (divmod(index, 4) for index in range(first, first + count))
+                return tuple(f"{year:04}-Q{quarter + 1}" for year, quarter in indices)
             case "year-month":
-                places = (divmod(place, 12) for place in range(first, first + count))
-                return tuple(f"{year:04}-{month + 1:02}" for year, month in places)
+                indices = (divmod(index, 12) for index in range(first, first + count))
+                return tuple(f"{year:04}-{month + 1:02}" for year, month in indices)
         # The Thursday of a week is in the ISO year of that week.
         weeks = (day_of(7 * week).isocalendar() for week in range(first, first + count))
         return tuple(f"{week.year:04}-W{week.week:02}" for week in weeks)
 
     @property
     def first(self) -> int:
-        """The place of the first label on the line of all years, quarters, months or weeks."""
-        return self._place(self.column.lower) if self.part.startswith("year") else 0
+        """The index of the first label on the line of all years, quarters, months or weeks."""
+        return self._period_index(self.column.lower) if self.part.startswith("year") else 0
 
     @property
     def count(self) -> int:
         """The number of labels of a part with a year, from the bounds of the date."""
-        return self._place(self.column.upper) - self.first + 1
+        return self._period_index(self.column.upper) - self.first + 1
 
-    def _place(self, days: int) -> int:
+    def _period_index(self, days: int) -> int:
         day = day_of(days)
         match self.part:
             case "year":
@@ -152,7 +152,7 @@ def hours_of(date: NumericColumn) -> NumericColumn:
 
 @dataclass(frozen=True, slots=True)
 class Bands(Derivation):
-    """The place of a value among bins that begin at `starts`, in steps of the column."""
+    """The index of a value among bins that begin at `starts`, in steps of the column."""
 
     column: NumericColumn
     starts: tuple[int, ...]

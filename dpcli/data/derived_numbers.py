@@ -75,7 +75,7 @@ class Sum(Arithmetic):
 
         The value in steps is the sum of these products and of the constant, divided by the divisor.
         """
-        signs = [-1 if self.subtracts and place else 1 for place in range(len(self.terms))]
+        signs = [-1 if self.subtracts and index else 1 for index in range(len(self.terms))]
         pairs = list(zip(signs, self.terms, strict=True))
         units = [
             sign * term.step / self.step for sign, term in pairs if not isinstance(term, Fraction)

@@ -30,7 +30,7 @@ LONGEST_PATTERN = 1000
 """Letters of numbers that are compared by one pattern, which is faster for few of them."""
 
 FARTHEST = 200
-"""Decimal places from the point. Bounds are below 2^62 steps, and steps are between 10^-100 and
+"""Digits after the decimal point. Bounds are below 2^62 steps, and steps are between 10^-100 and
 10^100, so the magnitude of a number that starts farther away decides it."""
 
 LEADING_DIGITS = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
@@ -40,9 +40,9 @@ so that no number becomes a half. Numbers that are too large become infinite."""
 NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
 
 DECIMAL_DIGITS = 38
-"""Digits of a decimal of polars, which rounds a text to its places, halves to even."""
+"""Digits of a decimal of polars, which rounds a text to its decimals, half to even."""
 
-MAX_PLACES = 30
+MAX_DECIMALS = 30
 """Decimals that are read for a step that is no power of ten; further digits decide only ties."""
 
 INT128_LIMIT = 1 << 125
@@ -69,12 +69,14 @@ def parse_number_cell(text: str, step: Fraction, limits: Limits) -> int | None:
 def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
     """Numbers in whole steps (Int128), halves to even; null if the step is not certain."""
     over, under = step.numerator, step.denominator
-    places = len(str(under)) - 1
-    if over == 1 and under == 10**places and places < DECIMAL_DIGITS:
-        return text.cast(pl.Decimal(DECIMAL_DIGITS, places), strict=False).to_physical()
+    decimals = len(str(under)) - 1
+    if over == 1 and under == 10**decimals and decimals < DECIMAL_DIGITS:
+        return text.cast(pl.Decimal(DECIMAL_DIGITS, decimals), strict=False).to_physical()
     least, most = ((bound + side) * step for bound, side in zip(limits, (-1, 1), strict=True))
     largest = max(abs(least), abs(most), step)
-    possible = [at for at in range(MAX_PLACES) if 4 * under * 10**at * ceil(largest) < INT128_LIMIT]
+    possible = [
+        at for at in range(MAX_DECIMALS) if 4 * under * 10**at * ceil(largest) < INT128_LIMIT
+    ]
     if not possible:
         # No step is certain. A literal would be one row, so the null depends on the text.
         return pl.when(text.is_null() & text.is_not_null()).then(_wide(0))

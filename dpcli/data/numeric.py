@@ -167,9 +167,9 @@ class NumericColumn(ValuedColumn):
         ]
 
     def axis_labels(self, starts: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.axis_label(starts, place) for place in range(len(starts)))
+        return tuple(self.axis_label(starts, index) for index in range(len(starts)))
 
-    def axis_label(self, starts: Sequence[int], place: int) -> str:
+    def axis_label(self, starts: Sequence[int], index: int) -> str:
         """The label of one bin, with the values from its start to below the next start.
 
         The last bin includes the upper bound of the column. Labels of whole numbers and days are
@@ -188,8 +188,8 @@ class NumericColumn(ValuedColumn):
         the minus of a negative number, which a spreadsheet reads as a number too. So a label is the
         same text in CSV, Parquet, JSON and HTML.
         """
-        low, last = starts[place], place == len(starts) - 1
-        high = self.upper if last else starts[place + 1] - int(self.whole)
+        low, last = starts[index], index == len(starts) - 1
+        high = self.upper if last else starts[index + 1] - int(self.whole)
         first, end = self.text(low), self.text(high)
         if not self.whole:
             return f"[{first},{end}{']' if last else ')'}"
@@ -202,7 +202,7 @@ class NumericColumn(ValuedColumn):
     def axis_length(self, starts: Sequence[int]) -> int:
         return len(starts)
 
-    def axis_place(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
+    def axis_index(self, value: pl.Expr, starts: Sequence[int]) -> pl.Expr:
         inner = starts[1:]
         # A range of any number of bins has one width.
         ends = (0, inner.step) if isinstance(inner, range) else inner

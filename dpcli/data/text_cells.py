@@ -42,9 +42,9 @@ def position_of_text(
 ) -> pl.Expr:
     """The position of the label of each declared text, or that of all `other` texts."""
     codes = text.cast(pl.Enum(texts), strict=False).to_physical()
-    places = list(range(len(positions)))
-    if positions != places:
-        codes = codes.replace_strict(places, positions, default=None, return_dtype=pl.Int32)
+    indices = list(range(len(positions)))
+    if positions != indices:
+        codes = codes.replace_strict(indices, positions, default=None, return_dtype=pl.Int32)
     if other is None:
         return codes
     label = pl.lit(other, dtype=pl.Int32)

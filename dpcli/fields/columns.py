@@ -154,9 +154,9 @@ Quantile = Annotated[Fraction, ExactNumber("bad-quantile", above=0, below=1, div
 def _require_distinct(values: list[Fraction]) -> tuple[Fraction, ...]:
     if len(values) > MAX_QUANTILES:
         raise invalid_value("too-many-quantiles", count=len(values), most=MAX_QUANTILES)
-    for place, value in enumerate(values):
-        if value in values[:place]:
-            raise invalid_value("bad-quantile.twice", at=(place,))
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise invalid_value("bad-quantile.twice", at=(index,))
     return tuple(values)
 
 
@@ -169,9 +169,9 @@ Quantiles = Annotated[
 
 
 def _require_different(values: list[int]) -> tuple[int, ...]:
-    for place, value in enumerate(values):
-        if value in values[:place]:
-            raise invalid_value("not-in-range.twice", at=(place,))
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise invalid_value("not-in-range.twice", at=(index,))
     return tuple(sorted(values))
 
 

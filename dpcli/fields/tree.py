@@ -68,8 +68,8 @@ class Findings:
     @property
     def problems(self) -> list[Problem]:
         """The problems in the order of their places; those beyond the limit are counted."""
-        by_place = sorted(self._problems, key=lambda pair: pair[0].start)
-        problems = [problem for _, problem in by_place]
+        sorted_problems = sorted(self._problems, key=lambda pair: pair[0].start)
+        problems = [problem for _, problem in sorted_problems]
         if len(problems) <= MAX_SHOWN_PROBLEMS:
             return problems
         than = "more than " * (len(problems) >= MAX_FOUND_PROBLEMS)

@@ -151,7 +151,7 @@ def _session() -> Iterator[SparkSession]:
 def _partials(
     spark: SparkSession, tasks: Tasks, files: Sequence[File]
 ) -> tuple[list[Partial], set[int]]:
-    """The partials of all tasks, and the places of files that one task must read as a whole."""
+    """The partials of all tasks, and the indices of files that one task must read as a whole."""
     cutting, uncut = (_session_with(spark, settings) for settings in ({}, UNCUT))
     is_user = isinstance(tasks.unit, PersonUnit)
     kernel, schema = (tasks.rows, tasks.rows_schema) if is_user else (tasks.partial, RESULT)

@@ -95,21 +95,21 @@ class Tasks:
     @property
     def rows_schema(self) -> pa.Schema:
         """Rows of the shuffle: shard of the user, order of the row, report, and texts."""
-        texts = [(f"t{place}", pa.string()) for place in range(len(self._texts))]
+        texts = [(f"t{index}", pa.string()) for index in range(len(self._texts))]
         return pa.schema(
             [("shard", pa.int64()), ("row", pa.int64()), ("note", pa.string()), *texts]
         )
 
-    def partial(self, place: int, file: File, batches: Batches) -> Batches:
+    def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The report and the partial of a stretch of a file."""
 
         def work(dataset: Dataset) -> pa.Table:
             frames = self.aggregation.partial(dataset, Progress())
             return pa.Table.from_pylist([{"content": pack_blocks(frames)}], RESULT)
 
-        yield from self._reported(place, file, batches, work, RESULT)
+        yield from self._reported(file_index, file, batches, work, RESULT)
 
-    def rows(self, place: int, file: File, batches: Batches) -> Batches:
+    def rows(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The report and the rows of a stretch of a file, as texts."""
         assert isinstance(self.unit, PersonUnit)
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
@@ -131,7 +131,7 @@ class Tasks:
             )  # fmt: skip
             return rows.to_arrow().cast(schema)
 
-        yield from self._reported(place, file, batches, work, schema)
+        yield from self._reported(file_index, file, batches, work, schema)
 
     def users(self, batches: Batches) -> Batches:
         """The partial of all rows of some users, and the reports among the rows."""
@@ -157,14 +157,14 @@ class Tasks:
 
     def _reported(
         self,
-        place: int,
+        file_index: int,
         file: File,
         batches: Batches,
         work: Callable[[Dataset], pa.Table],
         schema: pa.Schema,
     ) -> Batches:
         """The report on a stretch, and the result of `work` on it if it is not cut."""
-        report: dict[str, Any] = {"file": place, "cut": False, "problems": []}
+        report: dict[str, Any] = {"file": file_index, "cut": False, "problems": []}
         result = schema.empty_table()
         with TemporaryFile(prefix="dpcli-") as copy:
             report["read"], begin = self._copied(file, batches, copy)

@@ -105,8 +105,8 @@ def _read(
     for column in (key, label):
         if header.count(column.text) != 1:
             raise column.span.report("code-list.column", file=file.text, word=column.text)
-    places = header.index(key.text), header.index(label.text)
-    return list(_pairs(lines, places, file.text, span))
+    indices = header.index(key.text), header.index(label.text)
+    return list(_pairs(lines, indices, file.text, span))
 
 
 def _header(text: str, delimiter: str) -> list[str]:
@@ -115,12 +115,12 @@ def _header(text: str, delimiter: str) -> list[str]:
 
 
 def _pairs(
-    lines: Iterator[tuple[int, list[str]]], places: tuple[int, int], file: str, span: Span
+    lines: Iterator[tuple[int, list[str]]], indices: tuple[int, int], file: str, span: Span
 ) -> Iterator[tuple[str, str]]:
     """The code and the label of each line; at the first wrong line, its problem is recorded."""
     known: dict[str, int] = {}
     for line, row in lines:
-        cells = [row[place].strip() if place < len(row) else "" for place in places]
+        cells = [row[index].strip() if index < len(row) else "" for index in indices]
         code, label = cells
         if text_fault(code) or text_fault(label, published=True):
             raise span.report("code-list.text", file=file, line=line)
@@ -464,7 +464,7 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     if caption != Caption():
         context.captions[key.text] = caption
     column = section.with_options(column, context.decimal)
-    bounds, place = getattr(section, "bounds", None), section.node.get("bounds")
-    if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and place:
-        bounds.add_choice(BoundsChoice, column, place.span, context)
+    bounds, stated = getattr(section, "bounds", None), section.node.get("bounds")
+    if isinstance(bounds, ChosenBoundsModel) and isinstance(column, NumericColumn) and stated:
+        bounds.add_choice(BoundsChoice, column, stated.span, context)
     return column

@@ -69,22 +69,22 @@ def _parse_encoding(text: str) -> str:
 
 def _require_distinct_names(names: list[str]) -> list[str]:
     seen: set[str] = set()
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         composed = unicodedata.normalize("NFC", name)
         if not name:
-            raise invalid_value("csv-names.empty", at=(place,))
+            raise invalid_value("csv-names.empty", at=(index,))
         if composed in seen:
-            raise invalid_value("csv-names", at=(place,), word=name)
+            raise invalid_value("csv-names", at=(index,), word=name)
         if len(name) > MAX_NAME_LENGTH:
-            raise invalid_value("csv-names.long", at=(place,), word=name, most=MAX_NAME_LENGTH)
+            raise invalid_value("csv-names.long", at=(index,), word=name, most=MAX_NAME_LENGTH)
         seen.add(composed)
     return names
 
 
 def _require_footers(texts: list[str]) -> list[str]:
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if not text or text != text.lstrip(" \t"):
-            raise invalid_value("csv-footer", at=(place,))
+            raise invalid_value("csv-footer", at=(index,))
     return require_few(texts)
 
 

@@ -62,10 +62,10 @@ def _rewrite_advice(text: str, better: str) -> str:
     if dataset_name_fault(better) is not None:
         return "write a name of letters, the digits 0 to 9, `.`, `_` and `-`"
     differing = (i for i, letter in enumerate(better) if text[i : i + 1] != letter)
-    place = next(differing, 0)
-    letter = better[place]
+    index = next(differing, 0)
+    letter = better[index]
     name = unicodedata.name(letter, "a letter")
-    return f"write {quote(better)}, with U+{ord(letter):04X} ({name}) at position {place + 1}"
+    return f"write {quote(better)}, with U+{ord(letter):04X} ({name}) at position {index + 1}"
 
 
 def mixed_scripts_warning(text: str) -> str | None:

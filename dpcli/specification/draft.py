@@ -92,21 +92,23 @@ def draft_spec(
     A first column without a name is left out: it holds the numbers of rows.
     """
     duplicates = duplicate_names(header)
-    places = [*enumerate(header, 1)]
+    positions = [*enumerate(header, 1)]
     if only:
-        places = [(place, name) for chosen in only for place, name in places if name == chosen]
+        positions = [
+            (position, name) for chosen in only for position, name in positions if name == chosen
+        ]
     columns: dict[str, Any] = {}
     comments, notes = {}, [SHEET_NOTE] if is_sheet else []
     if has_unnamed_index(header) and not only:
-        del places[0]
+        del positions[0]
         notes += INDEX_NOTES
-    for place, name in places:
+    for position, name in positions:
         if not (why := why_undeclarable(name, duplicates)):
             columns[name] = {"type": PLACEHOLDER}
             continue
-        named = _name_by_position(header, place, columns)
-        comments[named] = f"column {place} is declared by its position: {why}"
-        columns[named] = {"from": {"column": str(place)}, "type": PLACEHOLDER}
+        named = _name_by_position(header, position, columns)
+        comments[named] = f"column {position} is declared by its position: {why}"
+        columns[named] = {"from": {"column": str(position)}, "type": PLACEHOLDER}
     if only:
         notes.append(f"of {len(header):,} columns, as `--columns` asks")
     if len(columns) > MAX_COLUMNS:
@@ -200,12 +202,12 @@ def _csv_remarks(dialect: Dialect) -> Iterator[str]:
         yield "header_lines: each name joins the texts of both lines"
 
 
-def _name_by_position(header: Sequence[str], place: int, taken: Collection[str]) -> str:
+def _name_by_position(header: Sequence[str], position: int, taken: Collection[str]) -> str:
     """A name for a column that cannot be declared by its own."""
-    name = header[place - 1]
-    readable = f"column_{place}"
-    if not why_undeclarable(f"{name}_{place}", frozenset()) and name:
-        readable = f"{name}_{list(header[:place]).count(name)}"
+    name = header[position - 1]
+    readable = f"column_{position}"
+    if not why_undeclarable(f"{name}_{position}", frozenset()) and name:
+        readable = f"{name}_{list(header[:position]).count(name)}"
     others = {unicodedata.normalize("NFC", other) for other in (*header, *taken)}
     while unicodedata.normalize("NFC", readable) in others:
         readable += "_"

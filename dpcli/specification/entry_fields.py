@@ -198,8 +198,8 @@ def read_answer_settings(
     ):
         private = "a column without `values`" if statistic.selects_labels else "`keys: private`"
         needing = quote(chosen[0].name) if all(needs) else private
-        place = ["mechanism"] if section.has("mechanism") else []
-        raise section.report("delta-required", *place, needing=needing)
+        path = ["mechanism"] if section.has("mechanism") else []
+        raise section.report("delta-required", *path, needing=needing)
     measure, value = budget_key, getattr(section, budget_key)
     if measure == "share":
         measure = "weight"

@@ -106,8 +106,8 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
         return RowUnit()
     rows, per_group = unit.max_rows, unit.max_rows_per_group
     if isinstance(rows, ChosenLimitModel):
-        place, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
-        rows.add_choice(LimitChoice, outermost, place.span, context, max_groups=unit.max_groups)
+        node, outermost = node_at(section.node, "unit", MAX_ROWS), LimitChoice.rows(rows.up_to)
+        rows.add_choice(LimitChoice, outermost, node.span, context, max_groups=unit.max_groups)
         rows = rows.up_to
     if per_group and per_group > rows:
         path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}

@@ -118,10 +118,10 @@ def read_axis(
     return Axis(column)
 
 
-def two_values(column: ValuedColumn, places: Sequence[int]) -> Axis:
-    """The axis of the rows that have one of two labels or values; others are on no place."""
-    names = (column.text(place) for place in places)
-    tests = tuple(InRanges(column, ((place, place),)) for place in places)
+def two_values(column: ValuedColumn, positions: Sequence[int]) -> Axis:
+    """The axis of the rows that have one of two labels or values; all other rows lie outside it."""
+    names = (column.text(position) for position in positions)
+    tests = tuple(InRanges(column, ((position, position),)) for position in positions)
     values = tuple((name, name) for name in names)
     return Axis(CategoryColumn(column.name, values, derivation=FirstTrue(tests)))
 
@@ -164,18 +164,18 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
     begin.
     """
     edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
-    for place in range(1, len(edges)):
-        if edges[place] <= edges[place - 1]:
-            facts = {"edge": scalars[place].text, "before": scalars[place - 1].text}
-            raise scalars[place].span.report("edges-order", **facts)
+    for index in range(1, len(edges)):
+        if edges[index] <= edges[index - 1]:
+            facts = {"edge": scalars[index].text, "before": scalars[index - 1].text}
+            raise scalars[index].span.report("edges-order", **facts)
     ends = (0, "first", "lower", column.lower), (-1, "last", "upper", column.upper)
-    for place, which, side, bound in ends:
-        after = column.whole and place == -1 and edges[place] == bound + 1
-        if edges[place] != bound and not after:
-            within_bounds = column.lower <= edges[place] <= column.upper
+    for index, which, side, bound in ends:
+        after = column.whole and index == -1 and edges[index] == bound + 1
+        if edges[index] != bound and not after:
+            within_bounds = column.lower <= edges[index] <= column.upper
             code = "edges-bounds" if within_bounds else "edges-bounds.beyond"
-            facts = {"edge": scalars[place].text, "bound": column.text(bound)}
-            raise scalars[place].span.report(code, place=which, side=side, **facts)
+            facts = {"edge": scalars[index].text, "bound": column.text(bound)}
+            raise scalars[index].span.report(code, place=which, side=side, **facts)
     return edges[:-1]
 
 
@@ -301,13 +301,13 @@ class RequestReader:
         if isinstance(column, DateColumn) and len(years) == 2:
             facts = {"column": column.name, "first": years[0], "second": years[1]}
             raise pair.span.report("not-a-date.years", **facts)
-        places = read_all(partial(read_position, column), scalars_of(pair))
-        if places[0] == places[1]:
+        positions = read_all(partial(read_position, column), scalars_of(pair))
+        if positions[0] == positions[1]:
             raise pair.span.report("comparison-form.twice", column=column.name)
         if any(key.column.name == column.name for key in self._by()):
             facts = {"column": column.name, "key": "between"}
             raise name.span.report("duplicate-key-column.both", **facts)
-        return two_values(column, places)
+        return two_values(column, positions)
 
     def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
         """The column of a part of a ratio; None for the number of rows."""
@@ -361,7 +361,7 @@ class RequestReader:
             raise section.report("duplicate-key-column.histogram", "column", column=column.name)
         return axis
 
-    def _candidates(self, column: Column, place: str) -> Points:
+    def _candidates(self, column: Column, key: str) -> Points:
         if not isinstance(column, NumericColumn):
             raise AlreadyReportedError
         listed = self._section.node.get("candidates")
@@ -372,7 +372,7 @@ class RequestReader:
         most = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
         if len(points) > most:
             code = "too-many-candidates.private" if private else "too-many-candidates"
-            raise self._section.report_key(code, place, count=len(points), most=most)
+            raise self._section.report_key(code, key, count=len(points), most=most)
         return points
 
     def require_consistent(self, request: Request) -> None:

@@ -128,8 +128,8 @@ def _read_table(text: str, size: int, findings: Findings) -> ProbabilityTable:
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
     first = lines[0][1] if lines else []
     if None not in map(_parse_or_none, first):
-        outputs = [str(place) for place in range(1, len(first) + 1)]
-        rows = [(line, str(place), cells) for place, (line, cells) in enumerate(lines, 1)]
+        outputs = [str(index) for index in range(1, len(first) + 1)]
+        rows = [(line, str(index), cells) for index, (line, cells) in enumerate(lines, 1)]
     else:
         outputs = first[1:]
         rows = [(line, cells[0], cells[1:]) for line, cells in lines[1:]]
@@ -210,7 +210,7 @@ def match_labels(table: ProbabilityTable, column: LabeledColumn, span: Span) -> 
         raise span.report("table-labels", **facts)
     order = [table.inputs.index(label) for label in column.labels]
     return ProbabilityTable(
-        column.labels, table.outputs, tuple(table.rows[place] for place in order)
+        column.labels, table.outputs, tuple(table.rows[index] for index in order)
     )
 
 
@@ -412,8 +412,8 @@ class _ResponseReader:
 def _read_post(section: ResponseModel, mechanism: LocalMechanism) -> tuple[str, ...]:
     steps = section.post or ()
     able = [name for name, numeric in STEP_IS_NUMERIC.items() if numeric == mechanism.numeric]
-    for place, name in enumerate(steps):
+    for index, name in enumerate(steps):
         if name not in able:
             facts = {"choices": able, "mechanism": mechanism.name}
-            raise section.report("unknown-step.response", "post", place, word=name, **facts)
+            raise section.report("unknown-step.response", "post", index, word=name, **facts)
     return tuple(dict.fromkeys(steps))

@@ -1,4 +1,4 @@
-"""Reads bytes into a tree with places, in a small and strict subset of YAML.
+"""Reads bytes into a tree with spans, in a small and strict subset of YAML.
 
 Scalars stay texts. YAML that could mean something else than it seems to is refused: aliases,
 anchors, tags, merge keys, directives, duplicate keys and empty values.
@@ -65,8 +65,8 @@ def _require_plain_text(raw: bytes, text: str, findings: Findings) -> None:
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        place = span_at(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
-        raise place.report("not-utf8", byte=f"0x{raw[error.start]:02x}") from None
+        start = span_at(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
+        raise start.report("not-utf8", byte=f"0x{raw[error.start]:02x}") from None
     control = None
     if not re.sub("[\t\n\r]", "", text).isprintable():
         control = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)

@@ -23,7 +23,7 @@ MOST_NAMED = 8
 
 
 class PositionModel(SectionModel):
-    """The place of a column in a file, from 1 on."""
+    """The position of a column in a file, from 1 on."""
 
     column: Annotated[int, whole_number(MAX_POSITION, "columns from the left")]
 

@@ -158,9 +158,9 @@ class Affixes(FormOption):
         """No affix has a mark between digits."""
         thousands = column.option(Thousands)
         marks = set(THOUSANDS[thousands.mark]) if thousands else set()
-        for place, affix in enumerate(self.affixes):
+        for index, affix in enumerate(self.affixes):
             if marks & set(affix):
-                raise section.report("affix", self.key, place)
+                raise section.report("affix", self.key, index)
 
     @property
     def value_text(self) -> str:

@@ -46,7 +46,7 @@ class Decoder:
     def __init__(self, columns: Iterable[Column]) -> None:
         self.columns = tuple(columns)
         self.inputs = {
-            column: f"t{place}" for place, column in enumerate(file_columns(self.columns))
+            column: f"t{index}" for index, column in enumerate(file_columns(self.columns))
         }
         self._decided: dict[Column, dict[str, int | None]] = {}
 
@@ -126,7 +126,7 @@ class Decoder:
 
     def decode(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The decoded columns of a table in memory, as `t0`, `t1` and so on."""
-        names = {column: f"v{place}" for place, column in enumerate(self.columns)}
+        names = {column: f"v{index}" for index, column in enumerate(self.columns)}
         cells = (
             self.read(frame.lazy(), names)
             .select(*names.values(), FLAGS)
@@ -137,7 +137,7 @@ class Decoder:
             self.decide(flags, frame.lazy())
             return self.decode(frame)
         return cells.select(
-            pl.col(names[column]).alias(f"t{place}") for place, column in enumerate(self.columns)
+            pl.col(names[column]).alias(f"t{index}") for index, column in enumerate(self.columns)
         )
 
 

@@ -33,27 +33,27 @@ def derived_value(derivation: Derivation, names: Names) -> pl.Expr:
             return truth(test, names).cast(pl.Int8)
         case FirstTrue(tests):
             positions = (
-                pl.when(truth(test, names)).then(pl.lit(place, dtype=pl.Int32))
-                for place, test in enumerate(tests)
+                pl.when(truth(test, names)).then(pl.lit(index, dtype=pl.Int32))
+                for index, test in enumerate(tests)
             )
             return pl.coalesce(positions)
         case PositionAmong(column, texts):
-            text, places = pl.col(names[column]), list(range(len(texts)))
-            place = text.replace_strict(
-                list(texts), places, default=len(texts), return_dtype=pl.Int64
+            text, indices = pl.col(names[column]), list(range(len(texts)))
+            index = text.replace_strict(
+                list(texts), indices, default=len(texts), return_dtype=pl.Int64
             )
-            return pl.when(text.is_not_null()).then(place)
+            return pl.when(text.is_not_null()).then(index)
         case DatePart():
             return _part(derivation, pl.col(names[derivation.inputs[0]]))
         case Bands(column, starts):
             # The last start that is not above the value; missing cells stay null.
             value = pl.col(names[column])
-            place = pl.lit(pl.Series(starts, dtype=pl.Int64)).search_sorted(
+            index = pl.lit(pl.Series(starts, dtype=pl.Int64)).search_sorted(
                 value.cast(pl.Int64), side="right"
             )
-            return pl.when(value.is_not_null()).then(place.cast(pl.Int64) - 1)
+            return pl.when(value.is_not_null()).then(index.cast(pl.Int64) - 1)
         case FirstLabel(columns):
-            labels = {label: place for place, label in enumerate(derivation.labels)}
+            labels = {label: index for index, label in enumerate(derivation.labels)}
             return pl.coalesce(
                 _replaced(pl.col(names[column]), [labels[label] for label in column.labels])
                 for column in columns
@@ -134,26 +134,26 @@ def _part(derivation: DatePart, days: pl.Expr) -> pl.Expr:
     year, month = day.year().cast(pl.Int64), day.month().cast(pl.Int64)
     match derivation.part:
         case "year":
-            place = year
+            index = year
         case "quarter":
-            place = (month - 1) // 3
+            index = (month - 1) // 3
         case "month":
-            place = month - 1
+            index = month - 1
         case "week":
-            place = day.week().cast(pl.Int64) - 1
+            index = day.week().cast(pl.Int64) - 1
         case "weekday":
             # 1970-01-01 was a Thursday.
-            place = (days + 3) % 7
+            index = (days + 3) % 7
         case "hour":
-            place = days
+            index = days
         case "year-month":
-            place = year * 12 + month - 1
+            index = year * 12 + month - 1
         case "year-quarter":
-            place = year * 4 + (month - 1) // 3
+            index = year * 4 + (month - 1) // 3
         case "year-week":
-            place = (days + 3) // 7
-    return place - derivation.first
+            index = (days + 3) // 7
+    return index - derivation.first
 
 
-def _replaced(position: pl.Expr, places: list[int]) -> pl.Expr:
-    return position.replace_strict(list(range(len(places))), places, return_dtype=pl.Int64)
+def _replaced(position: pl.Expr, indices: list[int]) -> pl.Expr:
+    return position.replace_strict(list(range(len(indices))), indices, return_dtype=pl.Int64)

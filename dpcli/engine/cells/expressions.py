@@ -59,9 +59,9 @@ def truth(test: Filter, names: Mapping[Column, str]) -> pl.Expr:
             return pl.all_horizontal(truth(part, names) for part in parts)
         case AnyOf(parts):
             return pl.any_horizontal(truth(part, names) for part in parts)
-        case PassesAmongFirst(tests, place, most):
-            passed = [truth(part, names).fill_null(value=False) for part in tests[: place + 1]]
-            if place < most:
+        case PassesAmongFirst(tests, index, most):
+            passed = [truth(part, names).fill_null(value=False) for part in tests[: index + 1]]
+            if index < most:
                 return passed[-1]
             return passed[-1] & (pl.sum_horizontal(passed[:-1]) < most)
     raise TypeError("a filter that the engine does not know")

@@ -96,7 +96,7 @@ def check_cells(
     names = {column: f"value{at}" for at, column in enumerate(every)}
     facts = [pl.len().alias("rows"), FLAGS.any()]
     facts += [pl.col(name).count().alias(f"readable{at}") for at, name in enumerate(names.values())]
-    facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
+    facts += [fact for index, column in enumerate(wanted) for fact in _facts(column, index)]
     ids = unit.column if isinstance(unit, PersonUnit) else None
     user = next((at for at, column in enumerate(wanted) if column.name == ids), None)
     if user is not None:
@@ -108,9 +108,9 @@ def check_cells(
         table = decoder.read(texts, names)
         counts = table.select(facts).collect(engine="streaming")
         samples = {
-            name: table.filter(chosen).select(_cell(place)).head(SAMPLED)
-            for place, column in enumerate(wanted)
-            for name, chosen in _samples(column, place, counts)
+            name: table.filter(chosen).select(_cell(index)).head(SAMPLED)
+            for index, column in enumerate(wanted)
+            for name, chosen in _samples(column, index, counts)
         }
         # Only as many rows are read as hold the sample, and only if there are such cells.
         cells = {name: one.collect(engine="streaming").to_series() for name, one in samples.items()}
@@ -126,8 +126,8 @@ def check_cells(
         counted, faults = interruptible(read)
         rows = int(counted["rows"].sum())
         cells = tuple(
-            _column_cells(column, place, counted, rows, dataset.dialect.decimal)
-            for place, column in enumerate(wanted)
+            _column_cells(column, index, counted, rows, dataset.dialect.decimal)
+            for index, column in enumerate(wanted)
         )
         below = tuple(
             column.name
@@ -163,74 +163,74 @@ def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
     return users.group_by(number).agg(rows.sum())[rows.meta.output_name()]
 
 
-def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
+def _facts(column: Column, index: int) -> Iterator[pl.Expr]:
     """The numbers of cells of each kind, and the declared texts that occur."""
-    cell, value = _cell(place), pl.col(f"value{place}")
-    yield _is_blank(column, place).sum().alias(f"blank{place}")
+    cell, value = _cell(index), pl.col(f"value{index}")
+    yield _is_blank(column, index).sum().alias(f"blank{index}")
     for name, fact in column.cell_facts(cell, value):
-        yield fact.alias(f"{name}{place}")
+        yield fact.alias(f"{name}{index}")
     for at, (_, occurs) in enumerate(column.declared_parts(cell)):
-        yield occurs.any().alias(f"part{place}_{at}")
+        yield occurs.any().alias(f"part{index}_{at}")
 
 
-def _samples(column: Column, place: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
+def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
     """Cells that are looked at: the first ones, those that cannot be read, those out of bounds.
 
     Every id that is not blank can be read, so that no id is looked at.
     """
-    value = pl.col(f"value{place}")
-    readable, blank = (counts[f"{kind}{place}"].item() for kind in ("readable", "blank"))
+    value = pl.col(f"value{index}")
+    readable, blank = (counts[f"{kind}{index}"].item() for kind in ("readable", "blank"))
     if readable + blank < counts["rows"].item():
-        yield f"unread{place}", value.is_null() & ~_is_blank(column, place)
+        yield f"unread{index}", value.is_null() & ~_is_blank(column, index)
         if readable:
-            yield f"read{place}", value.is_not_null()
+            yield f"read{index}", value.is_not_null()
     outside = column.outside(value)
-    if outside is not None and counts[f"outside{place}"].item():
-        yield f"clamped{place}", outside
+    if outside is not None and counts[f"outside{index}"].item():
+        yield f"clamped{index}", outside
 
 
-def _cell(place: int) -> pl.Expr:
-    return pl.col(f"t{place}").cast(pl.String)
+def _cell(index: int) -> pl.Expr:
+    return pl.col(f"t{index}").cast(pl.String)
 
 
-def _is_blank(column: Column, place: int) -> pl.Expr:
-    blank = strip_blanks(_cell(place)).is_null()
+def _is_blank(column: Column, index: int) -> pl.Expr:
+    blank = strip_blanks(_cell(index)).is_null()
     marks = column.marks
-    return blank | column.is_mark(_cell(place), marks) if marks else blank
+    return blank | column.is_mark(_cell(index), marks) if marks else blank
 
 
 def _column_cells(
-    column: Column, place: int, counted: pl.DataFrame, rows: int, decimal: str
+    column: Column, index: int, counted: pl.DataFrame, rows: int, decimal: str
 ) -> ColumnCells:
-    readable, blank = (int(counted[f"{kind}{place}"].sum()) for kind in ("readable", "blank"))
+    readable, blank = (int(counted[f"{kind}{index}"].sum()) for kind in ("readable", "blank"))
     unreadable, total = rows - readable - blank, Fraction(rows)
     absent = [
         text
         for at, (text, _) in enumerate(column.declared_parts(pl.lit("")))
-        if not counted[f"part{place}_{at}"].any()
+        if not counted[f"part{index}_{at}"].any()
     ]
     if column.texts:
-        occurring = set(counted[f"texts{place}"].explode().drop_nulls().to_list())
+        occurring = set(counted[f"texts{index}"].explode().drop_nulls().to_list())
         pairs = zip(column.texts, column.compared_texts, strict=True)
         absent = [text for text, cell in pairs if cell not in occurring] + absent
 
     def sampled(kind: str) -> dict[str, int]:
-        if f"{kind}{place}" not in counted:
+        if f"{kind}{index}" not in counted:
             return {}
-        cells = counted.select(pl.col(f"{kind}{place}").explode())
+        cells = counted.select(pl.col(f"{kind}{index}").explode())
         # To exchange the marks once more gives the texts of the file.
         cell = strip_blanks(column.with_point(pl.first(), decimal))
         texts = cells.select(cell).to_series().drop_nulls()
         return dict(texts.value_counts(sort=True).head(TEXTS).iter_rows())
 
-    bounded = f"outside{place}" in counted
-    outside = int(counted[f"outside{place}"].sum()) if bounded else 0
+    bounded = f"outside{index}" in counted
+    outside = int(counted[f"outside{index}"].sum()) if bounded else 0
     unread, remedy = dict[str, int](), None
     if unreadable:
         unread = sampled("unread")
         sample = Sample(unread, unreadable, sampled("read"), readable, decimal)
         remedy = find_remedy(column, sample)
-    ends = (f"least{place}", f"most{place}")
+    ends = (f"least{index}", f"most{index}")
     values = [counted[name] for name in ends if name in counted]
     return ColumnCells(
         column,

@@ -134,11 +134,11 @@ class CountingReader:
         return self.count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go to a place in a regular file."""
+        """Go to a position in a regular file."""
         return self._raw.seek(offset, whence)
 
     def tell(self) -> int:
-        """The place in a regular file."""
+        """The position in a regular file."""
         return self._raw.tell()
 
     def seekable(self) -> bool:
@@ -239,7 +239,7 @@ def placeholder_header(delimiter: str, width: int) -> str:
 
     Native readers look for compression in the first bytes, so these must not belong to a record.
     """
-    return delimiter.join(f"c{place}" for place in range(width)) + "\n"
+    return delimiter.join(f"c{index}" for index in range(width)) + "\n"
 
 
 def is_separator_mark(header: Sequence[str]) -> bool:

@@ -190,7 +190,7 @@ class Source:
     positions: Mapping[int, int] = field(default_factory=dict)
     kind: Format = "csv"
 
-    def place(self, column: Column) -> int:
+    def index_of(self, column: Column) -> int:
         """The index of a column, which the file has; several columns may have one."""
         key = column.file_key
         return self.positions.get(key, key - 1) if isinstance(key, int) else self.header.index(key)

@@ -54,7 +54,7 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
         declared = replace(dialect, multiline=True)
         if titles:
             rows = _sheet_rows(data, declared, titles + 1)
-            declared = replace(declared, skip_lines=_header_place(rows, declared, data) or 0)
+            declared = replace(declared, skip_lines=_header_index(rows, declared, data) or 0)
         with open_dataset((data,), declared) as dataset:
             yield replace(dataset.sources[0], dialect=declared)
         return
@@ -93,14 +93,14 @@ def _recognized_text(
         # A file may have one column.
         if line.strip() and not any(map(line.strip().__contains__, (" ", *marks))):
             break
-    first = next((place for place, cells in enumerate(rows) if _filled(cells)), 0)
-    place = _header_place(rows, dialect, source.name) if titles else None
-    if place is None or place == first:
+    first = next((index for index, cells in enumerate(rows) if _filled(cells)), 0)
+    index = _header_index(rows, dialect, source.name) if titles else None
+    if index is None or index == first:
         return replace(dialect, delimiter=delimiters[first]) if delimiters else dialect
-    found = replace(dialect, delimiter=delimiters[place], skip_lines=place)
-    is_foreign = dialect.encoding == UTF8 and "\ufffd" in "".join(lines[:place])
+    found = replace(dialect, delimiter=delimiters[index], skip_lines=index)
+    is_foreign = dialect.encoding == UTF8 and "\ufffd" in "".join(lines[:index])
     return (
-        replace(found, encoding=USUAL_ENCODING) if is_foreign and lines[place].isascii() else found
+        replace(found, encoding=USUAL_ENCODING) if is_foreign and lines[index].isascii() else found
     )
 
 
@@ -118,23 +118,23 @@ def _sheet_rows(data: str, dialect: Dialect, count: int) -> list[Sequence[str]]:
 
 
 def _between_blanks(row: Sequence[str]) -> Sequence[str]:
-    places = [place for place, cell in enumerate(row) if cell.strip()]
-    return row[places[0] : places[-1] + 1] if places else ()
+    indices = [index for index, cell in enumerate(row) if cell.strip()]
+    return row[indices[0] : indices[-1] + 1] if indices else ()
 
 
-def _header_place(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) -> int | None:
-    """The place of the row that can only be the header; None if the first row decides.
+def _header_index(rows: Sequence[Sequence[str]], dialect: Dialect, file: str) -> int | None:
+    """The index of the row that can only be the header; None if the first row decides.
 
     Raises DataError `not-column-names.title`.
     """
     widest, is_title = 0, False
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         filled = _filled(row)
         is_declared = dialect.header_lines > 1 and len(filled) > 1
         if is_declared or (is_certain_header(row) and len(row) >= 2 * widest):
-            return place
-        if filled and not widest and _numbers_rows(rows[place:]):
-            return place
+            return index
+        if filled and not widest and _numbers_rows(rows[index:]):
+            return index
         has_prose = any(cell[:1].isspace() for cell in row)
         is_title = is_title or (widest == 1 and len(filled) > 1 and not has_prose)
         if len(filled) > 1 and [*row[: len(filled)]] != filled:

@@ -110,8 +110,8 @@ def _formats(capsule: Any) -> Iterator[bytes]:
         # The library that reads the stream meets the same error.
         return
     try:
-        for place in range(schema.count):
-            column = schema.children[place].contents
+        for index in range(schema.count):
+            column = schema.children[index].contents
             inner = column.dictionary.contents if column.dictionary else column
             yield bytes(inner.format or b"")
     finally:
@@ -125,20 +125,20 @@ def _with_seconds(source: Any) -> pl.DataFrame:
     except ImportError:
         raise DataError.about("data-unreadable.seconds") from None
     table = pa.RecordBatchReader.from_stream(source).read_all()
-    places = []
-    for place, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
-        column = table.column(place)
+    indices = []
+    for index, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
+        column = table.column(index)
         if pa.types.is_dictionary(kind):
             kind, column = kind.value_type, column.cast(kind.value_type)  # noqa: PLW2901
         if pa.types.is_timestamp(kind) and kind.unit == "s":
-            places.append(place)
-            table = table.set_column(place, pa.field(name, kind), column)
+            indices.append(index)
+            table = table.set_column(index, pa.field(name, kind), column)
     types = pl.DataFrame(table.slice(0, 0)).dtypes
-    for place in places:
-        numbers = table.column(place).cast(pa.int64())
-        table = table.set_column(place, table.schema.names[place], numbers)
+    for index in indices:
+        numbers = table.column(index).cast(pa.int64())
+        table = table.set_column(index, table.schema.names[index], numbers)
     return pl.DataFrame(table).with_columns(
-        times_of_seconds(pl.nth(place), types[place]) for place in places
+        times_of_seconds(pl.nth(index), types[index]) for index in indices
     )
 
 
@@ -158,8 +158,8 @@ def polars_frame(table: Any) -> pl.DataFrame:
     """The columns of a table of pandas, without its index."""
     return pl.DataFrame(
         [
-            _column(table.iloc[:, [place]]).alias(str(name))
-            for place, name in enumerate(table.columns)
+            _column(table.iloc[:, [index]]).alias(str(name))
+            for index, name in enumerate(table.columns)
         ]
     )
 

@@ -129,7 +129,7 @@ def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
 
 
 def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
-    name = source.header[source.place(column)]
+    name = source.header[source.index_of(column)]
     if name in source.odd:
         yield make_problem("column-type", file=source.name, column=name, type=source.odd[name])
     elif isinstance(column, IdColumn) and name in source.unfit_ids:

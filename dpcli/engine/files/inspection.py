@@ -65,7 +65,7 @@ def has_odd_ends(file: BinaryIO, size: int) -> bool:
     """
     step, odd = max(SAMPLE, size // SAMPLES), 0
     for number, start in enumerate(range(0, size, step)):
-        # Their places in each step differ, so that regular text is sampled evenly.
+        # The positions of the samples in each step differ, so that regular text is sampled evenly.
         sample = os.pread(file.fileno(), SAMPLE, start + number * SAMPLE % step)
         odd += len(ODD_END.findall(sample))
     return odd * ODD_SHARE > SAMPLE * SAMPLES

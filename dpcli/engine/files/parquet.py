@@ -87,16 +87,16 @@ def footer(file: BinaryIO) -> bytes:
 
 @contextmanager
 def copied_texts(
-    name: str, file: BinaryIO, types: Sequence[pl.DataType], places: Sequence[int]
+    name: str, file: BinaryIO, types: Sequence[pl.DataType], indices: Sequence[int]
 ) -> Iterator[BinaryIO | None]:
-    """A private Parquet file with the columns of texts at these places; None if there are none."""
-    places = [place for place in sorted(set(places)) if isinstance(types[place], TEXTS)]
-    if not places:
+    """A private Parquet file with the columns of texts at these indices; None if there are none."""
+    indices = [index for index in sorted(set(indices)) if isinstance(types[index], TEXTS)]
+    if not indices:
         yield None
         return
     with tempfile.TemporaryFile(prefix="dpcli-") as copy:
         try:
-            _copy_columns(file, copy, places)
+            _copy_columns(file, copy, indices)
         except OSError:
             raise DataError.about("no-space") from None
         except ValueError:
@@ -104,9 +104,9 @@ def copied_texts(
         yield cast("BinaryIO", copy)
 
 
-def copied_name(place: int) -> str:
-    """The name of a column in the copy, by its place."""
-    return f"b{place}"
+def copied_name(index: int) -> str:
+    """The name of a column in the copy, by its index."""
+    return f"b{index}"
 
 
 def scan_copy(copy: BinaryIO) -> pl.LazyFrame:
@@ -114,18 +114,18 @@ def scan_copy(copy: BinaryIO) -> pl.LazyFrame:
     return pl.scan_parquet(copy, glob=False, hive_partitioning=False, use_statistics=False)
 
 
-def _copy_columns(file: BinaryIO, copy: BinaryIO, places: Sequence[int]) -> None:
+def _copy_columns(file: BinaryIO, copy: BinaryIO, indices: Sequence[int]) -> None:
     """Write the chunks of columns, and a footer that describes them as bytes."""
     described = thrift.decode(footer(file))
     root, elements, leaves = _elements(described)
-    chosen = [elements[place] for place in places]
+    chosen = [elements[index] for index in indices]
     groups, copied = [], 0
     copy.write(MARK)
     for group in described.structures(ROW_GROUPS):
         chunks = group.structures(COLUMNS)
         kept = []
-        for place, element in zip(places, chosen, strict=True):
-            chunk = chunks[leaves[place]].structure(CHUNK).only(*CHUNK_FIELDS)
+        for index, element in zip(indices, chosen, strict=True):
+            chunk = chunks[leaves[index]].structure(CHUNK).only(*CHUNK_FIELDS)
             pages = (DICTIONARY_PAGE, INDEX_PAGE, DATA_PAGE)
             starts = {page: chunk.number(page) for page in pages if chunk.number(page, 0) > 0}
             start, size = min(starts.values(), default=0), chunk.number(PACKED_SIZE)
@@ -154,18 +154,18 @@ def _copy_columns(file: BinaryIO, copy: BinaryIO, places: Sequence[int]) -> None
 
 
 def _elements(described: Structure) -> tuple[Structure, dict[int, Structure], dict[int, int]]:
-    """The root of the schema; by places, columns of texts as bytes, and their places as leaves."""
+    """The root of the schema; by index, columns of texts as bytes, and their numbers as leaves."""
     root, *rest = described.structures(SCHEMA)
     elements, leaves = {}, {}
     at = leaf = 0
-    for place in range(root.number(CHILDREN)):
+    for index in range(root.number(CHILDREN)):
         if at >= len(rest):
             raise ValueError("a schema that ends early")
         element = rest[at]
         if not element.number(CHILDREN, 0) and element.number(KIND) == BYTE_ARRAY:
-            renamed = {NAME: (thrift.BINARY, copied_name(place).encode())}
-            elements[place] = element.only(KIND, REPETITION).replaced(renamed)
-            leaves[place] = leaf
+            renamed = {NAME: (thrift.BINARY, copied_name(index).encode())}
+            elements[index] = element.only(KIND, REPETITION).replaced(renamed)
+            leaves[index] = leaf
         pending = 1
         while pending:
             if at >= len(rest):
@@ -287,9 +287,9 @@ def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
     )
     if len(known) == len(schema):
         return table
-    places = {name: place for place, name in enumerate(known)}
+    indices = {name: index for index, name in enumerate(known)}
     return table.select(
-        pl.nth(places[name]) if name in places else pl.lit(None, pl.Binary).alias(name)
+        pl.nth(indices[name]) if name in indices else pl.lit(None, pl.Binary).alias(name)
         for name in schema
     )
 
@@ -300,8 +300,8 @@ def parquet_rows(source: Source, wanted: Sequence[Column], most: int) -> Iterato
     frame = scan_parquet_file(source.file)
     types = frame.collect_schema().dtypes()
     total: int = frame.select(pl.len()).collect(engine="streaming").item()
-    places = [*map(source.place, wanted)]
-    with copied_texts(source.name, source.file, types, places) as copy:
+    indices = [*map(source.index_of, wanted)]
+    with copied_texts(source.name, source.file, types, indices) as copy:
         starts = range(0, max(1, total), most)
         yield (Rows(start, min(most, total - start), copy) for start in starts)
 
@@ -318,14 +318,14 @@ def parquet_frame(
     types = table.collect_schema().dtypes()
     read, copied = [], []
     for at, column in enumerate(wanted):
-        place = source.place(column)
-        if isinstance(types[place], TEXTS):
-            text = decoded(pl.col(copied_name(place)), is_valid=rows.are_valid)
+        index = source.index_of(column)
+        if isinstance(types[index], TEXTS):
+            text = decoded(pl.col(copied_name(index)), is_valid=rows.are_valid)
             copied.append(declared_text(text, column, decimal).alias(f"t{at}"))
             continue
-        cell = column.whole_cells(pl.nth(place), types[place])
+        cell = column.whole_cells(pl.nth(index), types[index])
         if cell is None:
-            cell = declared_text(_cell_text(place, types[place], column, decimal), column, decimal)
+            cell = declared_text(_cell_text(index, types[index], column, decimal), column, decimal)
         read.append(cell.alias(f"t{at}"))
     frames = []
     if read:
@@ -337,12 +337,12 @@ def parquet_frame(
     return texts.select(*(f"t{at}" for at in range(len(wanted))), blank)
 
 
-def _cell_text(place: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
+def _cell_text(index: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
     """The column as texts; numbers and times are typed cells if it declares a form."""
     is_typed = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
     if not is_typed or not column.has_form:
-        return column_text(place, dtype, decimal)
-    return TYPED + column_text(place, dtype, ".")
+        return column_text(index, dtype, decimal)
+    return TYPED + column_text(index, dtype, ".")
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:
@@ -351,9 +351,9 @@ def _footer(file: BinaryIO) -> io.BytesIO:
     return io.BytesIO(MARK + content + len(content).to_bytes(4, "little") + MARK)
 
 
-def column_text(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
-    """The column at a place as texts, with `decimal` as decimal mark."""
-    column = pl.nth(place)
+def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
+    """The column at a index as texts, with `decimal` as decimal mark."""
+    column = pl.nth(index)
     if isinstance(dtype, pl.Date):
         return within_calendar(column, dtype, 1).dt.to_string("%Y-%m-%d")
     if isinstance(dtype, pl.Datetime):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_PLACES = 18
+MAX_DECIMALS = 18
 """Decimals that fit a machine word."""
 
 PIECE = 1 << 23
@@ -77,7 +77,7 @@ class Piece:
             assert self.rows is not None
             return parquet_frame(self.source, self.columns, self.decimal, self.rows)
         header = self.source.header
-        names = [f"c{place}" for place in range(len(header))]
+        names = [f"c{index}" for index in range(len(header))]
         # With the names given and the header line skipped, the file is never mapped into memory:
         # to touch a page of a mapped file that was cut off would end the process. Other text has
         # a header line, because without one the reader would look for columns in a record.
@@ -95,7 +95,7 @@ class Piece:
             truncate_ragged_lines=True,
             quote_char=dialect.quote if self.quoted else None,
         )
-        wanted = [names[self.source.place(column)] for column in self.columns]
+        wanted = [names[self.source.index_of(column)] for column in self.columns]
         # Only copies of other formats have typed cells.
         is_plain = self.source.kind == "csv" or self.raw
         texts = [
@@ -278,16 +278,16 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
             yield item
 
 
-def decimal_texts(numbers: Array, places: int) -> pl.Series:
-    """Plain decimals with `places` decimals, from whole numbers of units of the last one."""
-    if numbers.dtype == object or places > MAX_PLACES:
+def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
+    """Decimals with `decimals` digits after the point, from whole units of the last digit."""
+    if numbers.dtype == object or decimals > MAX_DECIMALS:
         return pl.Series(
-            [fixed_point_text(int(number), places) for number in numbers], dtype=pl.String
+            [fixed_point_text(int(number), decimals) for number in numbers], dtype=pl.String
         )
     number = pl.Series("number", numbers)
-    if not places:
+    if not decimals:
         return number.cast(pl.String)
-    power, size = 10**places, pl.col("number").abs()
+    power, size = 10**decimals, pl.col("number").abs()
     sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
     # The leading one keeps zeros, and is removed.
     digits = (size % power + power).cast(pl.String).str.slice(1)

@@ -75,11 +75,11 @@ def _duplicates(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
     seen: dict[tuple[int, int], str] = {}
     for name, raw in raws:
         status = os.fstat(raw.fileno())
-        place = (status.st_dev, status.st_ino)
-        if place in seen:
-            code = "data-twice" if name == seen[place] else "data-twice.link"
-            yield make_problem(code, file=name, same=seen[place])
-        seen.setdefault(place, name)
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            code = "data-twice" if name == seen[identity] else "data-twice.link"
+            yield make_problem(code, file=name, same=seen[identity])
+        seen.setdefault(identity, name)
 
 
 def _standard_input() -> BinaryIO:

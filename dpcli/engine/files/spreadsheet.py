@@ -4,8 +4,8 @@ The reader of sheets ends at an error value or a type of cell that it does not k
 an index that is none, at a text with half a character reference. A cell far to the right makes it
 reserve memory for all cells before, and a row far below ends the process. Here such a cell becomes
 blank, such a reference becomes the replacement character, and cells to the right of the header, and
-of `LEAST_WIDTH` columns, are left out. So are cells in rows at no place. All other values are
-copied byte by byte, so that dates and formats are those of the library.
+of `LEAST_WIDTH` columns, are left out. So are cells in rows without a valid number. All other
+values are copied byte by byte, so that dates and formats are those of the library.
 
 Privacy: each cell is treated by itself. Only the header decides how many columns are kept.
 """
@@ -162,8 +162,8 @@ class _Cells:
         self._widest = len(dialect.names)
         self._rows = set[int]()
         self._row = self._column = 0
-        # The number of the row of cells that state no place.
-        self._place, self._is_row_lost = 0, False
+        # The number of the row of cells without an address.
+        self._row_number, self._is_row_lost = 0, False
         # With declared names, no row of the sheet decides.
         self._is_known = bool(dialect.names)
 
@@ -174,10 +174,10 @@ class _Cells:
     def _begun_row(self, row: re.Match[bytes]) -> bytes:
         """The beginning of a row, without its number if that is none."""
         number = _attributes(row[4]).get(b"r")
-        is_place = number is not None and ROW_NUMBER.fullmatch(number) and int(number) <= LONGEST
-        self._place = int(number) if number is not None and is_place else self._place + 1
+        is_number = number is not None and ROW_NUMBER.fullmatch(number) and int(number) <= LONGEST
+        self._row_number = int(number) if number is not None and is_number else self._row_number + 1
         self._column = 0
-        self._is_row_lost = number is not None and not is_place
+        self._is_row_lost = number is not None and not is_number
         if not self._is_row_lost:
             return row[0]
         end = b"/>" if row[4].endswith(b"/") else b">"
@@ -185,18 +185,18 @@ class _Cells:
 
     def _cell(self, cell: re.Match[bytes]) -> bytes:
         attributes = _attributes(cell[1])
-        place = attributes.get(b"r")
-        reference = None if place is None else REFERENCE.fullmatch(place)
+        address = attributes.get(b"r")
+        reference = None if address is None else REFERENCE.fullmatch(address)
         if reference is not None:
             self._row, self._column = int(reference[2]), _column(reference[1])
-        elif place is None:
-            self._row, self._column = self._place, self._column + 1
-        is_lost = self._is_row_lost if place is None else reference is None
+        elif address is None:
+            self._row, self._column = self._row_number, self._column + 1
+        is_lost = self._is_row_lost if address is None else reference is None
         if is_lost or not self._is_kept():
             return b""
         value = _value(cell[2] or b"", attributes.get(b"t", b"n"), self._shared)
         if value is None:
-            return b"<c/>" if place is None else b'<c r="%b"/>' % place
+            return b"<c/>" if address is None else b'<c r="%b"/>' % address
         if not self._is_known and self._row >= self._first:
             self._rows.add(self._row)
             self._widest = max(self._widest, self._column)
@@ -360,7 +360,7 @@ def _as_csv(sheet: _Sheet, dialect: Dialect) -> bytes:
     filled = plain.select(~pl.all_horizontal(pl.all().is_null())).to_series()
     lines = filled.arg_true().head(dialect.header_lines)
     header = plain[lines]
-    named = [place for place, cells in enumerate(header) if cells.count()]
+    named = [index for index, cells in enumerate(header) if cells.count()]
     kept = slice(min(named, default=0), max(named, default=-1) + 1)
     last = lines[-1] if len(lines) else -1
     return _written(header[:, kept]) + _written(_records(typed[last + 1 :, kept]))

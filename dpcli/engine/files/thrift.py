@@ -27,28 +27,28 @@ class Structure:
 
     fields: dict[int, tuple[int, object]] = field(default_factory=dict)
 
-    def number(self, place: int, absent: int | None = None) -> int:
+    def number(self, field_id: int, absent: int | None = None) -> int:
         """A field that is a whole number."""
-        _, value = self.fields.get(place, (I64, absent))
+        _, value = self.fields.get(field_id, (I64, absent))
         if not isinstance(value, int):
             raise ValueError("no number")  # noqa: TRY004 - a file is damaged, no argument wrong
         return value
 
-    def structure(self, place: int) -> Structure:
+    def structure(self, field_id: int) -> Structure:
         """A field that is a structure."""
-        _, value = self.fields.get(place, (STRUCT, None))
+        _, value = self.fields.get(field_id, (STRUCT, None))
         return _structure(value)
 
-    def structures(self, place: int) -> list[Structure]:
+    def structures(self, field_id: int) -> list[Structure]:
         """A field that is a list of structures."""
-        _, value = self.fields.get(place, (LIST, None))
+        _, value = self.fields.get(field_id, (LIST, None))
         if not isinstance(value, tuple):
             raise ValueError("no list")  # noqa: TRY004
         return [_structure(item) for item in value[1]]
 
-    def only(self, *places: int) -> Structure:
+    def only(self, *field_ids: int) -> Structure:
         """The structure with some of its fields."""
-        return Structure({at: self.fields[at] for at in places if at in self.fields})
+        return Structure({at: self.fields[at] for at in field_ids if at in self.fields})
 
     def replaced(self, values: Mapping[int, tuple[int, object]]) -> Structure:
         """The structure with other values of some fields."""
@@ -101,13 +101,13 @@ class _Reader:
 
     def _fields(self, depth: int) -> Structure:
         fields: dict[int, tuple[int, object]] = {}
-        place = 0
+        field_id = 0
         while head := self._byte():
             kind = head & 15
-            place = place + (head >> 4) if head >> 4 else self._signed()
+            field_id = field_id + (head >> 4) if head >> 4 else self._signed()
             # The type of a truth value is its value.
             value = None if kind in (TRUE, FALSE) else self.value(kind, depth + 1)
-            fields[place] = kind, value
+            fields[field_id] = kind, value
         return Structure(fields)
 
     def _byte(self) -> int:
@@ -140,12 +140,12 @@ def encode(structure: Structure) -> bytes:
 def _pieces(kind: int, value: object) -> Iterable[bytes]:
     if isinstance(value, Structure):
         last = 0
-        for place, (inner, part) in sorted(value.fields.items()):
-            step = place - last
+        for field_id, (inner, part) in sorted(value.fields.items()):
+            step = field_id - last
             is_short = 0 < step <= SHORT
-            yield bytes([step << 4 | inner]) if is_short else bytes([inner]) + _signed(place)
+            yield bytes([step << 4 | inner]) if is_short else bytes([inner]) + _signed(field_id)
             yield from _pieces(inner, part)
-            last = place
+            last = field_id
         yield b"\0"
     elif isinstance(value, tuple):
         inner, items = value

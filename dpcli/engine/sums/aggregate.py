@@ -162,7 +162,7 @@ class RowLevelAggregation:
         decoder: Decoder,
     ) -> None:
         self._decoder = decoder
-        self._names = {column: f"v{place}" for place, column in enumerate(decoder.columns)}
+        self._names = {column: f"v{index}" for index, column in enumerate(decoder.columns)}
         self._groupings = [Grouping(shared, queries, self._names, size) for shared in aggregations]
         self._waiting: list[Partial] = []
         self._merged_lines = 0

@@ -78,8 +78,8 @@ class UserLevelAggregation:
         self._unit, self._size = unit, size
         self.decoder, self._dictionary, self._ids = decoder, TextDictionary(), UserIdIndex()
         names = {
-            column: "user" if column.name == unit.column else f"v{place}"
-            for place, column in enumerate(decoder.columns)
+            column: "user" if column.name == unit.column else f"v{index}"
+            for index, column in enumerate(decoder.columns)
         }
         self._names = names
         ids = id_column(unit)

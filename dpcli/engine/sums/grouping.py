@@ -60,8 +60,8 @@ class AggregationKind:
 class SharedAggregation:
     """Queries that share an aggregation, and the axes of their joint table.
 
-    `members` are positions in the list of queries. Each axis has one more place than labels: the
-    last place is for rows outside all labels. Private axes are separate columns.
+    `members` are positions in the list of queries. Each axis has one more index than labels: the
+    last index is for rows outside all labels. Private axes are separate columns.
     """
 
     kind: AggregationKind
@@ -77,12 +77,12 @@ class SharedAggregation:
     @property
     def private_names(self) -> list[str]:
         """The names of the private axes in frames."""
-        return [f"o{place}" for place in range(len(self.kind.private))]
+        return [f"o{index}" for index in range(len(self.kind.private))]
 
     @property
     def factor_names(self) -> list[str]:
         """The names of the factors in frames."""
-        return [f"f{place}" for place in range(len(self.kind.factors))]
+        return [f"f{index}" for index in range(len(self.kind.factors))]
 
     @property
     def keys(self) -> list[str]:
@@ -153,9 +153,9 @@ class Grouping:
     """The expressions of one aggregation: the cells of rows, and the sums in a cell.
 
     `names` are the names of decoded columns, and there are at most `size` rows. The column `cell`
-    is the joint cell of the public axes, the last axis fastest; on each axis, one place past the
+    is the joint cell of the public axes, the last axis fastest; on each axis, one index past the
     end stands for rows outside it. `o0` and so on are the private axes, null for rows outside them.
-    `g0` and so on are the places on the axes of a user's groups, `f0` and so on the factors by
+    `g0` and so on are the indices on the axes of a user's groups, `f0` and so on the factors by
     which rows are counted.
     """
 
@@ -175,20 +175,22 @@ class Grouping:
         self.keys = aggregation.keys
         kind = aggregation.kind
         public = [axis for axis in aggregation.axes if axis in (kind.groups or ())]
-        self._group_axes = {f"g{place}": axis for place, axis in enumerate(public)}
+        self._group_axes = {f"g{index}": axis for index, axis in enumerate(public)}
         self.groups = [*self._group_axes, *self.private_names]
 
     def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns to group by, and a column `row` of ones to count by."""
-        places = {axis: _place(axis, self.names[axis.column]) for axis in self.aggregation.axes}
+        indices = {
+            axis: _axis_index(axis, self.names[axis.column]) for axis in self.aggregation.axes
+        }
         private = [
             pl.col(self.names[axis.column]).alias(name)
             for axis, name in zip(self.aggregation.kind.private, self.private_names, strict=True)
         ]
-        groups = [places[axis].alias(name) for name, axis in self._group_axes.items()]
+        groups = [indices[axis].alias(name) for name, axis in self._group_axes.items()]
         cell = pl.lit(0, dtype=pl.Int64)
         for axis in self.aggregation.axes:
-            cell = cell * (len(axis) + 1) + places[axis]
+            cell = cell * (len(axis) + 1) + indices[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
         factors = [
             factor_value(factor, self.names, pl.Int64()).alias(name)
@@ -223,10 +225,10 @@ class Grouping:
         return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
 
 
-def _place(axis: Axis, name: str) -> pl.Expr:
-    """The place of a row on an axis; one past the end for a row outside it."""
+def _axis_index(axis: Axis, name: str) -> pl.Expr:
+    """The index of a row on an axis; one past the end for a row outside it."""
     value = pl.col(name).cast(pl.Int64)
-    return axis.column.axis_place(value, axis.starts).fill_null(len(axis))
+    return axis.column.axis_index(value, axis.starts).fill_null(len(axis))
 
 
 Answer = Cells | Groups
@@ -243,10 +245,10 @@ def roll_up(
 
     `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
     """
-    places: dict[Axis, Ints] = {}
+    indices: dict[Axis, Ints] = {}
     cell = merged["cell"].to_numpy()
     for axis in reversed(aggregation.axes):
-        cell, places[axis] = np.divmod(cell, len(axis) + 1)
+        cell, indices[axis] = np.divmod(cell, len(axis) + 1)
     kind, members = aggregation.kind, aggregation.member_queries(queries)
     if kind.starts is not None:
         numbers = np.zeros(len(kind.starts), dtype=np.int64)
@@ -256,7 +258,7 @@ def roll_up(
             position: queries[position].answer(numbers[None].copy())
             for position in aggregation.members
         }
-    private = {key: merged[f"o{place}"] for place, key in enumerate(kind.private)}
+    private = {key: merged[f"o{index}"] for index, key in enumerate(kind.private)}
     names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
     answers: dict[int, Answer] = {}
     for order, position in enumerate(aggregation.members):
@@ -274,9 +276,9 @@ def roll_up(
             values = [merged[name].fill_null(0).to_numpy() for name in aggregation.factor_names]
             answers[position] = query.answer(np.stack([*values, *sums], axis=1)[sums[0] > 0])
         elif query.has_private_groups:
-            answers[position] = _groups(query, places, private, np.stack(sums, axis=1))
+            answers[position] = _groups(query, indices, private, np.stack(sums, axis=1))
         else:
-            table = [_sum_cells(query.grouping_axes, places, values) for values in sums]
+            table = [_sum_cells(query.grouping_axes, indices, values) for values in sums]
             groups = prod(len(axis) for axis in query.by)
             numbers = np.array(table, dtype=None if table else np.int64)
             answers[position] = query.answer(numbers.T.reshape(groups, -1))
@@ -299,33 +301,33 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
     return total
 
 
-def _sum_cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], values: Array) -> Array:
+def _sum_cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], values: Array) -> Array:
     """The cells of a table with these axes, the last axis fastest: shape (cells,)."""
-    cell, inside = _cells(axes, places, len(values))
+    cell, inside = _cells(axes, indices, len(values))
     cells: Array = np.zeros(prod(len(key) for key in axes), dtype=values.dtype)
     np.add.at(cells, cell[inside], values[inside])
     return cells
 
 
-def _cells(axes: Sequence[Axis], places: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
+def _cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
     """For `count` joint cells, the cell of a table with these axes, and whether it is inside."""
     cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
     for key in axes:
-        inside &= places[key] < len(key)
-        cell = cell * len(key) + places[key]
+        inside &= indices[key] < len(key)
+        cell = cell * len(key) + indices[key]
     return cell, inside
 
 
 def _groups(
-    query: Query, places: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
+    query: Query, indices: Mapping[Axis, Ints], private: Mapping[Axis, pl.Series], values: Array
 ) -> Groups:
     """The groups that hold rows, named by the labels of all axes, with their occupied cells.
 
     `values` has the shape (joint cells, numbers): the numbers of a cell follow one another.
     """
-    cell, inside = _cells(query.inner_axes, places, len(values))
+    cell, inside = _cells(query.inner_axes, indices, len(values))
     axes = [
-        private[key] if key.is_private else pl.Series([*key.labels, None]).gather(places[key])
+        private[key] if key.is_private else pl.Series([*key.labels, None]).gather(indices[key])
         for key in query.by
     ]
     labels = pl.DataFrame([axis.alias(f"k{at}") for at, axis in enumerate(axes)])

@@ -74,8 +74,8 @@ class UserTotalsTable:
         starts = self._grouping.aggregation.kind.starts
         if starts is not None:
             bins = pl.lit(pl.Series(starts, dtype=pl.Int64))
-            place = bins.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
-            return used.group_by(place.alias("cell")).agg(pl.len().cast(pl.Int64).alias("s0"))
+            index = bins.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
+            return used.group_by(index.alias("cell")).agg(pl.len().cast(pl.Int64).alias("s0"))
         # Clamping to bounds without zero can enlarge totals, so their sum may need 128 bits.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)

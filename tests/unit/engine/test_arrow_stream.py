@@ -131,4 +131,4 @@ def test_decimals_of_another_size_are_read(tmp_path: Path) -> None:
     assert read(str(path)) == ["1.50"]
     column = NumberColumn("a", bounds=(0, 9))
     with open_dataset((str(path),)) as dataset:
-        assert not dataset.sources[0].odd and dataset.sources[0].place(column) == 0
+        assert not dataset.sources[0].odd and dataset.sources[0].index_of(column) == 0

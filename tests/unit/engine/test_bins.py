@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.sums.grouping import _place
+from dpcli.engine.sums.grouping import _axis_index
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
@@ -114,4 +114,4 @@ def test_thousands_of_irregular_bins_keep_the_query_plan_small(tmp_path: Path) -
     expected = Counter(bisect_right(starts, 7 * row) - 1 for row in range(7_000))
 
     assert cells_of(actual) == [expected[place] for place in range(20_000)]
-    assert len(str(_place(Axis(column, starts), "x"))) < 1000
+    assert len(str(_axis_index(Axis(column, starts), "x"))) < 1000

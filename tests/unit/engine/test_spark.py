@@ -341,13 +341,13 @@ class Unlucky(Tasks):
 
     __slots__ = ()
 
-    def partial(self, place: int, file: File, batches: Batches) -> Batches:
+    def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The partial of a second attempt."""
         context: Any = TaskContext.get()
         task, attempt = context.partitionId(), context.attemptNumber()
         if not attempt and task % 3 == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        yield from super().partial(place, file, batches)
+        yield from super().partial(file_index, file, batches)
         if not attempt and task % 3 == 1:
             raise ValueError("secret")
         if not attempt:
@@ -372,7 +372,7 @@ class Leaking(Tasks):
 
     __slots__ = ()
 
-    def partial(self, place: int, file: File, batches: Batches) -> Batches:
+    def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
         """Nothing."""
         raise ValueError(next(batches)["value"].to_pylist())
 
@@ -382,9 +382,9 @@ class UnluckyUsers(Tasks):
 
     __slots__ = ()
 
-    def rows(self, place: int, file: File, batches: Batches) -> Batches:
+    def rows(self, file_index: int, file: File, batches: Batches) -> Batches:
         """The rows of a second attempt."""
-        yield from super().rows(place, file, batches)
+        yield from super().rows(file_index, file, batches)
         kill_first_attempt()
 
     def users(self, batches: Batches) -> Batches:
