@@ -334,7 +334,7 @@ class Column(ABC):
 
     # What `check --cells` shows.
 
-    def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+    def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         """What is counted of the cells, by name; `value` is from the column without limits."""
         yield from ()
 
@@ -351,7 +351,7 @@ class Column(ABC):
 
     @abstractmethod
     def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
-        """The message on how a cell is written, and its facts, such as an example.
+        """The message on how a cell is written, and its arguments, such as an example.
 
         `decimal` is the decimal mark of columns without their own.
         """

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dpcli.data.cell_formats import MONTHS, DateForm, DateFormatError
 
-MOST_FORMS = 4
+MAX_FORMS = 4
 """Formats of one column; a file with more of them is better corrected."""
 
-MOST_TEXTS = 500
+MAX_TEXTS = 500
 """Texts from which formats are guessed, the most frequent ones."""
 
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """A format must read this share of the rows."""
 
 TIME = re.compile(
@@ -38,15 +38,15 @@ def guessed_forms(
 ) -> tuple[DateForm, ...]:
     """The declared formats, then others that read most of the rows."""
     forms = list(declared)
-    left = Counter(dict(Counter(texts).most_common(MOST_TEXTS)))
-    least = LEAST_SHARE * left.total()
+    left = Counter(dict(Counter(texts).most_common(MAX_TEXTS)))
+    min_texts = MIN_SHARE * left.total()
     candidates = list(dict.fromkeys(form for text in left for form in _forms(text)))
     for form in forms:
         left = _unread(left, form)
-    while len(forms) < MOST_FORMS and left and candidates:
+    while len(forms) < MAX_FORMS and left and candidates:
         unread = {form: _unread(left, form) for form in candidates}
         best = min(candidates, key=lambda form: unread[form].total())
-        if left.total() - unread[best].total() < max(least, 1):
+        if left.total() - unread[best].total() < max(min_texts, 1):
             break
         forms.append(best)
         left = unread[best]

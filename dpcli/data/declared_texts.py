@@ -17,7 +17,7 @@ Declared labels do not begin with them, except for numbers. So a label is the sa
 format. A private key from the data that begins with one of them gets an apostrophe in CSV.
 """
 
-MOST_FORMS = 100
+MAX_FORMS = 100
 """How many affixes, formats or footers are read: each cell is compared with all of them."""
 
 INVISIBLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
@@ -31,15 +31,15 @@ def is_invisible(text: str) -> bool:
 
 def require_few(texts: list[Any]) -> list[Any]:
     """Raise a problem for more texts than become one pattern."""
-    if len(texts) > MOST_FORMS:
-        raise invalid_value("too-many-forms", at=(MOST_FORMS,), most=MOST_FORMS)
+    if len(texts) > MAX_FORMS:
+        raise invalid_value("too-many-forms", at=(MAX_FORMS,), most=MAX_FORMS)
     return texts
 
 
-def require_short(text: str, most: int) -> str:
+def require_short(text: str, max_length: int) -> str:
     """Raise a problem for a text that is too long to become a part of a pattern."""
-    if len(text) > most:
-        raise invalid_value("too-many-forms.long", most=most)
+    if len(text) > max_length:
+        raise invalid_value("too-many-forms.long", most=max_length)
     return text
 
 

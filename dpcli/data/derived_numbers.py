@@ -90,8 +90,8 @@ class Sum(Arithmetic):
         """The sums of the ends, or their differences."""
         ends = [limits_of(term) for term in self.terms]
         if self.subtracts:
-            (low, high), (least, most) = ends
-            return low - most, high - least
+            (low, high), (min_term, max_term) = ends
+            return low - max_term, high - min_term
         return sum((low for low, _ in ends), Fraction(0)), sum((hi for _, hi in ends), Fraction(0))
 
     @property
@@ -99,7 +99,7 @@ class Sum(Arithmetic):
         """The sum of the greatest products, or twice the divisor."""
         factors, constant, divisor = self.scaled
         products = (
-            abs(factor) * _most(column)
+            abs(factor) * _max_size(column)
             for factor, column in zip(factors, self.columns, strict=True)
         )
         return max(sum(products) + abs(constant) + 1, *map(abs, factors), 2 * divisor)
@@ -139,7 +139,7 @@ class Product(Arithmetic):
         """The greatest product of cells with the factor, or twice the divisor."""
         factor, divisor = self.scaled
         # A later factor may be zero, so each counts as at least one.
-        cells = prod(max(_most(column), 1) for column in self.columns)
+        cells = prod(max(_max_size(column), 1) for column in self.columns)
         return 2 * max(abs(factor) * cells, cells, divisor)
 
     @property
@@ -177,7 +177,7 @@ class Ratio(Arithmetic):
         """Twice the greater of both products."""
         pairs = zip(self.scaled, self.terms, strict=True)
         return 2 * max(
-            abs(factor) if isinstance(term, Fraction) else abs(factor) * max(_most(term), 1)
+            abs(factor) if isinstance(term, Fraction) else abs(factor) * max(_max_size(term), 1)
             for factor, term in pairs
         )
 
@@ -250,5 +250,5 @@ def _unit(term: Term) -> Fraction:
     return term if isinstance(term, Fraction) else term.step
 
 
-def _most(column: NumericColumn) -> int:
+def _max_size(column: NumericColumn) -> int:
     return max(map(abs, column.limits))

@@ -23,7 +23,7 @@ from dpcli.data.column import (
 )
 from dpcli.data.key_texts import mapping_text, yaml_text
 from dpcli.data.lazy_polars import pl
-from dpcli.data.options.every import MOST_NAMED, From, Marks
+from dpcli.data.options.every import MAX_NAMED, From, Marks
 from dpcli.data.options.texts import Case
 from dpcli.data.text_cells import position_of_text
 from dpcli.problems.light_dataclasses import dataclass
@@ -80,7 +80,7 @@ def _abbreviations(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {start: next(iter(all_)) for start, all_ in labels.items() if start and len(all_) == 1}
 
 
-MOST_VALUES = 10
+MAX_SHORT_VALUES = 10
 """Texts of a category that are all shown; of more, only those that are added."""
 
 
@@ -182,7 +182,7 @@ class LabeledColumn(ValuedColumn):
     def has_form(self) -> bool:
         return self.needs_plain_text
 
-    def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+    def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         yield "least", value.min()
         yield "most", value.max()
         text = self.plain_text(cell)
@@ -198,7 +198,7 @@ class LabeledColumn(ValuedColumn):
 
     def changed_values(self, old: Self) -> str:
         """The texts and labels as in YAML; of many, only those that the old column lacks."""
-        is_short = len(self.values) <= MOST_VALUES
+        is_short = len(self.values) <= MAX_SHORT_VALUES
         pairs = self.values if is_short else self.values[len(old.values) :]
         mapping = mapping_text((text, yaml_text(label)) for text, label in pairs)
         return mapping if is_short else mapping.replace("{", "{..., ")
@@ -217,7 +217,7 @@ class CategoryColumn(LabeledColumn):
         """The column with other spellings and abbreviations of its declared texts."""
         for column in LabeledColumn.proposed(self, cells):
             added = added_texts(column, column.values, cells.unread)
-            yield replace(column, values=(*column.values, *added[:MOST_NAMED]))
+            yield replace(column, values=(*column.values, *added[:MAX_NAMED]))
 
 
 class BooleanColumn(LabeledColumn):

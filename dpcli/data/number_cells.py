@@ -72,8 +72,10 @@ def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
     decimals = len(str(under)) - 1
     if over == 1 and under == 10**decimals and decimals < DECIMAL_DIGITS:
         return text.cast(pl.Decimal(DECIMAL_DIGITS, decimals), strict=False).to_physical()
-    least, most = ((bound + side) * step for bound, side in zip(limits, (-1, 1), strict=True))
-    largest = max(abs(least), abs(most), step)
+    min_value, max_value = (
+        (bound + side) * step for bound, side in zip(limits, (-1, 1), strict=True)
+    )
+    largest = max(abs(min_value), abs(max_value), step)
     possible = [
         at for at in range(MAX_DECIMALS) if 4 * under * 10**at * ceil(largest) < INT128_LIMIT
     ]
@@ -82,7 +84,9 @@ def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
         return pl.when(text.is_null() & text.is_not_null()).then(_wide(0))
     unit = 10 ** possible[-1]
     read = text.cast(pl.Decimal(DECIMAL_DIGITS, possible[-1]), strict=False).to_physical()
-    twice = _wide(2 * under) * read.clip(_wide(floor(least * unit)), _wide(ceil(most * unit)))
+    twice = _wide(2 * under) * read.clip(
+        _wide(floor(min_value * unit)), _wide(ceil(max_value * unit))
+    )
     span = 2 * over * unit
     nearest = (twice + _wide(span // 2)) // _wide(span)
     remainder = twice + _wide(span // 2) - nearest * _wide(span)
@@ -100,12 +104,12 @@ def _wide(value: int) -> pl.Expr:
 def exceeded_bound(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
     """The bound that a number certainly exceeds, clamped zero if it is tiny, else null."""
     low, high = limits
-    least, most = (float((low - 1) * step), float((high + 1) * step))
+    min_value, max_value = (float((low - 1) * step), float((high + 1) * step))
     size = pl.when(text.str.contains(NUMBER)).then(text.cast(pl.Float64, strict=False))
     return (
-        pl.when(size > max(most * FLOAT_MARGIN, most / FLOAT_MARGIN))
+        pl.when(size > max(max_value * FLOAT_MARGIN, max_value / FLOAT_MARGIN))
         .then(high)
-        .when(size < min(least * FLOAT_MARGIN, least / FLOAT_MARGIN))
+        .when(size < min(min_value * FLOAT_MARGIN, min_value / FLOAT_MARGIN))
         .then(low)
         .when(size.abs() < float(step) / 4)
         .then(min(max(0, low), high))
@@ -143,7 +147,7 @@ def smallest_type(limits: Limits) -> pl.DataType:
     """The smallest type of whole numbers that fits the bounds."""
     low, high = limits
     kinds = {pl.Int8(): 1 << 7, pl.Int16(): 1 << 15, pl.Int32(): 1 << 31, pl.Int64(): 1 << 63}
-    return next(kind for kind, most in kinds.items() if -most <= low and high < most)
+    return next(kind for kind, limit in kinds.items() if -limit <= low and high < limit)
 
 
 def fits_a_word(dtype: pl.DataType) -> bool:

@@ -148,9 +148,9 @@ class NumericColumn(ValuedColumn):
         """Whole steps within the bounds, in the smallest type that fits them."""
         return clamped(value, self.limits)
 
-    def cell_facts(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
-        yield "least", value.min()
-        yield "most", value.max()
+    def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+        yield "min", value.min()
+        yield "max", value.max()
         outside = self.outside(value)
         if outside is not None:
             yield "outside", outside.sum()

@@ -49,7 +49,7 @@ class ColumnRole(FieldRole):
     """How the value of a field refers to columns.
 
     - `column`: the name of a column of one of the `kinds`.
-    - `columns`: names of `least` to `most` different columns of these kinds.
+    - `columns`: names of `min_columns` to `max_columns` different columns of these kinds.
     - `axes`: the axes of tables: columns divided by their labels or into bins.
     - `bins`: the bins of the field `column`; a column with labels needs none.
     - `labels`: labels of the field `column`.
@@ -62,8 +62,8 @@ class ColumnRole(FieldRole):
         "column", "columns", "axes", "bins", "candidates", "labels", "part", "between"
     ]
     kinds: tuple[str, ...] = ()
-    least: int = 1
-    most: int = MAX_COLUMNS_TOGETHER
+    min_columns: int = 1
+    max_columns: int = MAX_COLUMNS_TOGETHER
 
     def missing(self) -> tuple[str, dict[str, object]] | None:
         is_column = self.refers_to == "column"
@@ -193,17 +193,19 @@ PrivateKeys = Annotated[str, Choice("unknown-keys", ("private",))]
 
 
 class FieldFault:
-    """A problem between fields whose values are valid: its code and its facts.
+    """A problem between fields whose values are valid: its code and its arguments.
 
     It is reported at the key of the field `key`, or with `at_value` at its value.
     """
 
-    def __init__(self, code: str, key: str, /, *, at_value: bool = False, **facts: object) -> None:
-        self.code, self.key, self.at_value, self.facts = code, key, at_value, facts
+    def __init__(
+        self, code: str, key: str, /, *, at_value: bool = False, **arguments: object
+    ) -> None:
+        self.code, self.key, self.at_value, self.arguments = code, key, at_value, arguments
 
 
-def check_at_most(value: int, key: str, most: int, what: str) -> Iterator[FieldFault]:
+def check_max(value: int, key: str, max_value: int, what: str) -> Iterator[FieldFault]:
     """The fault of a field that is above a limit; nothing if it is not."""
-    if value > most:
-        facts = {"found": quote(str(value)), "most": most, "what": what}
-        yield FieldFault("not-in-range", key, at_value=True, **facts)
+    if value > max_value:
+        arguments = {"found": quote(str(value)), "most": max_value, "what": what}
+        yield FieldFault("not-in-range", key, at_value=True, **arguments)

@@ -83,7 +83,7 @@ class FieldRole:
     """What a field is about; it may say what a mapping without the field lacks."""
 
     def missing(self) -> tuple[str, dict[str, object]] | None:
-        """The code and the facts of a missing field; None for those of all fields."""
+        """The code and the arguments of a missing field; None for those of all fields."""
         return None
 
 
@@ -217,19 +217,19 @@ class SectionModel(BaseModel):
         """The text of the scalar at a path."""
         return node_at(self.node, *path).text
 
-    def report(self, code: str, /, *path: str | int, **facts: object) -> AlreadyReportedError:
-        """Records a problem of the value at a path, with its name, text and key as facts."""
+    def report(self, code: str, /, *path: str | int, **arguments: object) -> AlreadyReportedError:
+        """Records a problem of the value at a path, with its name, text and key as arguments."""
         node = node_at(self.node, *path)
         key = next((part for part in reversed(path) if isinstance(part, str)), "")
         common = {"name": name_of(path or self.path), "found": node.shown, "key": key}
         common |= {"what": self.what, "subject": self.subject}
-        return node.span.report(code, **common | facts)
+        return node.span.report(code, **common | arguments)
 
-    def report_key(self, code: str, /, *path: str, **facts: object) -> AlreadyReportedError:
+    def report_key(self, code: str, /, *path: str, **arguments: object) -> AlreadyReportedError:
         """Records a problem of a field at its key, or at the mapping without that key."""
         parent = node_at(self.node, *path[:-1])
         span = parent.key_span(path[-1]) if isinstance(parent, MappingNode) else parent.span
-        return span.report(code, **{"what": self.what, "subject": self.subject, **facts})
+        return span.report(code, **{"what": self.what, "subject": self.subject, **arguments})
 
     # How messages of a model differ from those of all models.
 
@@ -276,15 +276,15 @@ class SectionModel(BaseModel):
                     self._missing(str(path[-1]))
             elif kind in ("too_short", "too_long"):
                 self._length(path, context["actual_length"])
-            elif "facts" in context:
-                self._refused(kind, (*path, *context["at"]), context["facts"])
+            elif "arguments" in context:
+                self._refused(kind, (*path, *context["at"]), context["arguments"])
             else:
                 self._form(path, kind, context)
 
     def _unknown(self, key: str) -> None:
         code = variant_code("unknown-field", plain_word(key))
-        facts = {"word": key, "choices": self.field_names(), "owner": self.what}
-        self.node.key_span(key).report(code, **facts)
+        arguments = {"word": key, "choices": self.field_names(), "owner": self.what}
+        self.node.key_span(key).report(code, **arguments)
 
     def _missing(self, key: str) -> None:
         field = type(self).model_fields.get(key)
@@ -292,19 +292,19 @@ class SectionModel(BaseModel):
         owner = f"the {self.what} {self.subject}" if is_named else self.what
         marks = marks_of(field) if field else ()
         roles = (mark.missing() for mark in marks if isinstance(mark, FieldRole))
-        code, facts = next(filter(None, roles), ("", {}))
+        code, arguments = next(filter(None, roles), ("", {}))
         line = self.missing_line(key)
         code = code or ("missing-field" if line else variant_code("missing-field", key))
         line = line or f"`{example_line(key, field)}`"
-        self.node.span.report(code, owner=owner, key=key, line=line, **facts)
+        self.node.span.report(code, owner=owner, key=key, line=line, **arguments)
 
-    def _refused(self, code: str, path: Path, facts: Mapping[str, Any]) -> None:
+    def _refused(self, code: str, path: Path, arguments: Mapping[str, Any]) -> None:
         text = self.text(*path)
         special = self.special_code(code, text, path)
         # The hint of a special problem is better than the most similar choice.
-        is_choice = "choices" in facts and special == code
-        word = {"word": facts.get("meant", text)} if is_choice else {}
-        self.report(special, *path, **word, **facts)
+        is_choice = "choices" in arguments and special == code
+        word = {"word": arguments.get("meant", text)} if is_choice else {}
+        self.report(special, *path, **word, **arguments)
 
     def _length(self, path: Path, count: int) -> None:
         code = variant_code("wrong-shape", str(path[-1])) if count else "empty-list"
@@ -378,13 +378,14 @@ class SeparateSections:
     """A list or mapping of mappings, each of which is read by itself; None for a wrong one.
 
     `choose` returns the model of a member by its name, which is empty in lists, and its node, or
-    raises `AlreadyReportedError` after its problem is recorded. More than `most` are not read.
+    raises `AlreadyReportedError` after its problem is recorded. If there are more
+    than `max_members`, none of them is read.
     """
 
     def __init__(
-        self, choose: Callable[[ScalarNode | None, Node], type[SectionModel]], most: int
+        self, choose: Callable[[ScalarNode | None, Node], type[SectionModel]], max_members: int
     ) -> None:
-        self._choose, self._most, self._form = choose, most, dict
+        self._choose, self._max_members, self._form = choose, max_members, dict
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -404,7 +405,7 @@ class SeparateSections:
         return {"type": "object" if self._form is dict else "array"}
 
     def _read(self, value: PlainMapping | PlainList) -> object:
-        known = range(len(value) if len(value) <= self._most else 0)
+        known = range(len(value) if len(value) <= self._max_members else 0)
         if isinstance(value, PlainMapping):
             pairs = zip(known, value.node.pairs.items(), strict=False)
             return {name: self._member(key, node, value[name]) for _, (name, (key, node)) in pairs}

@@ -101,16 +101,16 @@ class Span(NamedTuple):
         length = max(1, min(self.length, len(text) - column + 1))
         return Place(self.findings.source, line, column, length, text)
 
-    def report(self, code: str, /, **facts: object) -> AlreadyReportedError:
+    def report(self, code: str, /, **arguments: object) -> AlreadyReportedError:
         """Records a problem. A reader that cannot continue raises the result.
 
-        The `facts` fill the template of the code. If they have a `word` and `choices`, the hint
+        The `arguments` fill the template of the code. If they have a `word` and `choices`, the hint
         names the choice that is most similar to the word. If there is none, the hint is that of the
         template, or lists all choices.
         """
         if not self.findings.is_suppressed(self):
-            message, hint = message_and_hint(code, **facts)
-            word, choices = facts.get("word"), facts.get("choices")
+            message, hint = message_and_hint(code, **arguments)
+            word, choices = arguments.get("word"), arguments.get("choices")
             if isinstance(word, str) and isinstance(choices, Iterable):
                 options = list(choices)
                 near = None if self.findings.is_full else closest_match(word, options)
@@ -122,9 +122,9 @@ class Span(NamedTuple):
             self.findings.add(self, code.partition(".")[0], message, hint)
         return AlreadyReportedError()
 
-    def report_and_suppress(self, code: str, /, **facts: object) -> AlreadyReportedError:
+    def report_and_suppress(self, code: str, /, **arguments: object) -> AlreadyReportedError:
         """Records a problem, and no further one at this place."""
-        reported = self.report(code, **facts)
+        reported = self.report(code, **arguments)
         self.findings.suppress(self)
         return reported
 

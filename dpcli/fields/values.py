@@ -40,15 +40,15 @@ class AlreadyReportedError(Exception):
 
 
 def invalid_value(
-    code: str, /, *, at: tuple[str | int, ...] = (), **facts: object
+    code: str, /, *, at: tuple[str | int, ...] = (), **arguments: object
 ) -> PydanticCustomError:
-    """The error of a validator, with the code and the facts of a message.
+    """The error of a validator, with the code and the arguments of a message.
 
-    `at` is the path of the problem below the value. The reader of the section adds the facts
+    `at` is the path of the problem below the value. The reader of the section adds the arguments
     `name`, `found` and `key`. If there are `choices`, the hint proposes the choice that is most
-    similar to the text, or to the fact `meant`.
+    similar to the text, or to the argument `meant`.
     """
-    return PydanticCustomError(code, "refused", {"at": at, "facts": facts})
+    return PydanticCustomError(code, "refused", {"at": at, "arguments": arguments})
 
 
 class ParsedText:
@@ -78,8 +78,8 @@ class ParsedText:
 class ExactNumber(ParsedText):
     """An exact number within limits; with `whole`, an `int`.
 
-    The limits `above` and `below` are exclusive, `least` and `most` inclusive. Allowed denominators
-    divide `divides`. A fact of the error may be a function of the text.
+    The limits `above` and `below` are exclusive, `min_value` and `max_value` inclusive. Allowed
+    denominators divide `divides`. An argument of the error may be a function of the text.
     """
 
     def __init__(
@@ -87,24 +87,29 @@ class ExactNumber(ParsedText):
         code: str = "",
         /,
         *,
-        least: Fraction | int | None = None,
-        most: Fraction | int | None = None,
+        min_value: Fraction | int | None = None,
+        max_value: Fraction | int | None = None,
         above: Fraction | int | None = None,
         below: Fraction | int | None = None,
         whole: bool = False,
         divides: int = 0,
-        **facts: object,
+        **arguments: object,
     ) -> None:
-        self._code, self._facts = code, facts
-        if most is not None:
-            self._facts["most"] = int(most)
-        self._least, self._most, self._above, self._below = least, most, above, below
+        self._code, self._arguments = code, arguments
+        if max_value is not None:
+            self._arguments["most"] = int(max_value)
+        self._min_value, self._max_value, self._above, self._below = (
+            min_value,
+            max_value,
+            above,
+            below,
+        )
         self._whole, self._divides = whole, divides
         schema: Json = {"type": ["number", "string"], "pattern": NUMBER_SCHEMA}
         if whole and code != "bad-minimum":
             schema = {"type": ["integer", "string"], "minimum": 1, "pattern": "^[1-9][0-9]*$"}
         for key, limit in (
-            ("minimum", least), ("maximum", most),
+            ("minimum", min_value), ("maximum", max_value),
             ("exclusiveMinimum", above), ("exclusiveMaximum", below),
         ):  # fmt: skip
             if limit is not None and -NO_FIXED_LIMIT < limit < 10**6:
@@ -119,17 +124,18 @@ class ExactNumber(ParsedText):
                 raise NumberSyntaxError(failure.code, WHOLE_NUMBER) from None
             raise
         if (
-            (self._least is not None and value < self._least)
-            or (self._most is not None and value > self._most)
+            (self._min_value is not None and value < self._min_value)
+            or (self._max_value is not None and value > self._max_value)
             or (self._above is not None and value <= self._above)
             or (self._below is not None and value >= self._below)
             or (self._whole and value.denominator != 1)
             or (self._divides and self._divides % value.denominator)
         ):
-            facts: dict[str, Any] = {
-                key: fact(text) if callable(fact) else fact for key, fact in self._facts.items()
+            arguments: dict[str, Any] = {
+                key: argument(text) if callable(argument) else argument
+                for key, argument in self._arguments.items()
             }
-            raise invalid_value(self._code, **facts)
+            raise invalid_value(self._code, **arguments)
         return value.numerator if self._whole else value
 
 
@@ -235,29 +241,29 @@ Probability = Annotated[
 ]
 
 
-def limited_epsilon(most: Fraction) -> ExactNumber:
+def limited_epsilon(max_value: Fraction) -> ExactNumber:
     """An epsilon from `MIN_EPSILON` to a limit."""
-    return ExactNumber("epsilon-out-of-range", least=MIN_EPSILON, most=most)
+    return ExactNumber("epsilon-out-of-range", min_value=MIN_EPSILON, max_value=max_value)
 
 
-def limited_rho(most: Fraction) -> ExactNumber:
+def limited_rho(max_value: Fraction) -> ExactNumber:
     """A rho from `MIN_RHO` to a limit."""
-    return ExactNumber("rho-out-of-range", least=MIN_RHO, most=most)
+    return ExactNumber("rho-out-of-range", min_value=MIN_RHO, max_value=max_value)
 
 
-def positive_number(example: str, most: int) -> ExactNumber:
+def positive_number(example: str, max_value: int) -> ExactNumber:
     """A number above zero."""
-    return ExactNumber("not-above-zero", above=0, most=most, example=example)
+    return ExactNumber("not-above-zero", above=0, max_value=max_value, example=example)
 
 
 NO_FIXED_LIMIT = 10**9
 """For whole numbers whose limit depends on other fields."""
 
 
-def whole_number(most: int, what: str) -> ExactNumber:
+def whole_number(max_value: int, what: str) -> ExactNumber:
     """A whole number from 1 to a limit; `what` is what it counts, for the hint."""
-    code = "not-in-range" if most < NO_FIXED_LIMIT else "not-in-range.open"
-    return ExactNumber(code, least=1, most=most, whole=True, what=what)
+    code = "not-in-range" if max_value < NO_FIXED_LIMIT else "not-in-range.open"
+    return ExactNumber(code, min_value=1, max_value=max_value, whole=True, what=what)
 
 
 Epsilon = Annotated[Fraction, limited_epsilon(MAX_EPSILON)]

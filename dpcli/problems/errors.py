@@ -54,9 +54,9 @@ class Problem:
     status: int = field(default=1, compare=False)
 
 
-def make_problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
+def make_problem(code: str, place: Place | None = None, /, **arguments: object) -> Problem:
     """A problem with the message and hint of the template of a code or variant."""
-    return Problem(code.partition(".")[0], *message_and_hint(code, **facts), place)
+    return Problem(code.partition(".")[0], *message_and_hint(code, **arguments), place)
 
 
 class DpcliError(Exception):
@@ -73,9 +73,9 @@ class DpcliError(Exception):
         return type(self), (self.problems,)
 
     @classmethod
-    def about(cls, code: str, /, **facts: object) -> Self:
+    def about(cls, code: str, /, **arguments: object) -> Self:
         """An error of this class with a single problem and no place."""
-        return cls([make_problem(code, **facts)])
+        return cls([make_problem(code, **arguments)])
 
 
 class StoppedBySignal(BaseException):

@@ -1,4 +1,4 @@
-"""Fills the templates of messages in `problems/codes` with facts.
+"""Fills the templates of messages in `problems/codes` with arguments.
 
     [bounds-order]
     message = "the lower bound `{low}` is not below the upper bound `{high}`"
@@ -11,7 +11,7 @@
 `bounds-order.equal` has the message of the first. In place of a message, a template may say what
 was `expected` at the key `name`, where `found` stands.
 
-The type of a fact, and the format in its braces, decide how it is written:
+The type of an argument, and the format in its braces, decide how it is written:
 
 - A text is from the user. It is truncated, and control characters are escaped. Paths are escaped
   but not truncated. `{a:text}` inserts a text of dpcli without change.
@@ -49,10 +49,10 @@ FOUND = "{name:text} is {found:text}, expected "
 
 
 class _MessageFormatter(Formatter):
-    """Formats each fact by its type and its format."""
+    """Formats each argument by its type and its format."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """A fact as the text that messages show."""
+        """An argument as the text that messages show."""
         if isinstance(value, int):
             return "s" * (value != 1) if format_spec == "s" else format(value, format_spec or ",")
         if isinstance(value, PurePath):
@@ -69,26 +69,26 @@ class _SentenceFormatter(_MessageFormatter):
         return quoted_list(value, format_spec or "and")
 
 
-def message_and_hint(code: str, /, **facts: object) -> tuple[str, str]:
-    """The message and the hint of a code or a `code.variant`, filled with facts.
+def message_and_hint(code: str, /, **arguments: object) -> tuple[str, str]:
+    """The message and the hint of a code or a `code.variant`, filled with arguments.
 
-    Raises `KeyError` if the template is unknown or needs a fact that is missing.
+    Raises `KeyError` if the template is unknown or needs an argument that is missing.
     """
     template = reference.template(code)
     message = template.get("message") or FOUND + template["expected"]
     formatted = _MessageFormatter().vformat
-    return formatted(message, (), facts), formatted(template.get("hint", ""), (), facts)
+    return formatted(message, (), arguments), formatted(template.get("hint", ""), (), arguments)
 
 
-def fill_sentence(template: str, /, **facts: object) -> str:
+def fill_sentence(template: str, /, **arguments: object) -> str:
     """A sentence of a plan or report, not escaped: its callers do that."""
-    return _SentenceFormatter().vformat(template, (), facts)
+    return _SentenceFormatter().vformat(template, (), arguments)
 
 
-def note(name: str, /, **facts: object) -> str:
+def note(name: str, /, **arguments: object) -> str:
     """A sentence of `problems/notes.toml`: `note("bounding.groups", groups=3)`."""
     table, _, key = name.partition(".")
-    return fill_sentence(reference.sentences(table)[key], **facts)
+    return fill_sentence(reference.sentences(table)[key], **arguments)
 
 
 def escape_controls(text: str) -> str:
@@ -122,12 +122,12 @@ def clauses(text: str) -> list[str]:
     return parts[1:]
 
 
-def quoted_list(texts: Iterable[str], last: str = "and", most: int = MAX_LISTED) -> str:
-    """Quoted texts, such as "`a`, `b` and `c`"; after the first `most` only their number."""
+def quoted_list(texts: Iterable[str], last: str = "and", max_items: int = MAX_LISTED) -> str:
+    """Quoted texts, such as "`a`, `b` and `c`"; after the first `max_items` only their number."""
     items = texts if isinstance(texts, Sequence) else list(texts)
-    quoted = [quote(text) for text in items[:most]]
-    if len(items) > most:
-        return f"{', '.join(quoted)} and {len(items) - most} more"
+    quoted = [quote(text) for text in items[:max_items]]
+    if len(items) > max_items:
+        return f"{', '.join(quoted)} and {len(items) - max_items} more"
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"

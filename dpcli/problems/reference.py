@@ -109,7 +109,7 @@ class Page:
 def code_pages() -> tuple[Page, ...]:
     """The pages of all error codes, by family.
 
-    The fix of a code without one is its hint, which then has no facts.
+    The fix of a code without one is its hint, which then has no arguments.
     """
     pages = [
         Page(

@@ -153,9 +153,9 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
     raise AssertionError
 
 
-def _read(system: Any, status: Any, start: int, most: int) -> bytes:
+def _read(system: Any, status: Any, start: int, max_bytes: int) -> bytes:
     stream = system.open(status.getPath())
     stream.seek(start)
-    content = bytes(stream.readNBytes(most))
+    content = bytes(stream.readNBytes(max_bytes))
     stream.close()
     return content

@@ -37,13 +37,13 @@ from dpcli.statistics.quality import QUALITY_COUNTS, with_limits
 LadderName = Annotated[
     str, Choice("unknown-choice", lambda: {kind.name: kind.summary for kind in GRID_KINDS})
 ]
-Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
+Cover = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
 
 MAX_LIMIT = 1_000_000
 """A larger limit on rows would protect no better than no limit."""
 
 OutermostLimit = Annotated[
-    int, ExactNumber("limit-not-whole.outermost", least=2, most=MAX_LIMIT, whole=True)
+    int, ExactNumber("limit-not-whole.outermost", min_value=2, max_value=MAX_LIMIT, whole=True)
 ]
 
 CHOICE_LINES = {"choose": "`choose: 1-2-5`", "epsilon": "`epsilon: 0.05`"}
@@ -85,8 +85,8 @@ class ChoiceModel(SectionModel):
         """Adds a choice among the candidate bounds of a column to the context."""
         grid = BoundsGrid(column, next(each for each in GRID_KINDS if each.name == self.choose))
         if len(grid.bins) == 1:
-            facts = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
-            raise span.report("bounds-unused.single", ladder=self.choose, **facts)
+            arguments = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
+            raise span.report("bounds-unused.single", ladder=self.choose, **arguments)
         choice = kind(grid, self.cover, self.epsilon, **more)
         context.choices[choice.name] = choice, span
 
@@ -109,8 +109,8 @@ class ChosenBoundsModel(ChoiceModel):
         while max(abs(low), abs(high)) / larger >= MAX_STEPS:
             larger *= 10
         if larger > step:
-            facts = {"step": readable_text(step), "larger": readable_text(larger)}
-            raise self.report("grid-too-fine.step", "up_to", **facts)
+            arguments = {"step": readable_text(step), "larger": readable_text(larger)}
+            raise self.report("grid-too-fine.step", "up_to", **arguments)
 
         def in_steps(key: str, bound: Fraction) -> int:
             scalar = self.node.get(key)
@@ -207,7 +207,7 @@ def require_answers_after_choices(context: SpecContext, spec: CentralSpec) -> No
         for entry in bounded.entries:
             for fault in entry.statistic.faults(entry.request, bounded.privacy.relation):
                 span = context.names[entry.request.name]
-                span.report_and_suppress(fault.code, **fault.facts)
+                span.report_and_suppress(fault.code, **fault.arguments)
 
 
 def to_json(chosen: ByHistogram) -> bytes:
@@ -233,10 +233,10 @@ def to_json(chosen: ByHistogram) -> bytes:
 
 def from_json(stored: bytes) -> dict[str, ChosenBounds]:
     """What `to_json` wrote, by the name of the histogram."""
-    facts: dict[str, Any] = json.loads(stored)
-    found = {bounds_name(one["column"]): one for one in facts["bounds"]}
-    if MAX_ROWS in facts:
-        limit = facts[MAX_ROWS]
+    fields: dict[str, Any] = json.loads(stored)
+    found = {bounds_name(one["column"]): one for one in fields["bounds"]}
+    if MAX_ROWS in fields:
+        limit = fields[MAX_ROWS]
         found[LIMIT_NAME] = {"lower": "0", "upper": limit["limit"], **limit}
     return {
         name: ChosenBounds(

@@ -445,16 +445,16 @@ def _read_column(key: ScalarNode, node: Node, context: SpecContext) -> Column:
     types = {model.kind: model for model in COLUMN_TYPES}
     if not isinstance(node, MappingNode):
         proposed = node.text if node.text in types else "..."
-        facts = {"found": node.shown, "proposed": proposed}
-        raise node.span.report("wrong-shape.column", column=key.text, **facts)
+        arguments = {"found": node.shown, "proposed": proposed}
+        raise node.span.report("wrong-shape.column", column=key.text, **arguments)
     kind = node.get("type")
     if kind is None:
         raise key.span.report("missing-field.type", column=key.text, choices=types)
     text = kind.text
     if text not in types:
-        facts = {"name": "`type`", "found": kind.shown}
+        arguments = {"name": "`type`", "found": kind.shown}
         word = TYPE_SYNONYMS.get(text.casefold(), text)
-        raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
+        raise kind.span.report("unknown-choice", word=word, choices=types, **arguments)
     if text == CategoryColumnModel.kind:
         node = with_code_list(node, context.folder, context.files)
     section = types[text].read(node.plain(("columns", key.text)))

@@ -116,6 +116,11 @@ class SpecContext:
         if not (isinstance(column, IdColumn) and "id" in kinds):
             column = self.valued_column(scalar, subject, values=values)
         if column.kind not in kinds:
-            facts = {"column": scalar.text, "kind": column.kind, "kinds": kinds, "who": needed_by}
-            raise scalar.span.report(column.wrong_type, **facts)
+            arguments = {
+                "column": scalar.text,
+                "kind": column.kind,
+                "kinds": kinds,
+                "who": needed_by,
+            }
+            raise scalar.span.report(column.wrong_type, **arguments)
         return column

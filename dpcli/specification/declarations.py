@@ -29,10 +29,10 @@ DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 """Unicode classes of characters that change the order in which a text is shown."""
 
 
-def _parse_caption(text: str, most: int) -> str:
+def _parse_caption(text: str, max_length: int) -> str:
     plain = text.strip()
-    if not 1 <= len(plain) <= most:
-        raise invalid_value("bad-caption", count=len(plain), most=most)
+    if not 1 <= len(plain) <= max_length:
+        raise invalid_value("bad-caption", count=len(plain), most=max_length)
     if any(map(_is_refused, plain)) or not any(map(str.isprintable, plain)):
         raise invalid_value("bad-caption.invisible")
     return plain
@@ -43,9 +43,9 @@ def _is_refused(character: str) -> bool:
     return turns or unicodedata.category(character) in CONTROLS
 
 
-def _caption_type(most: int) -> ParsedText:
-    schema = {"type": ["string", "number", "boolean"], "minLength": 1, "maxLength": most}
-    return ParsedText(partial(_parse_caption, most=most), schema)
+def _caption_type(max_length: int) -> ParsedText:
+    schema = {"type": ["string", "number", "boolean"], "minLength": 1, "maxLength": max_length}
+    return ParsedText(partial(_parse_caption, max_length=max_length), schema)
 
 
 Title = Annotated[str, _caption_type(MAX_TITLE)]
@@ -92,7 +92,8 @@ def _parse_answer(text: str) -> str:
 
 
 Population = Annotated[
-    int, ExactNumber("bad-declaration.population", least=1, most=MAX_POPULATION, whole=True)
+    int,
+    ExactNumber("bad-declaration.population", min_value=1, max_value=MAX_POPULATION, whole=True),
 ]
 AnswerText = Annotated[str, ParsedText(_parse_answer, {"type": ["string", "number", "boolean"]})]
 
@@ -125,7 +126,9 @@ class DeclarationsModel(SectionModel):
 DESIGNS = ("simple-random",)
 """The designs whose error is known from noisy answers: every unit had the same chance."""
 
-Units = Annotated[int, ExactNumber("bad-sample.number", least=1, most=MAX_POPULATION, whole=True)]
+Units = Annotated[
+    int, ExactNumber("bad-sample.number", min_value=1, max_value=MAX_POPULATION, whole=True)
+]
 
 
 LINES = {

@@ -140,8 +140,8 @@ def category_column(
     replacing = scalars_of(section.node.get("labels"))
     check_texts = attempt(require_distinct_texts, [(scalar, scalar) for scalar in replacing])
     if replacing and len(replacing) != len(labels):
-        facts = {"count": len(replacing), "expected": len(labels)}
-        raise section.report("derived-labels", "labels", **facts)
+        arguments = {"count": len(replacing), "expected": len(labels)}
+        raise section.report("derived-labels", "labels", **arguments)
     texts = [scalar.text for scalar in replacing] or labels
     pairs = tuple((text, text) for text in texts)
     return with_missing(made(name, pairs, derivation=derivation), section, check_texts)
@@ -309,8 +309,8 @@ class PartModel(DerivedLabelModel):
             _require_hours(column, scalar)
         derivation = DatePart(column, self.part)  # type: ignore[arg-type]
         if derivation.first and derivation.count > MAX_BINS:
-            facts = {"count": derivation.count, "most": MAX_BINS, "column": column.name}
-            raise self.report("too-many-bins.part", "part", **facts)
+            arguments = {"count": derivation.count, "most": MAX_BINS, "column": column.name}
+            raise self.report("too-many-bins.part", "part", **arguments)
         return category_column(name, self, derivation, derivation.labels)
 
 

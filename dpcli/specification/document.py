@@ -56,8 +56,8 @@ Confidence = Annotated[
     Fraction,
     ExactNumber(
         "confidence-out-of-range",
-        least=Fraction(1, 2),
-        most=Fraction(999_999, 1_000_000),
+        min_value=Fraction(1, 2),
+        max_value=Fraction(999_999, 1_000_000),
         proposed=_proposed_confidence,
     ),
 ]

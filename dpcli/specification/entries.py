@@ -61,8 +61,8 @@ def require_entry(node: Node, section: str, example: str) -> MappingNode:
     """Checks the form of an entry of a section."""
     if isinstance(node, MappingNode):
         return node
-    facts = {"name": f"an entry of `{section}`", "found": node.form}
-    raise node.span.report("wrong-shape.one-entry", example=example, **facts)
+    arguments = {"name": f"an entry of `{section}`", "found": node.form}
+    raise node.span.report("wrong-shape.one-entry", example=example, **arguments)
 
 
 def _resolve_entry(section: EntryModel, context: SpecContext) -> Entry:
@@ -193,13 +193,13 @@ def resolve_entries(
             cells += count_numbers(entry.statistic, request)
         scores += count_scores(request)
         queries += len(entry.designs[0].queries)
-        for code, count, most in (
+        for code, count, limit in (
             ("too-many-cells.all", cells, MAX_TOTAL_CELLS),
             ("too-many-cells.all_scores", scores, MAX_TOTAL_SCORES),
             ("too-many-queries", queries, MAX_QUERIES),
         ):
-            if count > most:
-                raise model.report(code, count=count, most=most)
+            if count > limit:
+                raise model.report(code, count=count, most=limit)
     all_valid = len(placed) == len(models)
     return _assign_selectors(placed, all_valid=all_valid)
 
@@ -215,8 +215,8 @@ def _assign_selectors(placed: Sequence[PlacedEntry], *, all_valid: bool) -> tupl
         selects = entry.selects_partitions and entry.has_private_groups
         first = selectors.setdefault(entry.request.by, entry) if selects else entry
         if first is not entry:
-            facts = {"statistic": entry.request.name, "other": first.request.name}
-            model.report_key("keys-twice", "keys", **facts)
+            arguments = {"statistic": entry.request.name, "other": first.request.name}
+            model.report_key("keys-twice", "keys", **arguments)
     entries = []
     for entry, model in placed:
         selector = selectors.get(entry.request.by)

@@ -365,8 +365,8 @@ class EntryModel(PostProcessedModel):
             )
             code += ".labels" * (key == "keys" and statistic.selects_labels)
             own = list(statistic.takes)
-            facts = {"what": self.what, "others": others, "takes": own or common}
-            span.report(code, word=key, choices=own, key=key, **facts)
+            arguments = {"what": self.what, "others": others, "takes": own or common}
+            span.report(code, word=key, choices=own, key=key, **arguments)
         return bool(others)
 
 
@@ -422,8 +422,8 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
     name, span = word.text, word.span
     steps = {step.name: step for step in STEPS}
     if name not in steps:
-        facts = {"name": "a step of `post`", "found": quote(name)}
-        raise span.report("unknown-step", word=name, choices=steps, **facts)
+        arguments = {"name": "a step of `post`", "found": quote(name)}
+        raise span.report("unknown-step", word=name, choices=steps, **arguments)
     if name not in statistic.steps:
         code = "step-not-taken" if statistic.steps else "step-not-taken.none"
         raise span.report(code, statistic=statistic.name, step=name, takes=statistic.steps)
@@ -439,8 +439,8 @@ def _read_step(node: Node, statistic: Statistic) -> PostProcessingStep:
         what = f"a number of `{name}`"
         if isinstance(item, ScalarNode):
             return read_number(item, what)
-        facts = {"found": item.form, "example": example}
-        raise item.span.report("wrong-shape.one-number", name=what, **facts)
+        arguments = {"found": item.form, "example": example}
+        raise item.span.report("wrong-shape.one-number", name=what, **arguments)
 
     numbers = read_all(read, items)
     if numbers != sorted(numbers):

@@ -115,20 +115,20 @@ class ConditionReader:
 
     def _require_keys(self, column: ValuedColumn, node: MappingNode) -> None:
         """Checks that a mapping has keys, and that they suit the type of the column."""
-        facts: dict[str, Any] = {"column": column.name, "kind": column.kind}
+        arguments: dict[str, Any] = {"column": column.name, "kind": column.kind}
         if not column.labels:
             if wrong := [key for key in node.pairs if key in MATCHES]:
                 code = "condition-form.match"
-                raise node.key_span(wrong[0]).report(code, key=wrong[0], **facts)
+                raise node.key_span(wrong[0]).report(code, key=wrong[0], **arguments)
         elif (
             not node.pairs
             or not set(node.pairs) <= set(MATCHES)
             or isinstance(column, BooleanColumn)
         ):
-            code, facts["label"] = "condition-form.labels", column.labels[0]
-            raise node.span.report(code, **facts)
+            code, arguments["label"] = "condition-form.labels", column.labels[0]
+            raise node.span.report(code, **arguments)
         if not node.pairs:
-            raise node.span.report("condition-form", **facts)
+            raise node.span.report("condition-form", **arguments)
 
     def _missing(self, key: ScalarNode, node: MappingNode) -> Filter:
         """A test of missing cells, before a constant replaces them."""
@@ -144,8 +144,8 @@ class ConditionReader:
         """A range between constants, and comparisons with other columns."""
         for pair in SIDES:
             if set(pair) <= set(node.pairs):
-                facts = {"column": column.name, "inclusive": pair[0], "exclusive": pair[1]}
-                raise node.key_span(pair[1]).report("condition-form.both", **facts)
+                arguments = {"column": column.name, "inclusive": pair[0], "exclusive": pair[1]}
+                raise node.key_span(pair[1]).report("condition-form.both", **arguments)
 
         def compared(key: str) -> Filter:
             scalar = node_at(node, key, "column")
@@ -160,16 +160,16 @@ class ConditionReader:
 
     def _compared(self, column: NumericColumn, how: ComparisonSign, scalar: ScalarNode) -> Filter:
         other: Column = self.context.valued_column(scalar, self.subject)
-        facts = {"column": column.name, "kind": column.kind}
-        facts |= {"other": other.name, "other_kind": other.kind}
+        arguments = {"column": column.name, "kind": column.kind}
+        arguments |= {"other": other.name, "other_kind": other.kind}
         if other == column:
-            raise scalar.span.report("compared-columns.same", **facts)
+            raise scalar.span.report("compared-columns.same", **arguments)
         if not column.is_like(other):
-            raise scalar.span.report("compared-columns", **facts)
+            raise scalar.span.report("compared-columns", **arguments)
         try:
             return Compared(column, how, require_numeric(other))
         except ValueError:
-            raise scalar.span.report("compared-columns.steps", **facts) from None
+            raise scalar.span.report("compared-columns.steps", **arguments) from None
 
 
 def _stated_texts(column: PrivatePartitionColumn, scalars: Iterable[ScalarNode]) -> InRanges:
@@ -195,8 +195,8 @@ def _matching_labels(column: ValuedColumn, node: MappingNode) -> InRanges:
         if all(MATCHES[key](label, text) for key, text in matches.items())
     ]
     if not positions:
-        facts = {"column": column.name, "labels": column.labels}
-        raise node.span.report("impossible-condition.labels", **facts)
+        arguments = {"column": column.name, "labels": column.labels}
+        raise node.span.report("impossible-condition.labels", **arguments)
     return InRanges(column, merge_ranges(positions))
 
 
@@ -213,11 +213,13 @@ def read_position(column: ValuedColumn, scalar: ScalarNode) -> int:
     column = require_labeled(column)
     if scalar.text in column.positions:
         return column.positions[scalar.text]
-    facts = {"column": column.name}
+    arguments = {"column": column.name}
     if scalar.text in column.label_of:
-        facts |= {"text": scalar.text, "label": column.label_of[scalar.text]}
-        raise scalar.span.report("unknown-label.text", labels=column.labels, **facts)
-    raise scalar.span.report(column.unknown_label, word=scalar.text, choices=column.labels, **facts)
+        arguments |= {"text": scalar.text, "label": column.label_of[scalar.text]}
+        raise scalar.span.report("unknown-label.text", labels=column.labels, **arguments)
+    raise scalar.span.report(
+        column.unknown_label, word=scalar.text, choices=column.labels, **arguments
+    )
 
 
 def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span) -> Ranges:
@@ -245,8 +247,8 @@ def _read_range(column: NumericColumn, limits: dict[str, ScalarNode], span: Span
     if first <= last:
         return ((first, last),)
     code, step = variant_code("impossible-condition", column.kind), readable_text(column.step)
-    facts = {"low": column.text(column.lower), "high": column.text(column.upper)}
-    raise span.report(code, column=column.name, step=step, **facts)
+    arguments = {"low": column.text(column.lower), "high": column.text(column.upper)}
+    raise span.report(code, column=column.name, step=step, **arguments)
 
 
 def merge_ranges(positions: Iterable[int]) -> Ranges:

@@ -24,8 +24,8 @@ def read_number(
     try:
         return Fraction(read(scalar.text))
     except NumberSyntaxError as failure:
-        facts = {"found": quote(scalar.text), "advice": failure.advice}
-        raise scalar.span.report(failure.code, name=name, **facts) from None
+        arguments = {"found": quote(scalar.text), "advice": failure.advice}
+        raise scalar.span.report(failure.code, name=name, **arguments) from None
 
 
 def read_in_steps(column: NumericColumn, scalar: ScalarNode, name: str) -> Fraction:
@@ -52,8 +52,8 @@ def require_whole_steps(steps: Fraction, step: Fraction, scalar: ScalarNode, nam
     if steps.denominator == 1:
         return steps.numerator
     below, above = (readable_text((floor(steps) + side) * step) for side in (0, 1))
-    facts = {"value": scalar.text, "step": readable_text(step), "below": below, "above": above}
-    raise scalar.span.report("off-grid", name=name, **facts)
+    arguments = {"value": scalar.text, "step": readable_text(step), "below": below, "above": above}
+    raise scalar.span.report("off-grid", name=name, **arguments)
 
 
 def bounds_in_steps(
@@ -62,11 +62,11 @@ def bounds_in_steps(
     """Bounds in whole steps that fit 64 bits; a problem says how to write them."""
     low, high = (bound / step for bound in bounds)
     if low.denominator == high.denominator == 1:
-        most = max(abs(low), abs(high))
-        if most < MAX_STEPS:
+        largest = max(abs(low), abs(high))
+        if largest < MAX_STEPS:
             return low.numerator, high.numerator
         factor = 1
-        while most / factor >= MAX_STEPS:
+        while largest / factor >= MAX_STEPS:
             factor *= 10
         fits = (low / factor).denominator == (high / factor).denominator == 1
         code = "grid-too-fine.step" if fits else "grid-too-fine"
@@ -80,8 +80,8 @@ def bounds_in_steps(
     if not ways or getattr(section, "type", "") != "integer" or fine >= 1:
         ways.append(f"`step: {readable_text(fine)}`")
     side = 0 if low.denominator != 1 else 1
-    facts = {"which": ("lower", "upper")[side], "ways": " or ".join(ways)}
-    raise section.report("off-grid.bound", "bounds", side, step=readable_text(step), **facts)
+    arguments = {"which": ("lower", "upper")[side], "ways": " or ".join(ways)}
+    raise section.report("off-grid.bound", "bounds", side, step=readable_text(step), **arguments)
 
 
 def proposed_step(node: MappingNode) -> str:

@@ -44,7 +44,7 @@ from dpcli.statistics.quality import QUALITY_COUNTS, counted_limits, with_limits
 MAX_MIN_ROWS = 10**15
 """More rows than any file has."""
 
-Limit = Annotated[int, ExactNumber("limit-not-whole", least=1, most=MAX_LIMIT, whole=True)]
+Limit = Annotated[int, ExactNumber("limit-not-whole", min_value=1, max_value=MAX_LIMIT, whole=True)]
 
 
 class UnitModel(SectionModel):
@@ -61,7 +61,7 @@ class BudgetModel(SectionModel):
 
     epsilon: Annotated[Fraction, limited_epsilon(MAX_BUDGET)] | None = None
     rho: Annotated[Fraction, limited_rho(MAX_BUDGET)] | None = None
-    delta: Annotated[Fraction, ExactNumber("delta-out-of-range.budget", least=0, below=1)] = (
+    delta: Annotated[Fraction, ExactNumber("delta-out-of-range.budget", min_value=0, below=1)] = (
         Fraction(0)
     )
 
@@ -110,8 +110,8 @@ def _read_unit(section: PrivacyModel, context: SpecContext) -> Unit:
         rows.add_choice(LimitChoice, outermost, node.span, context, max_groups=unit.max_groups)
         rows = rows.up_to
     if per_group and per_group > rows:
-        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
-        raise section.report_key("limit-idle", *path, **facts)
+        path, arguments = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": rows}
+        raise section.report_key("limit-idle", *path, **arguments)
     id_column = column()
     return PersonUnit(
         id_column.name,
@@ -128,8 +128,8 @@ def _read_id_column(scalar: ScalarNode, context: SpecContext) -> IdColumn:
     column = context.column(scalar)
     if isinstance(column, IdColumn):
         return column
-    facts = {"column": column.name, "kind": column.kind}
-    raise scalar.span.report("wrong-column-type.unit", **facts)
+    arguments = {"column": column.name, "kind": column.kind}
+    raise scalar.span.report("wrong-column-type.unit", **arguments)
 
 
 def _read_budget(section: PrivacyModel, composition: Composition | None) -> Loss:
@@ -149,11 +149,13 @@ def _read_budget(section: PrivacyModel, composition: Composition | None) -> Loss
     return Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
 
 
-MinRows = Annotated[int, ExactNumber("bad-minimum", least=1, most=MAX_MIN_ROWS, whole=True)]
-MinPeople = Annotated[
-    int, ExactNumber("bad-minimum.people", least=1, most=MAX_MIN_ROWS, whole=True)
+MinRows = Annotated[
+    int, ExactNumber("bad-minimum", min_value=1, max_value=MAX_MIN_ROWS, whole=True)
 ]
-Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, most=1)]
+MinPeople = Annotated[
+    int, ExactNumber("bad-minimum.people", min_value=1, max_value=MAX_MIN_ROWS, whole=True)
+]
+Share = Annotated[Fraction, ExactNumber("bad-minimum.share", above=0, max_value=1)]
 
 
 class QualityModel(AnsweredModel):

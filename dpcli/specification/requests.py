@@ -103,18 +103,18 @@ def read_axis(
     Without `bins`, each value is a bin if a column of whole numbers has few. `missing_code` is the
     problem of another numeric column without bins.
     """
-    facts = {"column": column.name, "kind": column.kind}
+    arguments = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA_STARTS):
-        raise scalar.span.report("formula-label.key", first=column.name[0], **facts)
+        raise scalar.span.report("formula-label.key", first=column.name[0], **arguments)
     if isinstance(column, NumericColumn):
         if bins is not None:
             return Axis(column, read_bin_starts(column, bins))
         values = range(column.lower, column.upper + 1)
         if column.kind != "integer" or len(values) > MAX_VALUES_AS_BINS:
-            raise scalar.span.report(missing_code, most=MAX_VALUES_AS_BINS, **facts)
+            raise scalar.span.report(missing_code, most=MAX_VALUES_AS_BINS, **arguments)
         return Axis(column, tuple(values))
     if bins is not None:
-        raise bins.span.report("bins-not-taken", **facts)
+        raise bins.span.report("bins-not-taken", **arguments)
     return Axis(column)
 
 
@@ -166,16 +166,16 @@ def _starts_by_edges(column: NumericColumn, scalars: Sequence[ScalarNode]) -> Se
     edges = read_all(lambda scalar: read_on_grid(column, scalar, "the edge"), scalars)
     for index in range(1, len(edges)):
         if edges[index] <= edges[index - 1]:
-            facts = {"edge": scalars[index].text, "before": scalars[index - 1].text}
-            raise scalars[index].span.report("edges-order", **facts)
+            arguments = {"edge": scalars[index].text, "before": scalars[index - 1].text}
+            raise scalars[index].span.report("edges-order", **arguments)
     ends = (0, "first", "lower", column.lower), (-1, "last", "upper", column.upper)
     for index, which, side, bound in ends:
         after = column.whole and index == -1 and edges[index] == bound + 1
         if edges[index] != bound and not after:
             within_bounds = column.lower <= edges[index] <= column.upper
             code = "edges-bounds" if within_bounds else "edges-bounds.beyond"
-            facts = {"edge": scalars[index].text, "bound": column.text(bound)}
-            raise scalars[index].span.report(code, place=which, side=side, **facts)
+            arguments = {"edge": scalars[index].text, "bound": column.text(bound)}
+            raise scalars[index].span.report(code, place=which, side=side, **arguments)
     return edges[:-1]
 
 
@@ -189,8 +189,8 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     # A step between dates is a number of days.
     steps = read_number(scalar, "`step`") / column.step
     if steps <= 0 or steps.denominator != 1:
-        facts = {"value": scalar.text, "step": readable_text(column.step)}
-        raise scalar.span.report("off-grid.candidates", **facts)
+        arguments = {"value": scalar.text, "step": readable_text(column.step)}
+        raise scalar.span.report("off-grid.candidates", **arguments)
     return range(column.lower, column.upper + 1, steps.numerator)
 
 
@@ -299,14 +299,14 @@ class RequestReader:
         column = self._context.valued_column(name, self._section.subject)
         years = [scalar.text for scalar in scalars_of(pair) if is_year(scalar.text)]
         if isinstance(column, DateColumn) and len(years) == 2:
-            facts = {"column": column.name, "first": years[0], "second": years[1]}
-            raise pair.span.report("not-a-date.years", **facts)
+            arguments = {"column": column.name, "first": years[0], "second": years[1]}
+            raise pair.span.report("not-a-date.years", **arguments)
         positions = read_all(partial(read_position, column), scalars_of(pair))
         if positions[0] == positions[1]:
             raise pair.span.report("comparison-form.twice", column=column.name)
         if any(key.column.name == column.name for key in self._by()):
-            facts = {"column": column.name, "key": "between"}
-            raise name.span.report("duplicate-key-column.both", **facts)
+            arguments = {"column": column.name, "key": "between"}
+            raise name.span.report("duplicate-key-column.both", **arguments)
         return two_values(column, positions)
 
     def _part(self, scalar: ScalarNode, role: ColumnRole) -> Column | None:
@@ -330,15 +330,15 @@ class RequestReader:
             return column()
 
         columns = read_all(read, scalars)
-        self._require_few(key, len(columns), role.least, role.most)
+        self._require_few(key, len(columns), role.min_columns, role.max_columns)
         return tuple(columns)
 
     def _require_few(
-        self, key: str, count: int, least: int, most: int = MAX_COLUMNS_TOGETHER
+        self, key: str, count: int, min_columns: int, max_columns: int = MAX_COLUMNS_TOGETHER
     ) -> None:
-        if not least <= count <= most:
-            facts = {"key": key, "count": count, "least": least, "most": most}
-            raise self._section.report_key("columns-count", key, **facts)
+        if not min_columns <= count <= max_columns:
+            arguments = {"key": key, "count": count, "least": min_columns, "most": max_columns}
+            raise self._section.report_key("columns-count", key, **arguments)
 
     def _axes(self, key: str) -> tuple[Axis, ...]:
         axes = read_keys(self._section, key, self._context)
@@ -369,10 +369,10 @@ class RequestReader:
             raise self._section.report_key("bounds-chosen", "candidates", column=column.name)
         points = read_candidates(listed, column)
         private = any(group_key.is_private for group_key in self._by())
-        most = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
-        if len(points) > most:
+        limit = MAX_CANDIDATES_PER_PRIVATE_GROUP if private else MAX_CANDIDATES
+        if len(points) > limit:
             code = "too-many-candidates.private" if private else "too-many-candidates"
-            raise self._section.report_key(code, key, count=len(points), most=most)
+            raise self._section.report_key(code, key, count=len(points), most=limit)
         return points
 
     def require_consistent(self, request: Request) -> None:
@@ -384,18 +384,18 @@ class RequestReader:
         faults = list(statistic.faults(request, context.relation))
         for fault in faults:
             report = section.report if fault.at_value else section.report_key
-            report(fault.code, fault.key, **fault.facts)
+            report(fault.code, fault.key, **fault.arguments)
         if statistic.counts_people and request.column is None and isinstance(context.unit, RowUnit):
             raise section.report("nobody-to-count")
         if faults:
             raise AlreadyReportedError
-        for code, count, most in (
+        for code, count, limit in (
             ("too-many-cells.joint", _count_combinations(request), MAX_COMBINATIONS),
             ("too-many-cells", count_numbers(statistic, request), MAX_CELLS),
             ("too-many-cells.scores", count_scores(request), MAX_SCORES),
         ):
-            if count > most:
-                raise section.report(code, count=count, most=most)
+            if count > limit:
+                raise section.report(code, count=count, most=limit)
         if statistic.chooses:
             return
         items = statistic.items(request) if request.columns or request.margins else ()

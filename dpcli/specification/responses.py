@@ -173,8 +173,8 @@ def _checked_table(
     def require_sum(row: Row) -> None:
         total = sum(row[1].values(), start=Fraction(0))
         if total != 1:
-            facts = {"total": _sum_text(total), "change": _sum_text(1 - total)}
-            raise row[0].span.report("row-sum", label=row[0].text, **facts)
+            arguments = {"total": _sum_text(total), "change": _sum_text(1 - total)}
+            raise row[0].span.report("row-sum", label=row[0].text, **arguments)
 
     read_all(require_sum, rows)
     check_outputs()
@@ -206,8 +206,8 @@ def match_labels(table: ProbabilityTable, column: LabeledColumn, span: Span) -> 
     if absent or unknown:
         faults = [f"{label} has no row" for label in absent[:1]]
         faults += [f"{label} is no label" for label in unknown[:1]]
-        facts = {"column": column.name, "odd": "; ".join(faults), "labels": column.labels}
-        raise span.report("table-labels", **facts)
+        arguments = {"column": column.name, "odd": "; ".join(faults), "labels": column.labels}
+        raise span.report("table-labels", **arguments)
     order = [table.inputs.index(label) for label in column.labels]
     return ProbabilityTable(
         column.labels, table.outputs, tuple(table.rows[index] for index in order)
@@ -302,8 +302,8 @@ class _ResponseReader:
             labels, len(randomizer.outputs)
         )
         if randomizer.loss.epsilon > MAX_EPSILON:
-            epsilon, most = plain_text(randomizer.loss.epsilon), int(MAX_EPSILON)
-            raise section.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
+            epsilon, limit = plain_text(randomizer.loss.epsilon), int(MAX_EPSILON)
+            raise section.report("epsilon-out-of-range.response", epsilon=epsilon, most=limit)
         if numbers > MAX_NUMBERS:
             raise section.report("too-many-cells.response", column=column.name)
         return Response(column, mechanism, randomizer, by(), steps)
@@ -326,11 +326,11 @@ class _ResponseReader:
             others = [
                 other.name for other in LOCAL_MECHANISMS if other.numeric != mechanism.numeric
             ]
-            facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
+            arguments = {"column": column.name, "kind": column.kind, "kinds": kinds}
             has_days = isinstance(column, DateColumn)
             code = "wrong-column-type.date" if has_days else "wrong-column-type.randomized"
             raise section.report(
-                code, "column", others=others, **facts | {"subject": mechanism.name}
+                code, "column", others=others, **arguments | {"subject": mechanism.name}
             )
         if column.missing is None:
             labels = column.labels
@@ -364,8 +364,8 @@ class _ResponseReader:
             (key for key in RESPONSE_BUDGET_KEYS if section.has(key) and key not in keys), None
         )
         if wrong:
-            facts = {"ways": keys, "wrong": wrong}
-            raise section.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
+            arguments = {"ways": keys, "wrong": wrong}
+            raise section.report_key("field-not-taken.price", wrong, mechanism=name, **arguments)
         budget_key = attempt(single_key, section, keys, "price-required.response")
         if needs_delta != section.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
@@ -414,6 +414,6 @@ def _read_post(section: ResponseModel, mechanism: LocalMechanism) -> tuple[str, 
     able = [name for name, numeric in STEP_IS_NUMERIC.items() if numeric == mechanism.numeric]
     for index, name in enumerate(steps):
         if name not in able:
-            facts = {"choices": able, "mechanism": mechanism.name}
-            raise section.report("unknown-step.response", "post", index, word=name, **facts)
+            arguments = {"choices": able, "mechanism": mechanism.name}
+            raise section.report("unknown-step.response", "post", index, word=name, **arguments)
     return tuple(dict.fromkeys(steps))

@@ -146,8 +146,8 @@ class _Reader:
                 key.span.report_and_suppress("yaml-merge")
             elif key.text in pairs:
                 line, column = pairs[key.text][0].span.start
-                facts = {"line": line, "column": column, "again": key.span.line}
-                key.span.report_and_suppress("duplicate-key", key=key.text, **facts)
+                arguments = {"line": line, "column": column, "again": key.span.line}
+                key.span.report_and_suppress("duplicate-key", key=key.text, **arguments)
             else:
                 if _is_empty_value(value_event):
                     value = ScalarNode("", key.span)

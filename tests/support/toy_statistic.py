@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dpcli.data.filters import InRanges
-from dpcli.fields.columns import FieldFault, NumericColumnName, check_at_most
+from dpcli.fields.columns import FieldFault, NumericColumnName, check_max
 from dpcli.fields.section import field_types
 from dpcli.fields.values import NO_FIXED_LIMIT, whole_number
 from dpcli.privacy.neighboring import Relation
@@ -39,7 +39,7 @@ class HighCount(Statistic):
         """`top` is at most the number of values of the column."""
         column = request.numeric
         values = column.upper - column.lower + 1
-        yield from check_at_most(request.option("top"), "top", values, HINT)
+        yield from check_max(request.option("top"), "top", values, HINT)
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The count of high values."""

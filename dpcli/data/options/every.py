@@ -18,7 +18,7 @@ from dpcli.problems.reference import usual_cells
 
 MAX_POSITION = 100_000
 
-MOST_NAMED = 8
+MAX_NAMED = 8
 """Texts of one kind that are proposed."""
 
 
@@ -98,5 +98,5 @@ class Marks(Option):
     @classmethod
     def added(cls, column: Column, texts: Sequence[str]) -> Self | None:
         """The marks of a column and the first of these texts."""
-        every = (*column.marks, *texts[:MOST_NAMED])
+        every = (*column.marks, *texts[:MAX_NAMED])
         return cls(every) if every else None

@@ -18,7 +18,7 @@ from dpcli.data.declared_texts import require_few, require_short
 from dpcli.data.key_texts import list_text, mapping_text, yaml_text
 from dpcli.data.lazy_polars import pl
 from dpcli.data.numeric import require_numeric
-from dpcli.data.options.every import MOST_NAMED
+from dpcli.data.options.every import MAX_NAMED
 from dpcli.data.text_cells import strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
@@ -179,7 +179,7 @@ class Affixes(FormOption):
             ):
                 if part and not NOT_PROPOSED & set(part) and part.lower() != "e":
                     found[part] += rows
-        named = cells.shown(found, usual_cells()["affixes"])[:MOST_NAMED]
+        named = cells.shown(found, usual_cells()["affixes"])[:MAX_NAMED]
         every = dict.fromkeys((*(declared.affixes if declared else ()), *named))
         return [cls(tuple(every)) if every else None]
 
@@ -236,10 +236,10 @@ class NumberValues(FormOption):
         numeric = require_numeric(column)
         if numeric.bounds is None:
             return
-        least, most = (bound * numeric.step for bound in numeric.bounds)
+        min_value, max_value = (bound * numeric.step for bound in numeric.bounds)
         low, high = map(numeric.text, numeric.bounds)
         for text, number in self.values:
-            if not least <= Fraction(number) <= most:
+            if not min_value <= Fraction(number) <= max_value:
                 raise section.report("out-of-bounds.value", self.key, text, low=low, high=high)
 
     @property
@@ -256,6 +256,6 @@ class NumberValues(FormOption):
         for text, rows, _, digits, _, is_open in _parts(cells):
             if is_open and re.fullmatch(r"[0-9]+(\.[0-9]+)?", digits):
                 rows_of[text], numbers[text] = rows, digits
-        named = {text: numbers[text] for text in cells.shown(rows_of)[:MOST_NAMED]}
+        named = {text: numbers[text] for text in cells.shown(rows_of)[:MAX_NAMED]}
         every = dict(declared.values if declared else ()) | named
         return [cls(tuple(every.items())) if every else None]

@@ -59,18 +59,18 @@ def truth(test: Filter, names: Mapping[Column, str]) -> pl.Expr:
             return pl.all_horizontal(truth(part, names) for part in parts)
         case AnyOf(parts):
             return pl.any_horizontal(truth(part, names) for part in parts)
-        case PassesAmongFirst(tests, index, most):
+        case PassesAmongFirst(tests, index, limit):
             passed = [truth(part, names).fill_null(value=False) for part in tests[: index + 1]]
-            if index < most:
+            if index < limit:
                 return passed[-1]
-            return passed[-1] & (pl.sum_horizontal(passed[:-1]) < most)
+            return passed[-1] & (pl.sum_horizontal(passed[:-1]) < limit)
     raise TypeError("a filter that the engine does not know")
 
 
-def _multiplied(cell: pl.Expr, most: int, factor: int) -> pl.Expr:
+def _multiplied(cell: pl.Expr, max_size: int, factor: int) -> pl.Expr:
     if factor == 1:
         return cell
-    dtype = pl.Int64() if most * factor < 1 << 63 and factor < 1 << 63 else pl.Int128()
+    dtype = pl.Int64() if max_size * factor < 1 << 63 and factor < 1 << 63 else pl.Int128()
     return cell.cast(dtype) * pl.lit(factor, dtype=dtype)
 
 
@@ -81,8 +81,8 @@ def sum_expression(plain: PlainSum, names: Mapping[Column, str], size: int) -> p
     """
     mask = row_filter(plain.where, plain.not_missing, names)
     if plain.factors:
-        most = prod(max(map(abs, factor.limits)) for factor in plain.factors)
-        dtype = pl.Int64() if most * size < 2**62 else pl.Int128()
+        max_size = prod(max(map(abs, factor.limits)) for factor in plain.factors)
+        dtype = pl.Int64() if max_size * size < 2**62 else pl.Int128()
         value = reduce(mul, (factor_value(factor, names, dtype) for factor in plain.factors))
         return (value if mask is None else pl.when(mask).then(value)).sum()
     if size < COUNTABLE_ROWS:

@@ -94,19 +94,23 @@ def check_cells(
     every = (*wanted, *(column.without_missing_constant() for column in derived))
     decoder = Decoder(every)
     names = {column: f"value{at}" for at, column in enumerate(every)}
-    facts = [pl.len().alias("rows"), FLAGS.any()]
-    facts += [pl.col(name).count().alias(f"readable{at}") for at, name in enumerate(names.values())]
-    facts += [fact for index, column in enumerate(wanted) for fact in _facts(column, index)]
+    aggregates = [pl.len().alias("rows"), FLAGS.any()]
+    aggregates += [
+        pl.col(name).count().alias(f"readable{at}") for at, name in enumerate(names.values())
+    ]
+    aggregates += [
+        aggregate for index, column in enumerate(wanted) for aggregate in _aggregates(column, index)
+    ]
     ids = unit.column if isinstance(unit, PersonUnit) else None
     user = next((at for at, column in enumerate(wanted) if column.name == ids), None)
     if user is not None:
         number = pl.col(f"value{user}").drop_nulls().hash(seed=0)
-        facts.append(number.value_counts(name="rows").implode().alias("users"))
+        aggregates.append(number.value_counts(name="rows").implode().alias("users"))
 
     def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The counts of rows and of the cells of each column, and flags."""
         table = decoder.read(texts, names)
-        counts = table.select(facts).collect(engine="streaming")
+        counts = table.select(aggregates).collect(engine="streaming")
         samples = {
             name: table.filter(chosen).select(_cell(index)).head(SAMPLED)
             for index, column in enumerate(wanted)
@@ -143,8 +147,8 @@ def check_cells(
         else:
             found = rows, rows
     enough_rows, enough_people = (
-        None if least is None else count >= least
-        for count, least in zip(found, minimums, strict=True)
+        None if minimum is None else count >= minimum
+        for count, minimum in zip(found, minimums, strict=True)
     )
     checked = CellsCheck(
         cells, rows > 0, enough_rows, faults if rows else (), below, enough_people=enough_people
@@ -163,12 +167,12 @@ def _rows_of_users(counted: pl.DataFrame) -> pl.Series:
     return users.group_by(number).agg(rows.sum())[rows.meta.output_name()]
 
 
-def _facts(column: Column, index: int) -> Iterator[pl.Expr]:
+def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
     """The numbers of cells of each kind, and the declared texts that occur."""
     cell, value = _cell(index), pl.col(f"value{index}")
     yield _is_blank(column, index).sum().alias(f"blank{index}")
-    for name, fact in column.cell_facts(cell, value):
-        yield fact.alias(f"{name}{index}")
+    for name, aggregate in column.cell_aggregates(cell, value):
+        yield aggregate.alias(f"{name}{index}")
     for at, (_, occurs) in enumerate(column.declared_parts(cell)):
         yield occurs.any().alias(f"part{index}_{at}")
 
@@ -230,7 +234,7 @@ def _column_cells(
         unread = sampled("unread")
         sample = Sample(unread, unreadable, sampled("read"), readable, decimal)
         remedy = find_remedy(column, sample)
-    ends = (f"least{index}", f"most{index}")
+    ends = (f"min{index}", f"max{index}")
     values = [counted[name] for name in ends if name in counted]
     return ColumnCells(
         column,

@@ -29,7 +29,7 @@ V = TypeVar("V", bound=ValuedColumn)
 
 Amount = Literal["all", "most", "some", "few", "none"]
 
-FEW_SHARE, MOST_SHARE = Fraction(1, 10), Fraction(9, 10)
+MAX_FEW, MIN_MOST = Fraction(1, 10), Fraction(9, 10)
 """The shares up to which an amount is "few", and from which on it is "most"."""
 
 
@@ -38,7 +38,7 @@ def amount(part: Fraction, whole: Fraction) -> Amount:
     if part in (0, whole):
         return "all" if part else "none"
     share = part / whole
-    return "few" if share <= FEW_SHARE else "most" if share >= MOST_SHARE else "some"
+    return "few" if share <= MAX_FEW else "most" if share >= MIN_MOST else "some"
 
 
 @dataclass(frozen=True, slots=True)

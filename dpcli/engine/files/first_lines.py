@@ -35,7 +35,7 @@ from dpcli.problems.errors import DataError
 MARKS = (",", ";", "\t", "|")
 """Delimiters that are recognised; of two that fit a line alike, the first is taken."""
 
-MOST_TITLES = 20
+MAX_TITLE_LINES = 20
 """Lines that may precede a header."""
 
 USUAL_ENCODING = "windows-1252"
@@ -49,7 +49,7 @@ def recognized_source(data: str, dialect: Dialect, *, asserted: bool) -> Iterato
     A declared delimiter or `skip_lines`, or the line of an `asserted` header, are not recognized
     but believed. Raises DataError `not-column-names.title` for a title above no certain header.
     """
-    titles = 0 if asserted or dialect.skip_lines else MOST_TITLES
+    titles = 0 if asserted or dialect.skip_lines else MAX_TITLE_LINES
     if format_of(data) == "sheet":
         declared = replace(dialect, multiline=True)
         if titles:

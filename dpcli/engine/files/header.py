@@ -135,8 +135,8 @@ def _type_problems(source: Source, column: Column) -> Iterator[Problem]:
     elif isinstance(column, IdColumn) and name in source.unfit_ids:
         # As texts, 7.0 and 7 in another file would be two people, and so would one time in two
         # time zones.
-        facts = {"column": name, "type": source.unfit_ids[name]}
-        yield make_problem("column-type.id", file=source.name, **facts)
+        arguments = {"column": name, "type": source.unfit_ids[name]}
+        yield make_problem("column-type.id", file=source.name, **arguments)
 
 
 def _separator_in(source: Source) -> str | None:
@@ -171,8 +171,8 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
     doubt = None if asserted else _doubt(source, in_two_lines=in_two_lines)
     if doubt == "delimiter":
         mark = _separator_in(source) or ""
-        facts = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
-        raise DataError.about("not-column-names.delimiter", file=file, **facts)
+        arguments = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
+        raise DataError.about("not-column-names.delimiter", file=file, **arguments)
     if doubt is not None:
         raise DataError.about(f"not-column-names.{doubt}", file=file)
 

@@ -211,7 +211,7 @@ UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 DAY = 86_400
 
-LEAST_ROW_BYTES = 16
+MIN_ROW_BYTES = 16
 """Bytes that a row takes at least in a shard of users."""
 
 
@@ -256,7 +256,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
         or schema[name].is_decimal()
         or isinstance(schema[name], pl.Datetime)
     }
-    size = max(os.fstat(file.fileno()).st_size, rows * LEAST_ROW_BYTES)
+    size = max(os.fstat(file.fileno()).st_size, rows * MIN_ROW_BYTES)
     return Source(name, file, size, tuple(schema), dialect=None, odd=odd, unfit_ids=unfit_ids)
 
 
@@ -295,15 +295,17 @@ def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
 
 
 @contextmanager
-def parquet_rows(source: Source, wanted: Sequence[Column], most: int) -> Iterator[Iterator[Rows]]:
+def parquet_rows(
+    source: Source, wanted: Sequence[Column], max_rows: int
+) -> Iterator[Iterator[Rows]]:
     """All rows in their order, a limited number at a time."""
     frame = scan_parquet_file(source.file)
     types = frame.collect_schema().dtypes()
     total: int = frame.select(pl.len()).collect(engine="streaming").item()
     indices = [*map(source.index_of, wanted)]
     with copied_texts(source.name, source.file, types, indices) as copy:
-        starts = range(0, max(1, total), most)
-        yield (Rows(start, min(most, total - start), copy) for start in starts)
+        starts = range(0, max(1, total), max_rows)
+        yield (Rows(start, min(max_rows, total - start), copy) for start in starts)
 
 
 def parquet_frame(

@@ -4,7 +4,7 @@ The reader of sheets ends at an error value or a type of cell that it does not k
 an index that is none, at a text with half a character reference. A cell far to the right makes it
 reserve memory for all cells before, and a row far below ends the process. Here such a cell becomes
 blank, such a reference becomes the replacement character, and cells to the right of the header, and
-of `LEAST_WIDTH` columns, are left out. So are cells in rows without a valid number. All other
+of `MIN_WIDTH` columns, are left out. So are cells in rows without a valid number. All other
 values are copied byte by byte, so that dates and formats are those of the library.
 
 Privacy: each cell is treated by itself. Only the header decides how many columns are kept.
@@ -34,7 +34,7 @@ START = 1 << 12
 BLOCK = 1 << 20
 """Bytes of a part that are read at a time."""
 
-LEAST_WIDTH = 64
+MIN_WIDTH = 64
 """Columns that are kept in any case."""
 
 WIDEST, LONGEST = 1 << 14, 1 << 20
@@ -208,8 +208,8 @@ class _Cells:
         """Whether a cell is within the columns of the header, if that is known already."""
         is_record = self._row not in self._rows and len(self._rows) >= self._lines
         self._is_known = self._is_known or is_record
-        most = max(self._widest, LEAST_WIDTH) if self._is_known else WIDEST
-        return self._column <= most and self._row <= LONGEST
+        max_column = max(self._widest, MIN_WIDTH) if self._is_known else WIDEST
+        return self._column <= max_column and self._row <= LONGEST
 
 
 def _value(inner: bytes, kind: bytes, shared: int) -> bytes | None:

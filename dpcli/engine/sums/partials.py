@@ -2,7 +2,7 @@
 
 A partial is as confidential as the rows. The partials of one spec merge to the result of one scan
 of all rows. The file holds a magic word, the SHA-256 of all that follows, and blocks, each after
-its length: facts as JSON (format, digest of the spec, random id), then frames as Arrow files.
+its length: a header as JSON (format, digest of the spec, random id), then frames as Arrow files.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def read_frames(blocks: Iterable[bytes]) -> Partial:
 
 def seal_partial(digest: str, frames: Partial) -> bytes:
     """The content of a new sealed partial, for the spec with this digest."""
-    facts = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
-    body = pack_blocks([json.dumps(facts).encode(), *frames])
+    header = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
+    body = pack_blocks([json.dumps(header).encode(), *frames])
     return SEALED + hashlib.sha256(body).digest() + body
 
 
@@ -100,8 +100,8 @@ def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str,
     if content[len(SEALED) :][:DIGEST_BYTES] != hashlib.sha256(body).digest():
         raise DataError.about("not-a-part.damaged", file=name)
     first, *blocks = unpack_blocks(body)
-    facts: dict[str, str] = json.loads(first)
-    layout, spec, part = facts["format"], facts["spec"], facts["part"]
+    header: dict[str, str] = json.loads(first)
+    layout, spec, part = header["format"], header["spec"], header["part"]
     if layout != FORMAT:
         raise DataError.about("not-a-part.format", file=name, found=layout, expected=FORMAT)
     if spec != digest:

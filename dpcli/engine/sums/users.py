@@ -22,15 +22,15 @@ def user_order() -> pl.Expr:
     return pl.col("user").cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
 
 
-def is_among_first(most: int) -> pl.Expr:
-    """Whether a row is among the `most` first of its user, in rows that are sorted by user."""
+def is_among_first(max_rows: int) -> pl.Expr:
+    """Whether a row is among the `max_rows` first of its user, in rows that are sorted by user."""
     user = pl.col("user")
-    return user.ne_missing(user.shift(most))
+    return user.ne_missing(user.shift(max_rows))
 
 
-def smallest_priorities(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
-    """The `most` rows of each user with the smallest priorities."""
-    return rows.sort(user_order()).filter(is_among_first(most))
+def smallest_priorities(rows: pl.LazyFrame, max_rows: int) -> pl.LazyFrame:
+    """The `max_rows` rows of each user with the smallest priorities."""
+    return rows.sort(user_order()).filter(is_among_first(max_rows))
 
 
 class UserTotalsTable:
@@ -38,11 +38,11 @@ class UserTotalsTable:
 
     A table has one line per user and cell: the smallest `priority` of the user's rows there, and
     for each query the number of rows that count (`n0` and so on) and their total (`t0` and so on).
-    `sums` uses the `most` cells of each user with the smallest priorities.
+    `sums` uses the `max_rows` cells of each user with the smallest priorities.
     """
 
-    def __init__(self, grouping: Grouping, totals: Sequence[UserTotals], most: int) -> None:
-        self._grouping, self._totals, self._most = grouping, totals, most
+    def __init__(self, grouping: Grouping, totals: Sequence[UserTotals], max_rows: int) -> None:
+        self._grouping, self._totals, self._max_rows = grouping, totals, max_rows
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The table of these rows."""
@@ -70,7 +70,7 @@ class UserTotalsTable:
 
         Where users are counted by their numbers of rows, a cell is a bin of these.
         """
-        used = smallest_priorities(table.lazy(), self._most)
+        used = smallest_priorities(table.lazy(), self._max_rows)
         starts = self._grouping.aggregation.kind.starts
         if starts is not None:
             bins = pl.lit(pl.Series(starts, dtype=pl.Int64))

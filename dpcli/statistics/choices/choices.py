@@ -22,7 +22,7 @@ from dpcli.fields.columns import (
     FieldFault,
     LabelColumnName,
     NumericColumnName,
-    check_at_most,
+    check_max,
 )
 from dpcli.fields.section import field_types
 from dpcli.fields.values import NO_FIXED_LIMIT, Choice, whole_number
@@ -173,7 +173,7 @@ class TopK(Statistic):
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """At most as many labels are chosen as there are."""
         labels = len(require_labeled(request.column).labels)
-        yield from check_at_most(request.k, "k", labels, "of the labels are chosen")
+        yield from check_max(request.k, "k", labels, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The number of rows with each label."""
@@ -247,7 +247,7 @@ class TopKPrivate(TopK):
         private = [key.column.name for key in request.by if key.is_private]
         if private:
             yield FieldFault("values-required.chosen", "by", column=private[0])
-        yield from check_at_most(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
+        yield from check_max(request.k, "k", MAX_PRIVATE_LABELS, "of the labels are chosen")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The number of rows with each label, in the groups that have it."""

@@ -15,7 +15,7 @@ from dpcli.fields.columns import (
     FieldFault,
     SelectedColumns,
     SelectionLimit,
-    check_at_most,
+    check_max,
 )
 from dpcli.fields.section import field_types
 from dpcli.numeric.interval_arithmetic import sqrt_down
@@ -73,7 +73,7 @@ class Selections(Statistic):
                 count = len(column.labels)
                 yield FieldFault("not-one-answer", "columns", column=column.name, count=count)
         max_selected = request.option("max_selected")
-        yield from check_at_most(
+        yield from check_max(
             max_selected,
             "max_selected",
             len(request.checked),

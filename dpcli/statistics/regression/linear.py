@@ -114,7 +114,9 @@ METHODS = ("moments", "objective", "output")
 """What noise is added to: the moments, the objective that is minimized, or its minimizer."""
 
 Method = Annotated[str, Choice("unknown-method", METHODS)]
-Ridge = Annotated[Fraction, ExactNumber("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
+Ridge = Annotated[
+    Fraction, ExactNumber("not-in-range.ridge", min_value=Fraction(1, 10**9), max_value=1000)
+]
 Rows = Annotated[int, whole_number(10**12, "rows the file has: a public number")]
 
 

@@ -13,7 +13,7 @@ from math import prod, sqrt
 from typing import Any
 
 from dpcli.data.column import Column
-from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_at_most
+from dpcli.fields.columns import AxesPerTable, FieldFault, TableColumns, check_max
 from dpcli.fields.section import field_types
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.numeric.exact import rounded_text
@@ -264,7 +264,7 @@ class Marginals(Statistic):
         columns = len(request.margins)
         if len(request.ways) > 1 and limits_groups(relation):
             yield FieldFault("several-ways", "ways")
-        yield from check_at_most(request.ways[-1], "ways", columns, "of the columns each table has")
+        yield from check_max(request.ways[-1], "ways", columns, "of the columns each table has")
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The effects of the columns or the published tables, and those for shares of epsilon.
