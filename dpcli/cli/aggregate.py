@@ -12,7 +12,7 @@ from dpcli.cli.accounts import warn
 from dpcli.cli.console import notify, print_json
 from dpcli.cli.options import input_file, refuse_first, require_new_file
 from dpcli.cli.progress import shown_progress
-from dpcli.engine.files.content import SEALED_ENDING
+from dpcli.engine.files.content import PARTIAL_ENDING
 from dpcli.planning.planner import make_plan
 from dpcli.problems.errors import UsageError
 from dpcli.releasing.publishing import is_device, write_private
@@ -29,7 +29,7 @@ def aggregate(
 ) -> None:
     """Write a sealed part: confidential, and nothing is spent."""
     # A part is confidential: it must not look like a table, or go to a terminal or a log.
-    fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
+    fits = output.name.lower().endswith(PARTIAL_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
     plan = make_plan(read_central_spec(spec))
     if plan.chooses_bounds:

@@ -30,7 +30,7 @@ from dpcli.statistics.estimates import SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import apply_steps
 
 if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 Engine = Literal["local", "spark", "partials"]
 """What aggregates the data: this process, Apache Spark, or earlier runs that sealed partials."""
@@ -56,7 +56,7 @@ def require_quality(stored: StoredRelease, ledger: Path) -> None:
 
 
 def check_quality(
-    plan: CentralPlan, exact: Sequence[SealedAnswer], permit: NoisePermit
+    plan: CentralPlan, exact: Sequence[ConfidentialAnswer], permit: NoisePermit
 ) -> QualityResult | None:
     """The result of the quality check; None if the spec has none."""
     if plan.quality is None:
@@ -74,7 +74,7 @@ def aggregate_data(
     data: tuple[Input, ...],
     progress: Progress | None = None,
     engine: Engine = "local",
-) -> Sequence[SealedAnswer]:
+) -> Sequence[ConfidentialAnswer]:
     """Read all data files once, and return the confidential exact answers of the plan.
 
     Raises DataError if the data do not fit the spec, and UsageError if Spark is not installed.
@@ -124,13 +124,13 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
 def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial of a release; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
-        from dpcli.engine.sums.aggregate import Aggregation
-        from dpcli.engine.sums.partials import seal_partial
+        from dpcli.engine.sums.aggregate import QueryAggregator
+        from dpcli.engine.sums.partials import pack_partial
 
-        aggregation = Aggregation(plan.engine_queries, plan.spec.privacy.unit)
+        aggregator = QueryAggregator(plan.engine_queries, plan.spec.privacy.unit)
         with dataset.redacted_errors():
-            frames = aggregation.mergeable_partial(dataset, progress or Progress())
-        return seal_partial(plan.spec.digest, frames)
+            frames = aggregator.mergeable_partial(dataset, progress or Progress())
+        return pack_partial(plan.spec.digest, frames)
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def _opened(
 
 
 def add_noise(
-    plan: CentralPlan, exact: Sequence[SealedAnswer], permit: NoisePermit
+    plan: CentralPlan, exact: Sequence[ConfidentialAnswer], permit: NoisePermit
 ) -> tuple[NoisyStatistic, ...]:
     """The noisy answers to every query that the permit covers.
 
@@ -231,7 +231,7 @@ _Groups = Confidential[Groups]
 
 def _answer(
     planned_query: PlannedQuery,
-    exact: SealedAnswer,
+    exact: ConfidentialAnswer,
     groups: tuple[Group, ...] | None,
     permit: NoisePermit,
 ) -> NoisyAnswer:

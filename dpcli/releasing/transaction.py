@@ -32,7 +32,7 @@ from dpcli.releasing.steps import (
 )
 
 if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 
 class Transaction(Generic[PlanT]):
@@ -134,11 +134,11 @@ class ReleaseTransaction(Transaction[CentralPlan]):
     ...     return release.outcome
     """
 
-    def aggregate(self, progress: Progress | None = None) -> Sequence[SealedAnswer]:
+    def aggregate(self, progress: Progress | None = None) -> Sequence[ConfidentialAnswer]:
         """Read the data once, and return the confidential exact answers; raises DataError."""
         return aggregate_data(self.request.plan, self.request.data, progress, self.request.engine)
 
-    def answer(self, exact: Sequence[SealedAnswer]) -> NoisyNumbers:
+    def answer(self, exact: Sequence[ConfidentialAnswer]) -> NoisyNumbers:
         """Add noise to every answer, and estimate what is published.
 
         If the quality check fails, only the check is charged and answered: the numbers are those of

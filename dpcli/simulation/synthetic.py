@@ -28,7 +28,7 @@ from dpcli.simulation.synthetic_cells import Positions, Stream, column_cells, id
 from dpcli.specification.model import CentralSpec
 
 if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 T = TypeVar("T")
 
@@ -104,7 +104,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def __init__(self, spec: CentralSpec, rows: int, seed: int) -> None:
         if {type(spec)} != {CentralSpec} or {*map(type, spec.columns)} - COLUMNS:
             raise TypeError("only declared columns are generated")
-        self.__answers: dict[int, SealedAnswer] = {}
+        self.__answers: dict[int, ConfidentialAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
         self._stream = Stream(seed)
         self._people = _RowOwners(spec.privacy.unit, rows, self._stream.named("people"))
@@ -130,7 +130,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         """Delete the rows."""
         self.__file.close()
 
-    def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[SealedAnswer]:
+    def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[ConfidentialAnswer]:
         """The exact answers about the rows, as `Confidential` values, which `exact` opens."""
         from dpcli.engine.sums.aggregate import aggregate
 

@@ -20,7 +20,7 @@ from dpcli.releasing.steps import add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 UNLIMITED = 1 << 30
 """A limit that no synthetic dataset reaches."""
@@ -88,10 +88,10 @@ class SyntheticRun:
             answers.append(ExactAnswers(values, names))
         return tuple(answers)
 
-    def _groups(self, confidential: SealedAnswer) -> Groups:
+    def _groups(self, confidential: ConfidentialAnswer) -> Groups:
         return self._dataset.exact(cast("Confidential[Groups]", confidential))
 
-    def _values(self, confidential: SealedAnswer, groups: Sequence[Group] | None) -> Cells:
+    def _values(self, confidential: ConfidentialAnswer, groups: Sequence[Group] | None) -> Cells:
         """The exact numbers of all cells, or the scores of their candidates."""
         if groups is not None:
             return integer_array(self._groups(confidential).cells(groups))

@@ -1,1 +1,1 @@
-"""Sealed partials from Apache Spark: the same engine on bytes and rows."""
+"""Partials from Apache Spark: the same engine on bytes and rows."""

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from dpcli.data.column import Column
 from dpcli.data.csv_dialect import UTF8, Dialect
 from dpcli.engine.files.content import (
-    SEALED_ENDING,
+    PARTIAL_ENDING,
     SIGNATURE_BYTES,
     WINDOWS,
     is_parquet,
@@ -117,7 +117,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
     size = file.state[0]
     if _is_hidden(status) or lower.endswith("._copying_"):
         raise DataError.about("data-unreadable.spark", file=name)
-    if lower.endswith(SEALED_ENDING):
+    if lower.endswith(PARTIAL_ENDING):
         raise DataError.about("not-csv.sealed", file=name)
     if not size:
         raise DataError.about("no-header", file=name)

@@ -41,8 +41,8 @@ from dpcli.data.csv_dialect import Dialect
 from dpcli.engine.files.content import UTF8_BOM
 from dpcli.engine.files.dataset import STDIN
 from dpcli.engine.progress import silenced_stderr
-from dpcli.engine.sums.aggregate import SealedAnswers
-from dpcli.engine.sums.grouping import Partial
+from dpcli.engine.sums.aggregate import ConfidentialAnswers
+from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit, Unit
@@ -81,8 +81,8 @@ def aggregate_with_spark(
     dialect: Dialect,
     columns: Sequence[Column],
     names: Sequence[str],
-) -> SealedAnswers:
-    """The exact answer to every query, sealed, from files that Spark reads.
+) -> ConfidentialAnswers:
+    """The confidential answer to every query, from files that Spark reads.
 
     Raises DataError like the local engine, and `spark-failed`, one fixed sentence.
     """
@@ -97,8 +97,8 @@ def aggregate_with_spark(
         changed = [file for file in files if file_state(spark, file.address) != file.state]
         if changed:
             raise DataError(make_problem("data-changed", file=file.name) for file in changed)
-        aggregation = tasks.aggregation
-        return aggregation.seal(aggregation.merge(partials))
+        aggregator = tasks.aggregator
+        return aggregator.confidential_answers(aggregator.merge(partials))
 
 
 def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:

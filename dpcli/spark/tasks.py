@@ -31,7 +31,7 @@ from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_source
 from dpcli.engine.files.typed_cells import untyped_text
 from dpcli.engine.progress import Progress
-from dpcli.engine.sums.aggregate import Aggregation
+from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.engine.sums.partials import pack_blocks
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DpcliError
@@ -81,14 +81,14 @@ class Tasks:
     key: int
 
     @property
-    def aggregation(self) -> Aggregation:
-        """The aggregation of the queries."""
-        return Aggregation(self.queries, self.unit)
+    def aggregator(self) -> QueryAggregator:
+        """The aggregator of the queries."""
+        return QueryAggregator(self.queries, self.unit)
 
     @property
     def _texts(self) -> tuple[IdColumn, ...]:
         """The columns of the files for all queries, as texts that are not decoded."""
-        columns = file_columns(self.aggregation.columns)
+        columns = file_columns(self.aggregator.columns)
         sources = dict.fromkeys(column.file_key for column in columns)
         return tuple(IdColumn(str(source), source=source) for source in sources)
 
@@ -104,7 +104,7 @@ class Tasks:
         """The report and the partial of a stretch of a file."""
 
         def work(dataset: Dataset) -> pa.Table:
-            frames = self.aggregation.partial(dataset, Progress())
+            frames = self.aggregator.partial(dataset, Progress())
             return pa.Table.from_pylist([{"content": pack_blocks(frames)}], RESULT)
 
         yield from self._reported(file_index, file, batches, work, RESULT)
@@ -152,7 +152,7 @@ class Tasks:
             )
             dataset = Dataset((source,), self.dialect)
             with dataset.redacted_errors():
-                frames = self.aggregation.partial(dataset, Progress())
+                frames = self.aggregator.partial(dataset, Progress())
         yield pa.RecordBatch.from_pylist([{"content": pack_blocks(frames)}], RESULT)
 
     def _reported(

@@ -14,7 +14,7 @@ from dpcli.privacy.unit import Unit
 from dpcli.queries.query import Query
 
 if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
     from tests.oracles.plain import Answer
 
 
@@ -35,12 +35,12 @@ def engine(
         return opened(aggregate(queries, unit, dataset))
 
 
-def opened(sealed: Sequence[SealedAnswer]) -> list[Answer]:
+def opened(sealed: Sequence[ConfidentialAnswer]) -> list[Answer]:
     """The integers of every answer."""
     return [_answer(answer) for answer in sealed]
 
 
-def _answer(sealed: SealedAnswer) -> Answer:
+def _answer(sealed: ConfidentialAnswer) -> Answer:
     """The integers of one answer, by group where keys are private."""
     content = unsealed(cast("Confidential[Cells | Groups]", sealed))
     if isinstance(content, Groups):

@@ -11,11 +11,11 @@ from dpcli.releasing.steps import add_noise, estimate_statistic
 from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import SealedAnswer
+    from dpcli.engine.sums.aggregate import ConfidentialAnswer
 
 
 def estimates_of(
-    plan: CentralPlan, exact: Sequence[SealedAnswer]
+    plan: CentralPlan, exact: Sequence[ConfidentialAnswer]
 ) -> tuple[PublishedStatistic, ...]:
     """Add noise to every answer, then estimate from the noisy answers alone."""
     noisy = add_noise(plan, exact, free_permit())

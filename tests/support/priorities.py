@@ -12,8 +12,8 @@ from polars.selectors import starts_with
 
 from dpcli.engine.cells.decode import FLAGS
 from dpcli.engine.sums import bounding
-from dpcli.engine.sums.aggregate import SealedAnswer, aggregate
-from dpcli.engine.sums.bounding import UserLevelAggregation
+from dpcli.engine.sums.aggregate import ConfidentialAnswer, aggregate
+from dpcli.engine.sums.bounding import UserScan
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, scramble
 
@@ -58,7 +58,7 @@ class ContentPriorities:
     Equal rows have equal priorities, so it does not matter which of them is kept.
     """
 
-    def __init__(self, users: UserLevelAggregation) -> None:
+    def __init__(self, users: UserScan) -> None:
         self._users = users
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
@@ -74,24 +74,24 @@ class ContentPriorities:
         return table.select(pl.struct(columns).hash(1).alias("priority")).to_series()
 
 
-original_init = UserLevelAggregation.__init__
+original_init = UserScan.__init__
 
 
 def prioritize_by_content(patch: pytest.MonkeyPatch) -> None:
     """Use priorities from ids and values from now on, in this process."""
 
-    def init(self: UserLevelAggregation, *arguments: Any) -> None:
+    def init(self: UserScan, *arguments: Any) -> None:
         original_init(self, *arguments)
         self._priorities = ContentPriorities(self)  # type: ignore[assignment]
 
-    patch.setattr(UserLevelAggregation, "__init__", init)
+    patch.setattr(UserScan, "__init__", init)
 
 
 def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
     """Use repeatable priorities in each release, from a secret drawn in that release."""
     patch.setattr(bounding, "Priorities", KeyedPriorities)
 
-    def keyed(*arguments: Any) -> list[SealedAnswer]:
+    def keyed(*arguments: Any) -> list[ConfidentialAnswer]:
         patch.setattr(KeyedPriorities, "secret", random_bytes(16))
         return aggregate(*arguments)
 

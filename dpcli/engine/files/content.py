@@ -44,10 +44,10 @@ LARGEST_UNPACKED = 1 << 36
 SIGNATURE_BYTES = 16
 """Bytes by which formats are identified."""
 
-SEALED = b"DPCLI-SEALED\0\n"
-"""The first bytes of sealed partials."""
+PARTIAL_MARK = b"DPCLI-SEALED\0\n"
+"""The first bytes of files with partials."""
 
-SEALED_ENDING = ".sealed"
+PARTIAL_ENDING = ".sealed"
 """The end of their names."""
 
 PARQUET_STARTS = (b"PAR1", b"PARE")
@@ -103,7 +103,7 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
     Privacy: no byte after the first line counts, because it may belong to a record.
     """
     start = b"".join(FIRST_LINE.findall(start, 0)[:1])
-    if start.startswith(SEALED.rstrip()):
+    if start.startswith(PARTIAL_MARK.rstrip()):
         raise DataError.about("not-csv.sealed", file=name)
     for mark, format_name in OTHER_FORMATS.items():
         if start.startswith(mark):

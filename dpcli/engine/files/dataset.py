@@ -18,7 +18,7 @@ from typing import BinaryIO, Literal, Self
 from dpcli.data.column import Column
 from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
 from dpcli.engine.files.content import (
-    SEALED_ENDING,
+    PARTIAL_ENDING,
     SIGNATURE_BYTES,
     CountingReader,
     copy_to_temporary,
@@ -81,7 +81,7 @@ class RegularFile:
 def regular_file(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> RegularFile:
     """The file, or a copy of its table. `raw` is closed if it is not used."""
     lower = name.lower()
-    if lower.endswith(SEALED_ENDING):
+    if lower.endswith(PARTIAL_ENDING):
         raise DataError.about("not-csv.sealed", file=name)
     status = os.fstat(raw.fileno())
     is_file, kind = stat.S_ISREG(status.st_mode), format_of(name)

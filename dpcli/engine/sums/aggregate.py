@@ -1,4 +1,4 @@
-"""Answers every query exactly in one pass over the files, and seals every answer."""
+"""Aggregates the rows for all queries in one pass; every answer is `Confidential`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from dpcli.engine.cells.ids import HashCollisionError, id_column
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
-from dpcli.engine.sums.bounding import UserLevelAggregation
-from dpcli.engine.sums.grouping import (
+from dpcli.engine.sums.bounding import UserScan
+from dpcli.engine.sums.joint_tables import (
     Answer,
-    Grouping,
+    JointTable,
+    JointTableExpressions,
     Partial,
-    SharedAggregation,
+    joint_tables,
     roll_up,
-    share_aggregations,
 )
 from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries.query import Query
 
-SealedAnswer = Confidential[Cells] | Confidential[Groups]
+ConfidentialAnswer = Confidential[Cells] | Confidential[Groups]
 
-SealedAnswers = list[SealedAnswer]
+ConfidentialAnswers = list[ConfidentialAnswer]
 
 WAITING = 1 << 20
 """Lines of partials that may wait to be merged."""
@@ -38,19 +38,21 @@ WAITING = 1 << 20
 
 def aggregate(
     queries: Sequence[Query], unit: Unit, dataset: Dataset, progress: Progress | None = None
-) -> SealedAnswers:
-    """The exact answer to every query, sealed, from one scan of the files.
+) -> ConfidentialAnswers:
+    """The confidential answer to every query, from one scan of the files.
 
     The files must have every column that the queries read. Raises DataError `data-unreadable`,
     one fixed sentence, for every failure; nothing else about the records is reported.
     """
-    aggregation = Aggregation(queries, unit)
+    aggregator = QueryAggregator(queries, unit)
     with dataset.redacted_errors():
-        return aggregation.seal(aggregation.merged_partial(dataset, progress or Progress()))
+        return aggregator.confidential_answers(
+            aggregator.merged_partial(dataset, progress or Progress())
+        )
 
 
-class Aggregation:
-    """All queries of one release: turns files into partials, and partials into sealed answers.
+class QueryAggregator:
+    """Aggregates all queries of one release: files to partials, partials to confidential answers.
 
     The errors of methods that read files or partials may quote a record. The caller redacts them.
     """
@@ -60,7 +62,7 @@ class Aggregation:
             require_plain(query)
         self._asked, self._unit = queries, unit
         self._queries = [part for query in queries for part in query.parts]
-        self._aggregations = share_aggregations(self._queries, unit)
+        self._tables = joint_tables(self._queries, unit)
         columns = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
             columns |= {id_column(unit): None}
@@ -69,19 +71,19 @@ class Aggregation:
     def partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """The partial of all rows of the files; no user may have rows in other files."""
         if isinstance(self._unit, PersonUnit):
-            return self._scan_users(dataset, progress, UserLevelAggregation.partial)
+            return self._scan_users(dataset, progress, UserScan.partial)
         return interruptible(lambda: self._scan_rows(dataset, progress))
 
     def merged_partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """The merged partial of all rows, if these files are all."""
         if isinstance(self._unit, PersonUnit):
-            return self._scan_users(dataset, progress, UserLevelAggregation.merged_partial)
+            return self._scan_users(dataset, progress, UserScan.merged_partial)
         return interruptible(lambda: self.merge([self._scan_rows(dataset, progress)]))
 
     def mergeable_partial(self, dataset: Dataset, progress: Progress) -> Partial:
         """A partial for `merge_users`: users may have rows in other files."""
         if isinstance(self._unit, PersonUnit):
-            return self._scan_users(dataset, progress, UserLevelAggregation.bounded_rows)
+            return self._scan_users(dataset, progress, UserScan.bounded_rows)
         return self.partial(dataset, progress)
 
     def merge_users(self, partials: Sequence[Partial]) -> Partial:
@@ -89,7 +91,7 @@ class Aggregation:
         if not isinstance(self._unit, PersonUnit):
             return self.merge(partials)
 
-        def merge(users: UserLevelAggregation) -> Partial:
+        def merge(users: UserScan) -> Partial:
             users.add_bounded_rows(partials)
             return users.merged_partial()
 
@@ -98,42 +100,44 @@ class Aggregation:
     def merge(self, partials: Sequence[Partial]) -> Partial:
         """The merged partial, one line per cell, from results of `partial` of different rows."""
         return [
-            aggregation.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect(
+            table.merge(pl.concat(frames, how="vertical_relaxed").lazy()).collect(
                 engine="streaming"
             )
-            for aggregation, *frames in zip(self._aggregations, *partials, strict=True)
+            for table, *frames in zip(self._tables, *partials, strict=True)
         ]
 
-    def seal(self, merged: Partial) -> SealedAnswers:
-        """The exact answer to every query, from the merged partial of all rows."""
+    def confidential_answers(self, merged: Partial) -> ConfidentialAnswers:
+        """The answer to every query, from the merged partial of all rows."""
         answers: dict[int, Answer] = {}
-        for aggregation, frame in zip(self._aggregations, merged, strict=True):
-            answers |= roll_up(frame, self._queries, aggregation)
+        for table, frame in zip(self._tables, merged, strict=True):
+            answers |= roll_up(frame, self._queries, table)
         parts = (answers[position] for position in range(len(self._queries)))
-        return [self._seal(query, *islice(parts, len(query.parts))) for query in self._asked]
+        return [
+            self._confidential_answer(query, *islice(parts, len(query.parts)))
+            for query in self._asked
+        ]
 
-    def _seal(self, query: Query, answer: Answer, *others: Answer) -> SealedAnswer:
-        """The answer to a query, sealed for it and the unit for which the rows were bounded."""
-        if isinstance(answer, Groups):
-            return Confidential(answer, query, self._unit)
-        numbers = (other for other in others if not isinstance(other, Groups))
-        return Confidential(query.combined(answer, *numbers), query, self._unit)
+    def _confidential_answer(
+        self, query: Query, first: Answer, *others: Answer
+    ) -> ConfidentialAnswer:
+        """A confidential answer, bound to its query and to the unit for which rows were bounded."""
+        if isinstance(first, Groups):
+            return Confidential(first, query, self._unit)
+        numbers = (answer for answer in others if not isinstance(answer, Groups))
+        return Confidential(query.combined(first, *numbers), query, self._unit)
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
         decoder = Decoder(self.columns)
-        rows = RowLevelAggregation(self._queries, self._aggregations, dataset.size, decoder)
+        rows = RowScan(self._queries, self._tables, dataset.size, decoder)
         for piece in read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True):
             for partial in scan_piece(piece, decoder, rows.scan):
                 rows.add(partial)
         return rows.partial()
 
     def _scan_users(
-        self,
-        dataset: Dataset,
-        progress: Progress,
-        finish: Callable[[UserLevelAggregation], Partial],
+        self, dataset: Dataset, progress: Progress, finish: Callable[[UserScan], Partial]
     ) -> Partial:
-        def scan(users: UserLevelAggregation) -> Partial:
+        def scan(users: UserScan) -> Partial:
             for piece in read_pieces(dataset, tuple(users.decoder.inputs), progress):
                 for rows in scan_piece(piece, users.decoder, users.scan):
                     users.add(rows)
@@ -141,29 +145,27 @@ class Aggregation:
 
         return interruptible(lambda: self._with_users(dataset.size, scan))
 
-    def _with_users(self, size: int, work: Callable[[UserLevelAggregation], Partial]) -> Partial:
+    def _with_users(self, size: int, work: Callable[[UserScan], Partial]) -> Partial:
         """The result of `work`, repeated with other random hashes if two ids have the same hash."""
         assert isinstance(self._unit, PersonUnit)
         while True:
             with suppress(HashCollisionError):
                 decoder = Decoder(self.columns)
-                users = (self._queries, self._aggregations, self._unit, size, decoder)
-                return work(UserLevelAggregation(*users))
+                users = (self._queries, self._tables, self._unit, size, decoder)
+                return work(UserScan(*users))
 
 
-class RowLevelAggregation:
+class RowScan:
     """One scan of files in which each row is a unit; adds up the partials of pieces."""
 
     def __init__(
-        self,
-        queries: Sequence[Query],
-        aggregations: Sequence[SharedAggregation],
-        size: int,
-        decoder: Decoder,
+        self, queries: Sequence[Query], tables: Sequence[JointTable], size: int, decoder: Decoder
     ) -> None:
         self._decoder = decoder
         self._names = {column: f"v{index}" for index, column in enumerate(decoder.columns)}
-        self._groupings = [Grouping(shared, queries, self._names, size) for shared in aggregations]
+        self._expressions = [
+            JointTableExpressions(table, queries, self._names, size) for table in tables
+        ]
         self._waiting: list[Partial] = []
         self._merged_lines = 0
 
@@ -171,18 +173,18 @@ class RowLevelAggregation:
         """The partial of some rows, and their flags."""
         rows = self._decoder.read(texts, self._names).select(*self._names.values(), FLAGS)
         flags, frames = [FLAGS.any()], []
-        for grouping in self._groupings:
-            is_distinct = grouping.aggregation.kind.distinct is not None
+        for expressions in self._expressions:
+            is_distinct = expressions.table.kind.distinct is not None
             # The first sums include the flags: to aggregate flags alone is much slower.
             frames.append(
-                grouping.partial(grouping.assign_cells(rows), [] if is_distinct else flags)
+                expressions.partial(expressions.assign_cells(rows), [] if is_distinct else flags)
             )
             flags = flags if is_distinct else []
         if flags:
             frames.append(rows.select(flags))
         results = pl.collect_all(frames, engine="streaming")
         flagged = next(frame for frame in results if "odd_blank" in frame.columns)
-        partial = [frame.drop(FLAGS) for frame in results[: len(self._groupings)]]
+        partial = [frame.drop(FLAGS) for frame in results[: len(self._expressions)]]
         return partial, flagged.select(FLAGS)
 
     def add(self, partial: Partial) -> None:
@@ -199,8 +201,6 @@ class RowLevelAggregation:
         if len(self._waiting) == 1:
             return self._waiting[0]
         return [
-            grouping.aggregation.combine_partials(pl.concat(frames).lazy()).collect(
-                engine="streaming"
-            )
-            for grouping, *frames in zip(self._groupings, *self._waiting, strict=True)
+            expressions.table.combine_partials(pl.concat(frames).lazy()).collect(engine="streaming")
+            for expressions, *frames in zip(self._expressions, *self._waiting, strict=True)
         ]

@@ -24,7 +24,7 @@ from polars.selectors import matches
 from dpcli.data.ids import TextColumn
 from dpcli.engine.cells.decode import FLAGS, Decoder
 from dpcli.engine.cells.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
-from dpcli.engine.sums.grouping import Grouping, Partial, SharedAggregation
+from dpcli.engine.sums.joint_tables import JointTable, JointTableExpressions, Partial
 from dpcli.engine.sums.users import (
     UserShard,
     UserTotalsTable,
@@ -64,13 +64,13 @@ class Priorities:
         return pl.Series("priority", high | low)
 
 
-class UserLevelAggregation:
+class UserScan:
     """One scan of files whose rows belong to users: bounds their rows, then aggregates."""
 
     def __init__(
         self,
         queries: Sequence[Query],
-        aggregations: Sequence[SharedAggregation],
+        tables: Sequence[JointTable],
         unit: PersonUnit,
         size: int,
         decoder: Decoder,
@@ -85,13 +85,13 @@ class UserLevelAggregation:
         ids = id_column(unit)
         id_text = pl.col(decoder.inputs[ids])
         self._id_cell = ids.plain_text(id_text) if ids.needs_plain_text else id_text
-        self._groupings = [Grouping(shared, queries, names, size) for shared in aggregations]
+        self._expressions = [JointTableExpressions(table, queries, names, size) for table in tables]
         self._totals = {
-            grouping: UserTotalsTable(
-                grouping, grouping.aggregation.user_totals(queries), unit.max_groups
+            expressions: UserTotalsTable(
+                expressions, expressions.table.user_totals(queries), unit.max_groups
             )
-            for grouping in self._groupings
-            if grouping.aggregation.kind.totals
+            for expressions in self._expressions
+            if expressions.table.kind.totals
         }
         self._priorities, self._anonymous = Priorities(), 0
         self._shards: list[UserShard] = []
@@ -151,52 +151,55 @@ class UserLevelAggregation:
         ]
 
     def partial(self) -> Partial:
-        """For each aggregation the sums of all rows, to be merged with those of other users."""
+        """For each joint table the sums of all rows, to be merged with those of other users."""
         frames = []
-        for grouping, table, texts in self._aggregated(merged=False):
-            query = grouping.aggregation.kind.distinct
+        for expressions, table, texts in self._aggregated(merged=False):
+            query = expressions.table.kind.distinct
             if query is not None and self._names[query.column] in self._text_columns:
                 texts.append(self._dictionary.texts(pl.col("value")).alias("value"))
             frames.append(table.with_columns(texts).collect(engine="streaming"))
         return frames
 
     def merged_partial(self) -> Partial:
-        """For each aggregation the merged sums, if there are no other users."""
+        """For each joint table the merged sums, if there are no other users."""
         return [
-            grouping.aggregation.merge(table).with_columns(texts).collect(engine="streaming")
-            for grouping, table, texts in self._aggregated(merged=True)
+            expressions.table.merge(table).with_columns(texts).collect(engine="streaming")
+            for expressions, table, texts in self._aggregated(merged=True)
         ]
 
     def _aggregated(
         self, *, merged: bool
-    ) -> Iterator[tuple[Grouping, pl.LazyFrame, list[pl.Expr]]]:
-        """For each grouping the lines of all shards, and the texts of its private keys."""
+    ) -> Iterator[tuple[JointTableExpressions, pl.LazyFrame, list[pl.Expr]]]:
+        """For each joint table the lines of all shards, and the texts of its private keys."""
         shards = []
         while self._shards:
             # Each shard is freed as soon as it is aggregated.
             shards.append(self._aggregate_shard(self._shards.pop(), merged=merged))
-        for grouping, *frames in zip(self._groupings, *shards, strict=True):
+        for expressions, *frames in zip(self._expressions, *shards, strict=True):
             texts = [
-                self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.private_names
+                self._dictionary.texts(pl.col(name)).alias(name)
+                for name in expressions.private_names
             ]
-            yield grouping, pl.concat(frames).lazy(), texts
+            yield expressions, pl.concat(frames).lazy(), texts
 
     def _aggregate_shard(self, shard: UserShard, *, merged: bool) -> list[pl.DataFrame]:
-        """For each grouping the sums of one shard in each cell, or the distinct values there."""
+        """For each joint table the sums of one shard in each cell, or the distinct values there."""
         shard.compact()
         frames = []
-        for grouping in self._groupings:
-            totals = self._totals.get(grouping)
+        for expressions in self._expressions:
+            totals = self._totals.get(expressions)
             if totals is not None:
                 frames.append(totals.sums(shard.totals[totals]))
                 continue
-            rows = grouping.assign_cells(shard.rows.lazy())
-            if grouping.aggregation.kind.groups is not None:
-                rows = cap_rows_per_group(rows.filter(grouping.in_user_group), grouping, self._unit)
-            if not merged and grouping.aggregation.kind.distinct is not None:
+            rows = expressions.assign_cells(shard.rows.lazy())
+            if expressions.table.kind.groups is not None:
+                rows = cap_rows_per_group(
+                    rows.filter(expressions.in_user_group), expressions, self._unit
+                )
+            if not merged and expressions.table.kind.distinct is not None:
                 # Other scans have other numbers for users.
                 rows = rows.with_columns(self._ids.texts().alias("user"))
-            frames.append(grouping.partial(rows))
+            frames.append(expressions.partial(rows))
         return pl.collect_all(frames, engine="streaming")
 
     @property
@@ -248,12 +251,14 @@ def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return lines.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
 
 
-def cap_rows_per_group(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
+def cap_rows_per_group(
+    rows: pl.LazyFrame, expressions: JointTableExpressions, unit: PersonUnit
+) -> pl.LazyFrame:
     """Keep `max_groups` groups of each user, and `max_rows_per_group` rows in each of them.
 
     The groups, and the rows within them, with the smallest priorities are kept.
     """
-    user_group = ["user", *grouping.groups]
+    user_group = ["user", *expressions.groups]
     if unit.max_groups < unit.max_rows:
         groups = rows.group_by(user_group).agg(pl.col("priority").min())
         kept = smallest_priorities(groups, unit.max_groups)

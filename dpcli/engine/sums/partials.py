@@ -1,4 +1,4 @@
-"""Sealed partials: files with the sums of some data files, for a later release.
+"""Packed partials: files with the sums of some data files, for a later release.
 
 A partial is as confidential as the rows. The partials of one spec merge to the result of one scan
 of all rows. The file holds a magic word, the SHA-256 of all that follows, and blocks, each after
@@ -15,18 +15,18 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from dpcli.engine.files.content import SEALED
+from dpcli.engine.files.content import PARTIAL_MARK
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.source import collect_problems, open_file
-from dpcli.engine.sums.aggregate import Aggregation, SealedAnswers
-from dpcli.engine.sums.grouping import Partial
+from dpcli.engine.sums.aggregate import ConfidentialAnswers, QueryAggregator
+from dpcli.engine.sums.joint_tables import Partial
 from dpcli.privacy.unit import Unit
 from dpcli.problems.errors import DataError, Problem
 from dpcli.queries.query import Query
 from dpcli.version import __version__
 
 FORMAT = f"1 of dpcli {__version__}"
-"""The layout of the frames: other versions may number aggregations and columns differently."""
+"""The layout of the frames: other versions may number tables and columns differently."""
 
 LENGTH_BYTES = 8
 """Bytes of the length before each block."""
@@ -64,17 +64,17 @@ def read_frames(blocks: Iterable[bytes]) -> Partial:
     return [pl.read_ipc(io.BytesIO(block)) for block in blocks]
 
 
-def seal_partial(digest: str, frames: Partial) -> bytes:
-    """The content of a new sealed partial, for the spec with this digest."""
+def pack_partial(digest: str, frames: Partial) -> bytes:
+    """The bytes of a file with a new partial, for the spec with this digest."""
     header = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
     body = pack_blocks([json.dumps(header).encode(), *frames])
-    return SEALED + hashlib.sha256(body).digest() + body
+    return PARTIAL_MARK + hashlib.sha256(body).digest() + body
 
 
 def aggregate_partials(
     queries: Sequence[Query], unit: Unit, digest: str, names: Sequence[str]
-) -> SealedAnswers:
-    """The exact answer to every query, sealed, from the sealed partials of all rows.
+) -> ConfidentialAnswers:
+    """The confidential answer to every query, from the partials of all rows.
 
     Raises DataError with the problems of all files: files that cannot be read, and `not-a-part` for
     a file that is no partial, damaged, of another spec or format, or named twice.
@@ -88,16 +88,16 @@ def aggregate_partials(
     if problems:
         raise DataError(problems)
     with Dataset(()).redacted_errors():
-        aggregation = Aggregation(queries, unit)
-        return aggregation.seal(aggregation.merge_users(partials))
+        aggregator = QueryAggregator(queries, unit)
+        return aggregator.confidential_answers(aggregator.merge_users(partials))
 
 
 def _read_partial(content: bytes, name: str, digest: str, names_by_id: dict[str, str]) -> Partial:
     """The frames of a partial of this spec; `names_by_id` holds the partials so far."""
-    if not content.startswith(SEALED):
+    if not content.startswith(PARTIAL_MARK):
         raise DataError.about("not-a-part", file=name)
-    body = content[len(SEALED) + DIGEST_BYTES :]
-    if content[len(SEALED) :][:DIGEST_BYTES] != hashlib.sha256(body).digest():
+    body = content[len(PARTIAL_MARK) + DIGEST_BYTES :]
+    if content[len(PARTIAL_MARK) :][:DIGEST_BYTES] != hashlib.sha256(body).digest():
         raise DataError.about("not-a-part.damaged", file=name)
     first, *blocks = unpack_blocks(body)
     header: dict[str, str] = json.loads(first)

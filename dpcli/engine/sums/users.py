@@ -12,7 +12,7 @@ import polars as pl
 
 from dpcli.engine.cells.expressions import sum_expression
 from dpcli.engine.cells.ids import require_distinct
-from dpcli.engine.sums.grouping import Grouping
+from dpcli.engine.sums.joint_tables import JointTableExpressions
 from dpcli.queries.sums import UserTotals
 
 
@@ -41,19 +41,21 @@ class UserTotalsTable:
     `sums` uses the `max_rows` cells of each user with the smallest priorities.
     """
 
-    def __init__(self, grouping: Grouping, totals: Sequence[UserTotals], max_rows: int) -> None:
-        self._grouping, self._totals, self._max_rows = grouping, totals, max_rows
+    def __init__(
+        self, expressions: JointTableExpressions, totals: Sequence[UserTotals], max_rows: int
+    ) -> None:
+        self._expressions, self._totals, self._max_rows = expressions, totals, max_rows
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The table of these rows."""
-        grouping = self._grouping
+        expressions = self._expressions
         aggregates = [pl.col("priority").min()]
         for position, totals in enumerate(self._totals):
             for name, plain in (("n", totals.counted), ("t", totals.total)):
-                value = sum_expression(plain, grouping.names, grouping.size)
+                value = sum_expression(plain, expressions.names, expressions.size)
                 aggregates.append(value.alias(f"{name}{position}"))
-        in_cells = grouping.assign_cells(rows.lazy()).filter(grouping.in_user_group)
-        lines = in_cells.group_by("user", *grouping.keys).agg(aggregates)
+        in_cells = expressions.assign_cells(rows.lazy()).filter(expressions.in_user_group)
+        lines = in_cells.group_by("user", *expressions.keys).agg(aggregates)
         return lines.collect(engine="streaming")
 
     def add(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -63,7 +65,7 @@ class UserTotalsTable:
     def gather(self, table: pl.DataFrame) -> pl.DataFrame:
         """One line per user and cell, from a table that may have several."""
         sums = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
-        return table.group_by("user", *self._grouping.keys).agg(*sums)
+        return table.group_by("user", *self._expressions.keys).agg(*sums)
 
     def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
         """For each cell, the sum of the clamped totals of users who have it among their groups.
@@ -71,7 +73,7 @@ class UserTotalsTable:
         Where users are counted by their numbers of rows, a cell is a bin of these.
         """
         used = smallest_priorities(table.lazy(), self._max_rows)
-        starts = self._grouping.aggregation.kind.starts
+        starts = self._expressions.table.kind.starts
         if starts is not None:
             bins = pl.lit(pl.Series(starts, dtype=pl.Int64))
             index = bins.search_sorted(pl.col("n0"), side="right").cast(pl.Int64) - 1
@@ -86,7 +88,7 @@ class UserTotalsTable:
             for position, totals in enumerate(self._totals)
             if totals.clamp is not None
         ]
-        return used.group_by(self._grouping.keys).agg(clamped)
+        return used.group_by(self._expressions.keys).agg(clamped)
 
 
 class UserShard:

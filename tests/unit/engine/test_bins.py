@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.data.axis import Axis
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.sums.grouping import _axis_index
+from dpcli.engine.sums.joint_tables import _axis_index
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec

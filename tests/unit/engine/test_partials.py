@@ -15,8 +15,8 @@ from dpcli.data.axis import Axis
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
-from dpcli.engine.sums.aggregate import Aggregation
-from dpcli.engine.sums.partials import aggregate_partials, pack_blocks, seal_partial, unpack_blocks
+from dpcli.engine.sums.aggregate import QueryAggregator
+from dpcli.engine.sums.partials import aggregate_partials, pack_blocks, pack_partial, unpack_blocks
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError
@@ -55,8 +55,8 @@ def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) 
         data, part = folder / f"{place}.csv", folder / f"{place}.sealed"
         data.write_bytes(piece)
         with open_dataset([str(data)]) as dataset:
-            frames = Aggregation(queries, unit).mergeable_partial(dataset, Progress())
-        part.write_bytes(seal_partial(DIGEST, frames))
+            frames = QueryAggregator(queries, unit).mergeable_partial(dataset, Progress())
+        part.write_bytes(pack_partial(DIGEST, frames))
         names.append(str(part))
     return names
 
@@ -141,8 +141,10 @@ def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Pat
     frame = pl.DataFrame({"cell": [0], "s0": [(1 << 62) - 1]})
     wide = frame.with_columns(pl.col("s0").cast(pl.Int128))
     column = IntegerColumn("a", bounds=(0, (1 << 62) - 1))
-    aggregation = Aggregation([LinearQuery(factors=(Factor(column),))], RowUnit())
-    answers = opened(aggregation.seal(aggregation.merge([[frame], [frame], [frame], [wide]])))
+    aggregator = QueryAggregator([LinearQuery(factors=(Factor(column),))], RowUnit())
+    answers = opened(
+        aggregator.confidential_answers(aggregator.merge([[frame], [frame], [frame], [wide]]))
+    )
     assert answers == [[((1 << 62) - 1) * 4]]
 
 

@@ -16,8 +16,8 @@ from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.cells.ids import TextDictionary, UserIdIndex
 from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
-from dpcli.engine.sums.bounding import UserLevelAggregation
-from dpcli.engine.sums.grouping import roll_up, share_aggregations
+from dpcli.engine.sums.bounding import UserScan
+from dpcli.engine.sums.joint_tables import joint_tables, roll_up
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.unit import PersonUnit, RowUnit
@@ -95,9 +95,9 @@ class Halves(RowsPerUserQuery):
 def test_users_in_bins_are_what_the_query_makes_of_them() -> None:
     """Queries that share the users in bins each give their own answer, and share no memory."""
     queries = [RowsPerUserQuery(starts=(0, 2)), Halves(starts=(0, 2)), Halves(starts=(0, 2))]
-    (shared,) = share_aggregations(queries, PersonUnit("who", 1, 1, 3))
+    (table,) = joint_tables(queries, PersonUnit("who", 1, 1, 3))
     merged = pl.DataFrame({"cell": [0, 1], "s0": [7, 4]})
-    answers = [cast("Array", answer) for answer in roll_up(merged, queries, shared).values()]
+    answers = [cast("Array", answer) for answer in roll_up(merged, queries, table).values()]
 
     assert [answer.tolist() for answer in answers] == [[7, 4], [3, 2], [3, 2]]
     assert not np.shares_memory(answers[0], answers[1])
@@ -223,13 +223,13 @@ def test_pieces_that_were_read_are_not_kept(
     """A query holds the text of its piece, and no query waits for the search for cycles."""
     path, queries = tmp_path / "data.csv", list[int]()
     path.write_text("who,day\n" + "p,1\n" * 4_000, encoding="utf-8")
-    add = UserLevelAggregation.add
+    add = UserScan.add
 
-    def counted(self: UserLevelAggregation, rows: pl.DataFrame) -> None:
+    def counted(self: UserScan, rows: pl.DataFrame) -> None:
         queries.append(sum(isinstance(known, pl.LazyFrame) for known in gc.get_objects()))
         add(self, rows)
 
-    monkeypatch.setattr(UserLevelAggregation, "add", counted)
+    monkeypatch.setattr(UserScan, "add", counted)
     monkeypatch.setattr(pieces, "PIECE", 1_000)
     day = IntegerColumn("day", bounds=(0, 9))
     gc.disable()

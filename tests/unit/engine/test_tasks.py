@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dpcli.data.csv_dialect import STANDARD_DIALECT
 from dpcli.engine.files.content import UTF8_BOM
-from dpcli.engine.sums.grouping import Partial
+from dpcli.engine.sums.joint_tables import Partial
 from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import DistinctQuery
@@ -67,7 +67,7 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
             if not cut:
                 break
             again += 1
-        aggregation = tasks.aggregation
-        actual = opened(aggregation.seal(aggregation.merge(partials)))
+        aggregator = tasks.aggregator
+        actual = opened(aggregator.confidential_answers(aggregator.merge(partials)))
         assert actual == engine(queries, RowUnit(), path), seed
     assert again > 0

@@ -14,7 +14,7 @@ from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.options.every import Marks
-from dpcli.engine.sums.aggregate import Aggregation
+from dpcli.engine.sums.aggregate import QueryAggregator
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
@@ -103,7 +103,7 @@ def test_queries_have_no_other_kinds(query: Query) -> None:
     with pytest.raises(TypeError, match=r"cannot be subclassed|plain values"):
         CalibratedMechanism.calibrate(Laplace(), [query], RELATION, ONE)
     with pytest.raises(TypeError, match=r"cannot be subclassed|plain values"):
-        Aggregation([query], RELATION.unit)
+        QueryAggregator([query], RELATION.unit)
 
 
 def test_labels_are_plain_texts() -> None:

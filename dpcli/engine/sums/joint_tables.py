@@ -1,4 +1,4 @@
-"""Which queries share an aggregation, its sums, and the answers from them.
+"""Joint tables: which queries share one, its sums, and the answers from them.
 
 Queries whose axes span a small joint table are answered from one aggregation over that table,
 which `roll_up` sums up for each query. All aggregations share one scan, and queries share sums.
@@ -32,15 +32,15 @@ from dpcli.queries.query import Query
 from dpcli.queries.sums import CountedFactors, DistinctValues, Factor, UserTotals
 
 JOINT_CELLS = 1 << 14
-"""Up to this many cells, an aggregation costs about as much as with one cell."""
+"""A table of at most this number of cells costs about as much as a single cell."""
 
 SUMS = pl.col(r"^s\d+$")
 """The sums of a partial."""
 
 
 @dataclass(frozen=True, slots=True)
-class AggregationKind:
-    """What two queries must have in common to share an aggregation.
+class JointTableKind:
+    """What two queries must have in common to share a joint table.
 
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
     if the limits on groups can drop rows. `totals` states that rows are first added up per user,
@@ -57,14 +57,14 @@ class AggregationKind:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedAggregation:
-    """Queries that share an aggregation, and the axes of their joint table.
+class JointTable:
+    """A table that several queries share: its axes, and the queries.
 
     `members` are positions in the list of queries. Each axis has one more index than labels: the
     last index is for rows outside all labels. Private axes are separate columns.
     """
 
-    kind: AggregationKind
+    kind: JointTableKind
     axes: tuple[Axis, ...]
     members: tuple[int, ...]
 
@@ -112,28 +112,28 @@ class SharedAggregation:
         return [shape for shape in shapes if isinstance(shape, UserTotals)]
 
 
-def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggregation]:
-    """Put each query into the first aggregation of its kind whose joint table stays small."""
-    aggregations: list[SharedAggregation] = []
+def joint_tables(queries: Sequence[Query], unit: Unit) -> list[JointTable]:
+    """Joint tables for all queries; each joins the first table of its kind that stays small."""
+    tables: list[JointTable] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
         public = tuple(key for key in query.grouping_axes if not key.is_private)
-        for index, shared in enumerate(aggregations):
-            axes = tuple(dict.fromkeys(shared.axes + public))
+        for index, table in enumerate(tables):
+            axes = tuple(dict.fromkeys(table.axes + public))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
-            if kind == shared.kind and (small or set(axes) == set(shared.axes)):
-                aggregations[index] = SharedAggregation(kind, axes, (*shared.members, position))
+            if kind == table.kind and (small or set(axes) == set(table.axes)):
+                tables[index] = JointTable(kind, axes, (*table.members, position))
                 break
         else:
-            aggregations.append(SharedAggregation(kind, public, (position,)))
-    return aggregations
+            tables.append(JointTable(kind, public, (position,)))
+    return tables
 
 
-def _kind(query: Query, unit: Unit) -> AggregationKind:
+def _kind(query: Query, unit: Unit) -> JointTableKind:
     shape = query.shape
     totals = isinstance(shape, UserTotals)
     drops_rows = totals or (unit.limits_groups and bool(query.axes))
-    kind = AggregationKind(
+    kind = JointTableKind(
         tuple(key for key in query.by if key.is_private),
         tuple(sorted(query.axes, key=repr)) if drops_rows else None,
         totals,
@@ -149,8 +149,8 @@ def _kind(query: Query, unit: Unit) -> AggregationKind:
             return kind
 
 
-class Grouping:
-    """The expressions of one aggregation: the cells of rows, and the sums in a cell.
+class JointTableExpressions:
+    """The expressions of one joint table: the cells of rows, and the sums in a cell.
 
     `names` are the names of decoded columns, and there are at most `size` rows. The column `cell`
     is the joint cell of the public axes, the last axis fastest; on each axis, one index past the
@@ -160,43 +160,35 @@ class Grouping:
     """
 
     def __init__(
-        self,
-        aggregation: SharedAggregation,
-        queries: Sequence[Query],
-        names: Mapping[Column, str],
-        size: int,
+        self, table: JointTable, queries: Sequence[Query], names: Mapping[Column, str], size: int
     ) -> None:
-        self.aggregation, self.names, self.size = aggregation, names, size
+        self.table, self.names, self.size = table, names, size
         self._sums = [
             sum_expression(plain, names, size).alias(f"s{number}")
-            for number, plain in enumerate(plain_sums(aggregation.member_queries(queries)))
+            for number, plain in enumerate(plain_sums(table.member_queries(queries)))
         ]
-        self.private_names = aggregation.private_names
-        self.keys = aggregation.keys
-        kind = aggregation.kind
-        public = [axis for axis in aggregation.axes if axis in (kind.groups or ())]
+        self.private_names = table.private_names
+        self.keys = table.keys
+        kind = table.kind
+        public = [axis for axis in table.axes if axis in (kind.groups or ())]
         self._group_axes = {f"g{index}": axis for index, axis in enumerate(public)}
         self.groups = [*self._group_axes, *self.private_names]
 
     def assign_cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns to group by, and a column `row` of ones to count by."""
-        indices = {
-            axis: _axis_index(axis, self.names[axis.column]) for axis in self.aggregation.axes
-        }
+        indices = {axis: _axis_index(axis, self.names[axis.column]) for axis in self.table.axes}
         private = [
             pl.col(self.names[axis.column]).alias(name)
-            for axis, name in zip(self.aggregation.kind.private, self.private_names, strict=True)
+            for axis, name in zip(self.table.kind.private, self.private_names, strict=True)
         ]
         groups = [indices[axis].alias(name) for name, axis in self._group_axes.items()]
         cell = pl.lit(0, dtype=pl.Int64)
-        for axis in self.aggregation.axes:
+        for axis in self.table.axes:
             cell = cell * (len(axis) + 1) + indices[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
         factors = [
             factor_value(factor, self.names, pl.Int64()).alias(name)
-            for factor, name in zip(
-                self.aggregation.kind.factors, self.aggregation.factor_names, strict=True
-            )
+            for factor, name in zip(self.table.kind.factors, self.table.factor_names, strict=True)
         ]
         return rows.with_columns(cell.alias("cell"), row, *private, *groups, *factors)
 
@@ -212,14 +204,14 @@ class Grouping:
 
         `rows` have cells already. `also` are further aggregates, which need a query with sums.
         """
-        distinct = self.aggregation.kind.distinct
+        distinct = self.table.kind.distinct
         if distinct is not None:
             mask = row_filter(distinct.where, distinct.not_missing, self.names)
             value = pl.col(self.names[distinct.column])
             # A row that does not count has the value null.
             value = value if mask is None else pl.when(mask).then(value)
             return rows.select(*self.keys, value.alias("value")).unique()
-        if self.aggregation.columns:
+        if self.table.columns:
             return rows.group_by(self.keys).agg(*self._sums, *also)
         # Without axes there is one cell, even if there is no row.
         return rows.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
@@ -232,36 +224,33 @@ def _axis_index(axis: Axis, name: str) -> pl.Expr:
 
 
 Answer = Cells | Groups
-"""The exact answer to a query, before it is sealed."""
+"""The exact answer to a query, before it becomes `Confidential`."""
 
 Partial = list[pl.DataFrame]
-"""For each shared aggregation its exact sums, or values, by cell. Mergeable. Confidential."""
+"""For each joint table its exact sums, or values, by cell. Mergeable. Confidential."""
 
 
-def roll_up(
-    merged: pl.DataFrame, queries: Sequence[Query], aggregation: SharedAggregation
-) -> dict[int, Answer]:
-    """The answer to each member of an aggregation by its position; the caller seals it.
+def roll_up(merged: pl.DataFrame, queries: Sequence[Query], table: JointTable) -> dict[int, Answer]:
+    """The answer to each query of a joint table by its position; the caller makes it confidential.
 
     `merged` has one line per occupied joint cell: `cell`, the texts of private axes and the sums.
     """
     indices: dict[Axis, Ints] = {}
     cell = merged["cell"].to_numpy()
-    for axis in reversed(aggregation.axes):
+    for axis in reversed(table.axes):
         cell, indices[axis] = np.divmod(cell, len(axis) + 1)
-    kind, members = aggregation.kind, aggregation.member_queries(queries)
+    kind, members = table.kind, table.member_queries(queries)
     if kind.starts is not None:
         numbers = np.zeros(len(kind.starts), dtype=np.int64)
         numbers[cell] = merged["s0"].cast(pl.Int64).to_numpy()
-        # Equal queries share the aggregation.
+        # Equal queries share the table.
         return {
-            position: queries[position].answer(numbers[None].copy())
-            for position in aggregation.members
+            position: queries[position].answer(numbers[None].copy()) for position in table.members
         }
     private = {key: merged[f"o{index}"] for index, key in enumerate(kind.private)}
     names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
     answers: dict[int, Answer] = {}
-    for order, position in enumerate(aggregation.members):
+    for order, position in enumerate(table.members):
         query = queries[position]
         if kind.totals or kind.distinct is not None:
             needed = [[(1, f"s{order}" if kind.totals else "s0")]]
@@ -273,14 +262,14 @@ def roll_up(
         sums = [_weighted_sum(merged, columns) for columns in needed]
         if kind.factors:
             # A row with a missing factor is not counted.
-            values = [merged[name].fill_null(0).to_numpy() for name in aggregation.factor_names]
+            values = [merged[name].fill_null(0).to_numpy() for name in table.factor_names]
             answers[position] = query.answer(np.stack([*values, *sums], axis=1)[sums[0] > 0])
         elif query.has_private_groups:
             answers[position] = _groups(query, indices, private, np.stack(sums, axis=1))
         else:
-            table = [_sum_cells(query.grouping_axes, indices, values) for values in sums]
+            cells = [_sum_cells(query.grouping_axes, indices, values) for values in sums]
             groups = prod(len(axis) for axis in query.by)
-            numbers = np.array(table, dtype=None if table else np.int64)
+            numbers = np.array(cells, dtype=None if cells else np.int64)
             answers[position] = query.answer(numbers.T.reshape(groups, -1))
     return answers
 
