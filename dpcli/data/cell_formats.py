@@ -83,7 +83,9 @@ class NumberFormat:
         mark = re.escape(self.decimal)
         digits = "[0-9]+"
         if self.thousands:
-            groups = "|".join(f"(?:{re.escape(one)}[0-9]{{3}})+" for one in self.group_marks)
+            groups = "|".join(
+                f"(?:{re.escape(group_mark)}[0-9]{{3}})+" for group_mark in self.group_marks
+            )
             digits = f"(?:[1-9][0-9]{{0,2}}(?:{groups})|[0-9]+)"
         number = f"(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         affix = "|".join(map(re.escape, self.affixes))
@@ -212,8 +214,8 @@ class DateForm:
         if "".join(match[0] for match in TOKEN.finditer(self.text)) != self.text:
             yield "it ends with a single `%`"
         used = [directive for directive in self._directives() if directive != "%"]
-        yield from (f"there is no directive `%{one}`" for one in used if one not in DIRECTIVES)
-        yield from (f"it has `%{one}` twice" for one in used if used.count(one) > 1)
+        yield from (f"there is no directive `%{name}`" for name in used if name not in DIRECTIVES)
+        yield from (f"it has `%{name}` twice" for name in used if used.count(name) > 1)
         year, month, hour = (sum(map(used.count, group)) for group in ("Yy", "mbB", "HI"))
         if year != 1:
             yield "it has two years" if year else "it has no year"
@@ -254,8 +256,8 @@ class DateForm:
     def for_polars(self) -> str:
         """The format in the directives of polars; with a day in any case, after a space."""
         # Of these directives of polars, `%#z` also reads a Z.
-        others = {"f": "%.f", "z": "%#z"}
-        text = TOKEN.sub(lambda match: others.get(match[1], match[0]), self.text)
+        replacements = {"f": "%.f", "z": "%#z"}
+        text = TOKEN.sub(lambda match: replacements.get(match[1], match[0]), self.text)
         return text.replace(".%.f", "%.f") + ("" if self.has("dj") else " %d")
 
     def written(self, day: str, hour: int) -> str:

@@ -364,8 +364,8 @@ class Column(ABC):
         """The columns with other options that may read more cells, the likeliest first."""
         choices = [kind.proposed(self, cells) for kind in self.takes]
         kept = tuple(choice[0] for choice in choices)
-        others = product(*(choice[1:] or choice for choice in choices))
-        for options in dict.fromkeys((kept, *others)):
+        changed = product(*(choice[1:] or choice for choice in choices))
+        for options in dict.fromkeys((kept, *changed)):
             yield self.with_options(*options, without=self.takes)
 
     # Axes of tables.

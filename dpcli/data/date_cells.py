@@ -38,12 +38,12 @@ def formatted_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
     if not form.forms:
         return _iso_dates(text, form)
     if form.part == "day":
-        return pl.coalesce(_days_in_form(text, one, form.zone) for one in form.forms)
+        return pl.coalesce(_days_in_form(text, date_form, form.zone) for date_form in form.forms)
     # The first form that reads a text decides it, also if it has no time.
     hours = pl.lit(None, pl.Int8)
-    for one in reversed(form.forms):
-        reads = _days_in_form(text, one, form.zone).is_not_null()
-        hours = pl.when(reads).then(_hours(text, one, form.zone)).otherwise(hours)
+    for date_form in reversed(form.forms):
+        reads = _days_in_form(text, date_form, form.zone).is_not_null()
+        hours = pl.when(reads).then(_hours(text, date_form, form.zone)).otherwise(hours)
     return hours
 
 

@@ -57,8 +57,8 @@ def swapped_form(form: DateForm) -> DateForm:
     """The format with day and month exchanged."""
     if not form.has("d") or not form.has("m"):
         return form
-    others = {"%d": "%m", "%m": "%d"}
-    return DateForm(re.sub("%.", lambda match: others.get(match[0], match[0]), form.text))
+    swapped = {"%d": "%m", "%m": "%d"}
+    return DateForm(re.sub("%.", lambda match: swapped.get(match[0], match[0]), form.text))
 
 
 def _unread(texts: Counter[str], form: DateForm) -> Counter[str]:

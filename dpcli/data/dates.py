@@ -96,7 +96,7 @@ class DateColumn(NumericColumn):
         day = self.text(self.upper) if self.bounds else "2024-12-31"
         form = self.format
         if form and form.forms:
-            examples = [one.written(day, NOON) for one in form.forms]
+            examples = [date_form.written(day, NOON) for date_form in form.forms]
             return "check.format", {"examples": examples}
         return "check.date", {"example": day}
 

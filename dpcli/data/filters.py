@@ -244,12 +244,12 @@ def _intersection(
         if part is None:
             return None
         for column, ranges in part.items():
-            others = common.get(column, ranges)
+            known_ranges = common.get(column, ranges)
             common[column] = tuple(
-                (max(low, other_low), min(high, other_high))
+                (max(low, known_low), min(high, known_high))
                 for low, high in ranges
-                for other_low, other_high in others
-                if max(low, other_low) <= min(high, other_high)
+                for known_low, known_high in known_ranges
+                if max(low, known_low) <= min(high, known_high)
             )
             if not common[column]:
                 return None

@@ -41,7 +41,10 @@ def added_texts(column: Column, values: Pairs, texts: Iterable[str]) -> Pairs:
     known = [_unique(values, reduce) for reduce in (_letters, _number_code)]
     known.append(_abbreviations(values))
     labels = {
-        text: next(filter(None, (one.get(_key(text, one)) for one in known)), None)
+        text: next(
+            filter(None, (labels_by_key.get(_key(text, labels_by_key)) for labels_by_key in known)),
+            None,
+        )
         for spelled, text in spellings.items()
         if spelled not in compared
     }

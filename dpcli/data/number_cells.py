@@ -119,8 +119,8 @@ def exceeded_bound(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
 def plain_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
     """The plain text of a number in its declared form; null for all other cells."""
     usual = _usual_number(cell, form)
-    other = _plain_number(strip_blanks(pl.when(usual.is_null()).then(cell)), form)
-    number = pl.coalesce(usual, other)
+    rare = _plain_number(strip_blanks(pl.when(usual.is_null()).then(cell)), form)
+    number = pl.coalesce(usual, rare)
     return (
         pl.coalesce(_declared_number(strip_blanks(cell), form), number) if form.values else number
     )

@@ -38,14 +38,14 @@ def lower_texts(texts: Sequence[str]) -> list[str]:
 
 
 def position_of_text(
-    text: pl.Expr, texts: Sequence[str], positions: Sequence[int], other: int | None
+    text: pl.Expr, texts: Sequence[str], positions: Sequence[int], default: int | None
 ) -> pl.Expr:
     """The position of the label of each declared text, or that of all `other` texts."""
     codes = text.cast(pl.Enum(texts), strict=False).to_physical()
     indices = list(range(len(positions)))
     if positions != indices:
         codes = codes.replace_strict(indices, positions, default=None, return_dtype=pl.Int32)
-    if other is None:
+    if default is None:
         return codes
-    label = pl.lit(other, dtype=pl.Int32)
+    label = pl.lit(default, dtype=pl.Int32)
     return pl.coalesce(codes.cast(pl.Int32), pl.when(text.is_not_null()).then(label))

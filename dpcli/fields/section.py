@@ -321,8 +321,8 @@ class SectionModel(BaseModel):
             code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
         elif form in ("a list", "a mapping") or isinstance(path[-1], str):
             code = variant_code("wrong-shape", f"no-{path[-1]}")
-            other = {"a list": "no-list", "a mapping": "no-mapping"}.get(form, "no-value")
-            code = f"wrong-shape.{other}" if code == "wrong-shape" else code
+            variant = {"a list": "no-list", "a mapping": "no-mapping"}.get(form, "no-value")
+            code = f"wrong-shape.{variant}" if code == "wrong-shape" else code
         text = re.sub(RANGE, r"\1, \2", node.text)
         self.report(code, *path, found=node.form, form=form, text=text)
 

@@ -83,7 +83,7 @@ class ChoiceModel(SectionModel):
         **more: Any,
     ) -> None:
         """Adds a choice among the candidate bounds of a column to the context."""
-        grid = BoundsGrid(column, next(each for each in GRID_KINDS if each.name == self.choose))
+        grid = BoundsGrid(column, next(known for known in GRID_KINDS if known.name == self.choose))
         if len(grid.bins) == 1:
             arguments = dict(zip(("low", "high"), map(column.text, column.limits), strict=True))
             raise span.report("bounds-unused.single", ladder=self.choose, **arguments)
@@ -169,9 +169,9 @@ def with_chosen_bounds(spec: CentralSpec, chosen: ByHistogram) -> CentralSpec:
     choices = tuple(choice.with_chosen(chosen[choice.name]) for choice in spec.choices)
 
     def bounded(column: Column) -> Column:
-        return reduce(lambda one, choice: choice.bounded(one), choices, column)
+        return reduce(lambda result, choice: choice.bounded(result), choices, column)
 
-    unit = reduce(lambda one, choice: choice.limited(one), choices, spec.privacy.unit)
+    unit = reduce(lambda limited, choice: choice.limited(limited), choices, spec.privacy.unit)
     privacy = replace(spec.privacy, unit=unit)
     relation, quality = privacy.relation, spec.quality
     entries = tuple(entry.answered_for(relation, bounded) for entry in spec.entries)
@@ -234,16 +234,16 @@ def to_json(chosen: ByHistogram) -> bytes:
 def from_json(stored: bytes) -> dict[str, ChosenBounds]:
     """What `to_json` wrote, by the name of the histogram."""
     fields: dict[str, Any] = json.loads(stored)
-    found = {bounds_name(one["column"]): one for one in fields["bounds"]}
+    found = {bounds_name(chosen["column"]): chosen for chosen in fields["bounds"]}
     if MAX_ROWS in fields:
         limit = fields[MAX_ROWS]
         found[LIMIT_NAME] = {"lower": "0", "upper": limit["limit"], **limit}
     return {
         name: ChosenBounds(
-            Fraction(one["lower"]),
-            Fraction(one["upper"]),
-            tuple(map(int, one["counts"])),
-            decided=bool(one["decided"]),
+            Fraction(chosen["lower"]),
+            Fraction(chosen["upper"]),
+            tuple(map(int, chosen["counts"])),
+            decided=bool(chosen["decided"]),
         )
-        for name, one in found.items()
+        for name, chosen in found.items()
     }

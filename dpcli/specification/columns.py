@@ -98,7 +98,7 @@ def _read(
     files.append(SpecFile(file.text, path, hashlib.sha256(raw).hexdigest()))
     csv.field_size_limit(sys.maxsize)
     names = {key.text, label.text}
-    delimiter = max(DELIMITERS, key=lambda one: len(names & set(_header(text, one))))
+    delimiter = max(DELIMITERS, key=lambda mark: len(names & set(_header(text, mark))))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     lines = ((reader.line_num, row) for row in reader if any(row))
     header = next(lines, (1, []))[1]

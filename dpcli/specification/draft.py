@@ -208,8 +208,8 @@ def _name_by_position(header: Sequence[str], position: int, taken: Collection[st
     readable = f"column_{position}"
     if not why_undeclarable(f"{name}_{position}", frozenset()) and name:
         readable = f"{name}_{list(header[:position]).count(name)}"
-    others = {unicodedata.normalize("NFC", other) for other in (*header, *taken)}
-    while unicodedata.normalize("NFC", readable) in others:
+    names = {unicodedata.normalize("NFC", column_name) for column_name in (*header, *taken)}
+    while unicodedata.normalize("NFC", readable) in names:
         readable += "_"
     return readable
 

@@ -151,8 +151,8 @@ def _selects_partitions(
         return False
     for key in ("column", "weight"):
         if getattr(section, key, None) is not None:
-            others = statistics_with_field("keys")
-            raise section.report_key(f"keys-not-taken.{key}", "keys", others=others)
+            statistics = statistics_with_field("keys")
+            raise section.report_key(f"keys-not-taken.{key}", "keys", others=statistics)
     if not any(key.is_private for key in by()):
         raise section.report_key("keys-declared", "keys")
     return True

@@ -96,7 +96,7 @@ def suitable_mechanisms(families: Collection[Family]) -> list[Mechanism]:
     The first is the default. Those that choose come before those that add noise to counts, and the
     first of these is a default too: the better one answers.
     """
-    suitable = [one for one in mechanisms.MECHANISMS if one.family in families]
+    suitable = [mechanism for mechanism in mechanisms.MECHANISMS if mechanism.family in families]
     return sorted(suitable, key=lambda mechanism: mechanism.family in ADDITIVE)
 
 
@@ -130,7 +130,9 @@ def read_mechanisms(
     if name == AUTO:
         return tuple(suitable)
     if name is None:
-        counting = [one for one in suitable[1:] if isinstance(one, AdditiveMechanism)]
+        counting = [
+            mechanism for mechanism in suitable[1:] if isinstance(mechanism, AdditiveMechanism)
+        ]
         return (suitable[0], *(counting[:1] if statistic.chooses else ()))
     named = tuple(mechanism for mechanism in suitable if mechanism.name == name)
     if not named:
@@ -145,7 +147,7 @@ def read_mechanisms(
 
 def with_intervals(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
     """Without those that choose, where noisy counts can answer: choices have no interval."""
-    counting = tuple(one for one in chosen if isinstance(one, AdditiveMechanism))
+    counting = tuple(mechanism for mechanism in chosen if isinstance(mechanism, AdditiveMechanism))
     return counting or chosen
 
 
@@ -154,7 +156,7 @@ def with_known_error(chosen: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
 
     The error of a number that follows from several counts depends on the rows.
     """
-    choosing = tuple(one for one in chosen if isinstance(one, SelectionMechanism))
+    choosing = tuple(mechanism for mechanism in chosen if isinstance(mechanism, SelectionMechanism))
     return choosing or chosen
 
 
@@ -187,10 +189,12 @@ def read_answer_settings(
     )
     needs = [mechanism.needs_delta and not in_rho for mechanism in chosen]
     if delta is not None and not any(needs) and not selects:
-        other = next((mechanism.name for mechanism in suitable if mechanism.needs_delta), None)
+        alternative = next(
+            (mechanism.name for mechanism in suitable if mechanism.needs_delta), None
+        )
         code = "delta-not-taken.rho" if in_rho else "delta-not-taken.mechanism"
-        code = code if in_rho or other else "delta-not-taken"
-        raise section.report_key(code, "delta", mechanism=chosen[0].name, other=other)
+        code = code if in_rho or alternative else "delta-not-taken"
+        raise section.report_key(code, "delta", mechanism=chosen[0].name, other=alternative)
     if (
         delta is None
         and (all(needs) or selects)
@@ -228,7 +232,7 @@ def _read_calibration(
 ) -> str:
     calibrations = chosen[0].calibrations
     if len(chosen) > 1 or budget_key != "epsilon":
-        # A search, or a rho, has one budget_key to choose noise.
+        # A search, or a rho, has a single budget to choose noise for.
         calibrations = calibrations[:1]
     name: str | None = getattr(section, "calibration", None)
     if name is None or name in calibrations:
@@ -351,23 +355,23 @@ class EntryModel(PostProcessedModel):
         reported.
         """
         statistic, span = self.statistic_of, self.node.key_span(key)
-        others, common = statistics_with_field(key), list(EntryModel.model_fields)
+        names, common = statistics_with_field(key), list(EntryModel.model_fields)
         if statistic is None:
-            if not others:
-                specific = [field for other in statistics.STATISTICS for field in other.takes]
+            if not names:
+                specific = [field for member in statistics.STATISTICS for field in member.takes]
                 keys = list(dict.fromkeys([*common, *specific]))
                 code = variant_code("unknown-field", plain_word(key))
                 span.report(code, word=key, choices=keys, owner=self.what)
             return True
-        if others:
+        if names:
             code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(
                 key, "field-not-taken"
             )
             code += ".labels" * (key == "keys" and statistic.selects_labels)
             own = list(statistic.takes)
-            arguments = {"what": self.what, "others": others, "takes": own or common}
+            arguments = {"what": self.what, "others": names, "takes": own or common}
             span.report(code, word=key, choices=own, key=key, **arguments)
-        return bool(others)
+        return bool(names)
 
 
 @cache

@@ -159,15 +159,15 @@ class ConditionReader:
         return tuple(tests)
 
     def _compared(self, column: NumericColumn, how: ComparisonSign, scalar: ScalarNode) -> Filter:
-        other: Column = self.context.valued_column(scalar, self.subject)
+        second: Column = self.context.valued_column(scalar, self.subject)
         arguments = {"column": column.name, "kind": column.kind}
-        arguments |= {"other": other.name, "other_kind": other.kind}
-        if other == column:
+        arguments |= {"other": second.name, "other_kind": second.kind}
+        if second == column:
             raise scalar.span.report("compared-columns.same", **arguments)
-        if not column.is_like(other):
+        if not column.is_like(second):
             raise scalar.span.report("compared-columns", **arguments)
         try:
-            return Compared(column, how, require_numeric(other))
+            return Compared(column, how, require_numeric(second))
         except ValueError:
             raise scalar.span.report("compared-columns.steps", **arguments) from None
 

@@ -323,14 +323,16 @@ class _ResponseReader:
     ) -> ValuedColumn:
         kinds = NUMERIC if mechanism.numeric else LABELED
         if column.kind not in kinds:
-            others = [
-                other.name for other in LOCAL_MECHANISMS if other.numeric != mechanism.numeric
+            names = [
+                suitable.name
+                for suitable in LOCAL_MECHANISMS
+                if suitable.numeric != mechanism.numeric
             ]
             arguments = {"column": column.name, "kind": column.kind, "kinds": kinds}
             has_days = isinstance(column, DateColumn)
             code = "wrong-column-type.date" if has_days else "wrong-column-type.randomized"
             raise section.report(
-                code, "column", others=others, **arguments | {"subject": mechanism.name}
+                code, "column", others=names, **arguments | {"subject": mechanism.name}
             )
         if column.missing is None:
             labels = column.labels
@@ -369,7 +371,11 @@ class _ResponseReader:
         budget_key = attempt(single_key, section, keys, "price-required.response")
         if needs_delta != section.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
-            able = [other.name for other in LOCAL_MECHANISMS if other.needs_delta]
+            able = [
+                mechanism_type.name
+                for mechanism_type in LOCAL_MECHANISMS
+                if mechanism_type.needs_delta
+            ]
             raise section.report_key(code, "delta", mechanism=name, able=able)
         values = section
         if values.probability is not None and not 0 < values.probability < 1:

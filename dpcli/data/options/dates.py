@@ -64,9 +64,11 @@ class Formats(FormOption):
 
     def instead(self, declared: Self | None) -> Option | None:
         """Days and months may change places, except in declared formats."""
-        kept = declared.forms if declared else ()
-        other = tuple(form if form in kept else swapped_form(form) for form in self.forms)
-        return None if other == self.forms else Formats(other)
+        declared_forms = declared.forms if declared else ()
+        swapped = tuple(
+            form if form in declared_forms else swapped_form(form) for form in self.forms
+        )
+        return None if swapped == self.forms else Formats(swapped)
 
 
 @dataclass(frozen=True, slots=True)

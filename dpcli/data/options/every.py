@@ -71,7 +71,10 @@ class Marks(Option):
         """Marks are different texts, and none is declared with another meaning."""
         scalars = scalars_of(section.node.get(self.key))
         require_distinct_texts([(scalar, None) for scalar in scalars])
-        texts = [*column.texts, *chain.from_iterable(one.declared_texts for one in column.options)]
+        texts = [
+            *column.texts,
+            *chain.from_iterable(option.declared_texts for option in column.options),
+        ]
         known = set(map(column.folded, texts))
         for scalar in scalars:
             if column.folded(scalar.text) in known:

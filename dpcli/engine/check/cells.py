@@ -117,13 +117,15 @@ def check_cells(
             for name, chosen in _samples(column, index, counts)
         }
         # Only as many rows are read as hold the sample, and only if there are such cells.
-        cells = {name: one.collect(engine="streaming").to_series() for name, one in samples.items()}
+        cells = {
+            name: frame.collect(engine="streaming").to_series() for name, frame in samples.items()
+        }
         lists = [pl.Series(name, [texts], pl.List(pl.String)) for name, texts in cells.items()]
         return counts.with_columns(lists), counts.select(FLAGS)
 
     def read() -> tuple[pl.DataFrame, tuple[Fault, ...]]:
         pieces = read_pieces(dataset, tuple(decoder.inputs), progress, in_place=True)
-        counts = [one for piece in pieces for one in scan_piece(piece, decoder, scan)]
+        counts = [partial for piece in pieces for partial in scan_piece(piece, decoder, scan)]
         return pl.concat(counts, how="diagonal"), record_faults(dataset, wanted)
 
     with dataset.redacted_errors():

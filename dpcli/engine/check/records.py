@@ -79,7 +79,7 @@ def _faults(
     if encoding != UTF8:
         found = _garbled_utf8(text, encoding, columns)
     else:
-        found = _other_encoding(source.name, columns) if REPLACEMENT in text else None
+        found = _likely_encoding(source.name, columns) if REPLACEMENT in text else None
     if found is not None:
         yield Fault("encoding" if found else "undecodable", source.name, ENCODING + found)
     kinds = set[Kind]()
@@ -139,11 +139,11 @@ def _declared(columns: Sequence[Column]) -> list[str]:
 def _garbled_utf8(text: str, encoding: str, columns: Sequence[Column]) -> str | None:
     """UTF-8 if the text has declared texts as they are when UTF-8 is decoded otherwise."""
     codec = ENCODINGS[encoding]
-    garbled = (one.encode().decode(codec, "replace") for one in _declared(columns))
-    return UTF8 if any(one in text for one in garbled) else None
+    garbled = (declared.encode().decode(codec, "replace") for declared in _declared(columns))
+    return UTF8 if any(text_as_read in text for text_as_read in garbled) else None
 
 
-def _other_encoding(name: str, columns: Sequence[Column]) -> str:
+def _likely_encoding(name: str, columns: Sequence[Column]) -> str:
     """The encoding that fits a file which is not UTF-8; empty if none is known."""
     if not Path(name).is_file():
         # A pipe was read to its end.
@@ -155,8 +155,10 @@ def _other_encoding(name: str, columns: Sequence[Column]) -> str:
     except (DataError, OSError):
         return ""
     declared = _declared(columns)
-    found = {one: _occurring(declared, codec, content) for one, codec in ENCODINGS.items()}
-    best = max(found, key=lambda one: (found[one], one == WESTERN))
+    found = {
+        encoding: _occurring(declared, codec, content) for encoding, codec in ENCODINGS.items()
+    }
+    best = max(found, key=lambda encoding: (found[encoding], encoding == WESTERN))
     if found[best]:
         return best
     text = content.decode(ENCODINGS[WESTERN], "replace")

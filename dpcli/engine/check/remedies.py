@@ -98,16 +98,21 @@ def find_remedy(column: Column, sample: Sample) -> Remedy | None:
     marks = Marks.found(column, sample)
     marked = column.with_options(Marks.added(column, marks))
     unread = {text: rows for text, rows in sample.unread.items() if text not in marks}
-    others = replace(sample, unread=unread)
-    read = {one: others.rows_read(one) for one in (marked, *marked.proposed(others))}
+    unread_sample = replace(sample, unread=unread)
+    read = {
+        candidate: unread_sample.rows_read(candidate)
+        for candidate in (marked, *marked.proposed(unread_sample))
+    }
     # Of two that read as many cells, the first is chosen: three digits are rarely decimals.
-    best = max(read, key=lambda one: read[one])
+    best = max(read, key=lambda candidate: read[candidate])
     if sample.rows_read(best) <= sample.rows_read(column):
         return None
     keys = tuple(best.changed_keys(_with_decimal(column, sample)))
     share = sample.share_read(best, sample.unread)
     return (
-        Remedy(keys, amount(share, Fraction(1)), _instead(column, best, others)) if keys else None
+        Remedy(keys, amount(share, Fraction(1)), _alternative_words(column, best, unread_sample))
+        if keys
+        else None
     )
 
 
@@ -116,14 +121,14 @@ def _with_decimal(column: V, sample: Sample) -> V:
     return column if column.option(Decimal) else column.with_options(Decimal(sample.decimal))
 
 
-def _instead(column: V, best: V, sample: Sample) -> str:
+def _alternative_words(column: V, best: V, sample: Sample) -> str:
     """The option that reads as many cells as one of the best column, with another meaning."""
     for option in best.options:
-        other = option.instead(column.option(type(option)))
-        if other is not None:
-            changed = best.with_options(other, without=[type(option)])
+        alternative = option.instead(column.option(type(option)))
+        if alternative is not None:
+            changed = best.with_options(alternative, without=[type(option)])
             if sample.rows_read(changed) >= sample.rows_read(best):
-                return other.words
+                return alternative.words
     return ""
 
 

@@ -230,8 +230,8 @@ def parse_records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]
 def parse_line(line: str, dialect: Dialect) -> list[str] | None:
     """The cells of one line without its end; None if the line does not close a quoted cell."""
     # After an open quote, the second line is part of the first record.
-    cells, *others = parse_records((f"{line}\n", "\n"), dialect)
-    return cells if others else None
+    cells, *rest = parse_records((f"{line}\n", "\n"), dialect)
+    return cells if rest else None
 
 
 def placeholder_header(delimiter: str, width: int) -> str:
@@ -271,8 +271,8 @@ def read_first_record(
         content = os.pread(file.fileno(), window, start)
         text = content.removeprefix(UTF8_BOM).decode("utf-8", errors="replace")
         if not dialect.multiline:
-            line, *others = LINE_END.split(text.lstrip("\r\n"), maxsplit=1)
-            if line and (others or start + len(content) >= size):
+            line, *rest = LINE_END.split(text.lstrip("\r\n"), maxsplit=1)
+            if line and (rest or start + len(content) >= size):
                 return parse_line(line, dialect) or []
             continue
         lines = io.StringIO(text, newline="").readlines()

@@ -199,9 +199,9 @@ def with_line_feeds(text: bytes) -> bytes:
 
 def without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The same text without the mark of UTF-8 at its start."""
-    start, others = split_start(blocks, len(UTF8_BOM) + 1)
-    next(others)
-    return chain((start.removeprefix(UTF8_BOM),), others)
+    start, blocks_after = split_start(blocks, len(UTF8_BOM) + 1)
+    next(blocks_after)
+    return chain((start.removeprefix(UTF8_BOM),), blocks_after)
 
 
 def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]:

@@ -95,7 +95,7 @@ def arrow_frame(rows: Any) -> pl.DataFrame:
     formats = [*_formats(capsule)]
     if any(map(DECIMAL256.fullmatch, formats)):
         raise DataError.about("data-unreadable.decimal")
-    if any(one.startswith(SECONDS) for one in formats):
+    if any(form.startswith(SECONDS) for form in formats):
         return _with_seconds(source)
     return pl.DataFrame(source)
 

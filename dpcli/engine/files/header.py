@@ -143,8 +143,8 @@ def _separator_in(source: Source) -> str | None:
     """The probable delimiter of a header that seems to be a single name."""
     if len(source.header) != 1 or source.dialect is None:
         return None
-    others = (mark for mark in SEPARATORS if mark != source.dialect.delimiter)
-    return next((mark for mark in others if mark in source.header[0]), None)
+    marks = (mark for mark in SEPARATORS if mark != source.dialect.delimiter)
+    return next((mark for mark in marks if mark in source.header[0]), None)
 
 
 def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False) -> None:
@@ -166,8 +166,8 @@ def require_names(source: Source, *, asserted: bool, in_two_lines: bool = False)
             "not-text.zeros", file=file, other="utf-16be" if is_big_endian else "utf-16"
         )
     if any("\ufffd" in name for name in source.header):
-        other = "windows-1252" if encoding == UTF8 else UTF8
-        raise DataError.about("not-text", file=file, encoding=encoding, other=other)
+        alternative = "windows-1252" if encoding == UTF8 else UTF8
+        raise DataError.about("not-text", file=file, encoding=encoding, other=alternative)
     doubt = None if asserted else _doubt(source, in_two_lines=in_two_lines)
     if doubt == "delimiter":
         mark = _separator_in(source) or ""
@@ -219,5 +219,7 @@ def _is_value(cell: str) -> bool:
     """Whether a cell is more likely a value than a name."""
     if re.fullmatch(VALUE, cell, re.IGNORECASE):
         return True
-    other = re.sub(MONTH, "", cell, flags=re.IGNORECASE) if len(cell) <= LONGEST_DATE else cell
-    return any(letter.isnumeric() for letter in cell) and not any(map(str.isalpha, other))
+    without_month = (
+        re.sub(MONTH, "", cell, flags=re.IGNORECASE) if len(cell) <= LONGEST_DATE else cell
+    )
+    return any(letter.isnumeric() for letter in cell) and not any(map(str.isalpha, without_month))

@@ -169,7 +169,9 @@ class _Cells:
 
     def rewrite(self, text: bytes) -> bytes:
         """The text with its whole cells rewritten."""
-        return CELL_OR_ROW.sub(lambda one: (self._begun_row if one[3] else self._cell)(one), text)
+        return CELL_OR_ROW.sub(
+            lambda match: (self._begun_row if match[3] else self._cell)(match), text
+        )
 
     def _begun_row(self, row: re.Match[bytes]) -> bytes:
         """The beginning of a row, without its number if that is none."""

@@ -118,12 +118,12 @@ class QueryAggregator:
         ]
 
     def _confidential_answer(
-        self, query: Query, first: Answer, *others: Answer
+        self, query: Query, first: Answer, *more: Answer
     ) -> ConfidentialAnswer:
         """A confidential answer, bound to its query and to the unit for which rows were bounded."""
         if isinstance(first, Groups):
             return Confidential(first, query, self._unit)
-        numbers = (answer for answer in others if not isinstance(answer, Groups))
+        numbers = (answer for answer in more if not isinstance(answer, Groups))
         return Confidential(query.combined(first, *numbers), query, self._unit)
 
     def _scan_rows(self, dataset: Dataset, progress: Progress) -> Partial:
