@@ -67,12 +67,12 @@ class SampledTexts(Protocol):
 
 
 class Option(ABC):
-    """What a column may declare of its cells, as the value of one key.
+    """What a column may declare about its cells, as the value of one key.
 
     Everything about the option stands in its class: the key, the type of its value, the rules that
     it has with the rest of the column, how it changes the texts of cells, and what `check --cells`
-    says of it. A column lists the options that it takes. The docstring is its page in `explain` if
-    the reference has none.
+    reports about it. A column lists the options that it takes. The docstring is its page in
+    `explain` if the reference has none.
 
     Privacy: a query is made of the listed classes of options alone, as of columns.
     """
@@ -117,7 +117,7 @@ class Option(ABC):
         """The texts that have a meaning of their own."""
         return ()
 
-    # What `check --cells` says.
+    # What `check --cells` reports.
 
     @property
     @abstractmethod
@@ -361,7 +361,7 @@ class Column(ABC):
         yield from (option.words for option in self.options if option not in old.options)
 
     def proposed(self, cells: SampledTexts) -> Iterator[Self]:
-        """The columns with other options that may read more cells, the likeliest first."""
+        """The columns with other options that may read more cells, the most likely first."""
         choices = [kind.proposed(self, cells) for kind in self.takes]
         kept = tuple(choice[0] for choice in choices)
         changed = product(*(choice[1:] or choice for choice in choices))
@@ -395,7 +395,7 @@ class ValuedColumn(Column):
     @property
     @abstractmethod
     def limits(self) -> tuple[int, int]:
-        """The least and the greatest value; `ValueError` when none are declared."""
+        """The minimum and the maximum; `ValueError` when none are declared."""
 
     @abstractmethod
     def text(self, value: int) -> str:

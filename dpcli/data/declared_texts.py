@@ -32,7 +32,7 @@ def is_invisible(text: str) -> bool:
 def require_few(texts: list[Any]) -> list[Any]:
     """Raise a problem for more texts than become one pattern."""
     if len(texts) > MAX_FORMS:
-        raise invalid_value("too-many-forms", at=(MAX_FORMS,), most=MAX_FORMS)
+        raise invalid_value("too-many-forms", path=(MAX_FORMS,), most=MAX_FORMS)
     return texts
 
 

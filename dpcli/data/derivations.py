@@ -46,7 +46,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 class Age(Arithmetic):
     """Full years from the first day to the second; negative if it is later.
 
-    Who was born on 29 February becomes older on 1 March of a year without that day.
+    A person who was born on 29 February becomes older on 1 March of a year without that day.
 
     >>> birth = DateColumn("birth", bounds=(0, 364))
     >>> Age((birth, Fraction(10_957)), Fraction(1)).limits
@@ -61,7 +61,7 @@ class Age(Arithmetic):
 
     @property
     def magnitude(self) -> int:
-        """Years of the calendar are few."""
+        """A limit on the years of the calendar."""
         return 1 << 20
 
     @property
@@ -124,7 +124,7 @@ class DatePart(Derivation):
 
     @property
     def first(self) -> int:
-        """The index of the first label on the line of all years, quarters, months or weeks."""
+        """The first label: the number of its year, quarter, month or week in the calendar."""
         return self._period_index(self.column.lower) if self.part.startswith("year") else 0
 
     @property

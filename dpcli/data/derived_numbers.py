@@ -44,16 +44,16 @@ class Arithmetic(Derivation):
     @property
     @abstractmethod
     def span(self) -> tuple[Fraction, Fraction]:
-        """The least and the greatest possible value, before rounding."""
+        """The minimum and the maximum before rounding."""
 
     @property
     @abstractmethod
     def magnitude(self) -> int:
-        """All integers on the way to the value are smaller; the engine chooses types by it."""
+        """A limit on all intermediate integers, by which the engine chooses types."""
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the greatest possible value in steps; rounding keeps the order."""
+        """The minimum and the maximum in steps; rounding keeps the order."""
         low, high = (round(side / self.step) for side in self.span)
         return low, high
 
@@ -96,7 +96,7 @@ class Sum(Arithmetic):
 
     @property
     def magnitude(self) -> int:
-        """The sum of the greatest products, or twice the divisor."""
+        """The sum of the largest products, or twice the divisor."""
         factors, constant, divisor = self.scaled
         products = (
             abs(factor) * _max_size(column)
@@ -136,7 +136,7 @@ class Product(Arithmetic):
 
     @property
     def magnitude(self) -> int:
-        """The greatest product of cells with the factor, or twice the divisor."""
+        """The largest product of cells and factor, or twice the divisor."""
         factor, divisor = self.scaled
         # A later factor may be zero, so each counts as at least one.
         cells = prod(max(_max_size(column), 1) for column in self.columns)
@@ -203,13 +203,13 @@ class FirstNumber(Arithmetic):
 
     @property
     def span(self) -> tuple[Fraction, Fraction]:
-        """The least lower and the greatest upper bound."""
+        """The smallest lower and the largest upper bound."""
         ends = [limits_of(term) for term in self.terms]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     @property
     def magnitude(self) -> int:
-        """The greatest of any column."""
+        """The largest magnitude of a column."""
         return max(part.magnitude for part in self.parts)
 
     @property
@@ -219,7 +219,7 @@ class FirstNumber(Arithmetic):
 
 
 def common_step(terms: Sequence[Term]) -> Fraction:
-    """The greatest number of which all values of all terms are whole multiples."""
+    """The largest number of which all values of all terms are whole multiples."""
     units = list(map(_unit, terms))
     units = [unit for unit in units if unit] or [Fraction(1)]
     divisor = lcm(*(unit.denominator for unit in units))
@@ -227,7 +227,7 @@ def common_step(terms: Sequence[Term]) -> Fraction:
 
 
 def limits_of(term: Term) -> tuple[Fraction, Fraction]:
-    """The least and the greatest value of a term."""
+    """The minimum and the maximum of a term."""
     if isinstance(term, Fraction):
         return term, term
     return term.lower * term.step, term.upper * term.step

@@ -36,7 +36,7 @@ Pairs = tuple[tuple[str, str], ...]
 def added_texts(column: Column, values: Pairs, texts: Iterable[str]) -> Pairs:
     """Those of the texts that spell or abbreviate one label, with the label."""
     compared = dict(zip(column.compared([text for text, _ in values]), values, strict=True))
-    # The column reads all spellings of a text alike, so one of them is enough.
+    # The column reads all spellings of a text in the same way, so one of them is enough.
     spellings = dict(zip(column.compared(sorted(texts)), sorted(texts), strict=True))
     known = [_unique(values, reduce) for reduce in (_letters, _number_code)]
     known.append(_abbreviations(values))

@@ -77,7 +77,9 @@ def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
     )
     largest = max(abs(min_value), abs(max_value), step)
     possible = [
-        at for at in range(MAX_DECIMALS) if 4 * under * 10**at * ceil(largest) < INT128_LIMIT
+        digits
+        for digits in range(MAX_DECIMALS)
+        if 4 * under * 10**digits * ceil(largest) < INT128_LIMIT
     ]
     if not possible:
         # No step is certain. A literal would be one row, so the null depends on the text.

@@ -72,12 +72,12 @@ class NumericColumn(ValuedColumn):
 
     @property
     def lower(self) -> int:
-        """The least value in steps; the column must have bounds."""
+        """The lower bound in steps; the column must have bounds."""
         return self.limits[0]
 
     @property
     def upper(self) -> int:
-        """The greatest value in steps; the column must have bounds."""
+        """The upper bound in steps; the column must have bounds."""
         return self.limits[1]
 
     @property

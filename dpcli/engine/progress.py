@@ -59,7 +59,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 class _Silence:
-    """Standard error leads nowhere while some thread wants that: the last one to leave ends it."""
+    """Discards standard error while any thread asks for it; the last thread restores it."""
 
     def __init__(self) -> None:
         self._lock, self._threads, self._end = threading.Lock(), 0, ExitStack()

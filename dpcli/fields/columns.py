@@ -156,7 +156,7 @@ def _require_distinct(values: list[Fraction]) -> tuple[Fraction, ...]:
         raise invalid_value("too-many-quantiles", count=len(values), most=MAX_QUANTILES)
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise invalid_value("bad-quantile.twice", at=(index,))
+            raise invalid_value("bad-quantile.twice", path=(index,))
     return tuple(values)
 
 
@@ -171,7 +171,7 @@ Quantiles = Annotated[
 def _require_different(values: list[int]) -> tuple[int, ...]:
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise invalid_value("not-in-range.twice", at=(index,))
+            raise invalid_value("not-in-range.twice", path=(index,))
     return tuple(sorted(values))
 
 

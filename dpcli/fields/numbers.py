@@ -49,7 +49,7 @@ def is_year(text: str) -> bool:
 
 
 def parse_day(text: str) -> int:
-    """The days from 1970-01-01 to one like 2010-01-31; raises `NumberSyntaxError`."""
+    """The days from 1970-01-01 to a date such as 2010-01-31; raises `NumberSyntaxError`."""
     if is_year(text):
         advice = f"write a day, as in `{text}-01-31`, or derive the year: `{{part: year, of: ...}}`"
         raise NumberSyntaxError("not-a-date", advice)

@@ -201,7 +201,7 @@ class SectionModel(BaseModel):
         return self.what
 
     def require(self, *keys: str) -> None:
-        """Raises `AlreadyReportedError` if one of these fields is wrong, or any."""
+        """Raises `AlreadyReportedError` if one of these fields is wrong, or without keys any."""
         if self._mapping.wrong & (set(keys) or self._mapping.wrong):
             raise AlreadyReportedError
 
@@ -277,7 +277,7 @@ class SectionModel(BaseModel):
             elif kind in ("too_short", "too_long"):
                 self._length(path, context["actual_length"])
             elif "arguments" in context:
-                self._refused(kind, (*path, *context["at"]), context["arguments"])
+                self._refused(kind, (*path, *context["path"]), context["arguments"])
             else:
                 self._form(path, kind, context)
 

@@ -40,15 +40,15 @@ class AlreadyReportedError(Exception):
 
 
 def invalid_value(
-    code: str, /, *, at: tuple[str | int, ...] = (), **arguments: object
+    code: str, /, *, path: tuple[str | int, ...] = (), **arguments: object
 ) -> PydanticCustomError:
     """The error of a validator, with the code and the arguments of a message.
 
-    `at` is the path of the problem below the value. The reader of the section adds the arguments
+    `path` leads to the problem below the value. The reader of the section adds the arguments
     `name`, `found` and `key`. If there are `choices`, the hint proposes the choice that is most
     similar to the text, or to the argument `meant`.
     """
-    return PydanticCustomError(code, "refused", {"at": at, "arguments": arguments})
+    return PydanticCustomError(code, "refused", {"path": path, "arguments": arguments})
 
 
 class ParsedText:

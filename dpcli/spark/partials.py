@@ -92,7 +92,9 @@ def aggregate_with_spark(
         files = open_files(spark, names, dialect, columns)
         partials, cut = _partials(spark, tasks, files)
         if cut:
-            files = [replace(file, whole=file.whole or at in cut) for at, file in enumerate(files)]
+            files = [
+                replace(file, whole=file.whole or index in cut) for index, file in enumerate(files)
+            ]
             partials, _ = _partials(spark, tasks, files)
         changed = [file for file in files if file_state(spark, file.address) != file.state]
         if changed:
@@ -156,8 +158,10 @@ def _partials(
     is_user = isinstance(tasks.unit, PersonUnit)
     kernel, schema = (tasks.rows, tasks.rows_schema) if is_user else (tasks.partial, RESULT)
     stretches = [
-        _mapped(_bytes(uncut if file.whole else cutting, file), partial(kernel, at, file), schema)
-        for at, file in enumerate(files)
+        _mapped(
+            _bytes(uncut if file.whole else cutting, file), partial(kernel, index, file), schema
+        )
+        for index, file in enumerate(files)
     ]
     while len(stretches) > 1:
         pairs = zip(stretches[::2], stretches[1::2], strict=False)
@@ -179,9 +183,9 @@ def _partials(
     read: Counter[int] = Counter()
     for report in reports:
         read[report["file"]] += report["read"]
-    for at, file in enumerate(files):
+    for index, file in enumerate(files):
         # Spark removes a byte order mark, and a missing last line feed is added.
-        excess = read[at] - file.state[0]
+        excess = read[index] - file.state[0]
         is_complete = -len(UTF8_BOM) <= excess <= 1 if file.header else excess == 0
         if not is_complete:
             # Each byte of a file must be read exactly once.

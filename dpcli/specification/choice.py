@@ -1,4 +1,4 @@
-"""Bounds, or a limit, that noisy counts choose: `{choose: ...}`."""
+"""Bounds, or a limit on rows, that noisy counts choose: `{choose: ...}`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ChoiceModel(SectionModel):
         if "from_release" in value:
             release = value["from_release"]
             source = f" # chosen by {release}" if isinstance(release, str) else ""
-            raise invalid_value("bounds-kept", at=("from_release",), line=cls.example + source)
+            raise invalid_value("bounds-kept", path=("from_release",), line=cls.example + source)
         if not {field.alias or key for key, field in cls.model_fields.items()} & value.keys():
             raise invalid_value("wrong-shape.choice", line=cls.example, numbers=cls.numbers)
         return value
@@ -136,7 +136,7 @@ def choice_entry(choice: BoundsChoice, relation: Relation) -> Entry:
 
 
 def open_choice(queries: Sequence[Query], context: SpecContext) -> str:
-    """What will be chosen and decides answers to queries, or their noise; empty without."""
+    """Which choice decides the answers to queries, or their noise; empty if none does."""
     choices = (choice for choice, _ in context.choices.values())
     return next((choice.noun for choice in choices if any(map(choice.decides, queries))), "")
 
@@ -200,8 +200,8 @@ def narrowest_and_widest(spec: CentralSpec) -> list[CentralSpec]:
 def require_answers_after_choices(context: SpecContext, spec: CentralSpec) -> None:
     """Reports statistics that some choice would leave without an answer.
 
-    Such a problem after the choice would reveal it, and come after it is paid for. Those with the
-    narrowest bounds and with the widest ones are all.
+    A problem that is found after the choice would reveal it, and the choice would be charged
+    already. It is enough to check the narrowest bounds and the widest ones.
     """
     for bounded in narrowest_and_widest(spec) if spec.choices else ():
         for entry in bounded.entries:

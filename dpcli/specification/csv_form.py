@@ -72,11 +72,11 @@ def _require_distinct_names(names: list[str]) -> list[str]:
     for index, name in enumerate(names):
         composed = unicodedata.normalize("NFC", name)
         if not name:
-            raise invalid_value("csv-names.empty", at=(index,))
+            raise invalid_value("csv-names.empty", path=(index,))
         if composed in seen:
-            raise invalid_value("csv-names", at=(index,), word=name)
+            raise invalid_value("csv-names", path=(index,), word=name)
         if len(name) > MAX_NAME_LENGTH:
-            raise invalid_value("csv-names.long", at=(index,), word=name, most=MAX_NAME_LENGTH)
+            raise invalid_value("csv-names.long", path=(index,), word=name, most=MAX_NAME_LENGTH)
         seen.add(composed)
     return names
 
@@ -84,7 +84,7 @@ def _require_distinct_names(names: list[str]) -> list[str]:
 def _require_footers(texts: list[str]) -> list[str]:
     for index, text in enumerate(texts):
         if not text or text != text.lstrip(" \t"):
-            raise invalid_value("csv-footer", at=(index,))
+            raise invalid_value("csv-footer", path=(index,))
     return require_few(texts)
 
 
@@ -127,7 +127,7 @@ class CsvModel(SectionModel):
 
 
 def resolve_dialect(values: CsvModel | None, columns: MappingNode | None = None) -> Dialect:
-    """The dialect of a values. Its `names`, if any, must include all of `columns`."""
+    """The dialect that a section states. Its `names`, if any, must include all of `columns`."""
     if values is None:
         return UNDECLARED_DIALECT
     names = tuple(name.text for name in scalars_of(values.node.sequence("names")))

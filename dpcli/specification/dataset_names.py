@@ -1,7 +1,7 @@
 """Checks names of datasets: each name must have one spelling only.
 
-A dataset is an account with a budget of its own. Two names that look alike would be two budgets. So
-a name consists of letters of any script, in Unicode normalization form C, without invisible or
+A dataset is an account with a budget of its own. Two names that look the same would be two budgets.
+So a name consists of letters of any script, in Unicode normalization form C, without invisible or
 compatibility characters.
 """
 

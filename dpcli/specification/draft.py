@@ -57,8 +57,8 @@ EPSILON_PER_COUNT = Fraction(1, 20)
 MIN_CHECK_EPSILON, MAX_CHECK_EPSILON = Fraction(1, 10), Fraction(1, 5)
 """Limits of the total epsilon that a draft proposes for the quality check."""
 
-CELLS_NOTICED = 7
-"""Unreadable cells of a column that a check of rows notices, about, for each count at epsilon 1."""
+CELLS_DETECTED = 7
+"""Unreadable cells of a column that a quality check can detect, at epsilon 1 per count."""
 
 SHEET_NOTE = "a cell that the workbook shows as 12.5 % is read as 0.125"
 """A comment below the columns of a workbook."""
@@ -161,7 +161,7 @@ def spec_text(
     text = Template(Path(__file__).with_suffix(".yaml").read_text("utf-8")).substitute(
         {key: flow_yaml(value) if value else "" for key, value in tree.items()},
         csv=_csv_section(dialect),
-        noticed=_cells_noticed(tree),
+        noticed=_cells_detected(tree),
         person=scalar_yaml(person) if person else "ID",
         form="".join(f"\n# {remark}" for remark in _csv_remarks(dialect)),
         columns="\n".join(lines),
@@ -171,12 +171,12 @@ def spec_text(
     return "\n\n".join(part for part in text.split("\n\n") if not EMPTY_SECTION.search(part))
 
 
-def _cells_noticed(tree: Mapping[str, Any]) -> str:
-    """About how many unreadable cells of a column the quality check notices."""
+def _cells_detected(tree: Mapping[str, Any]) -> str:
+    """About how many unreadable cells of a column the quality check can detect."""
     if not tree["quality"]:
         return ""
     counts = 1 + sum(column["type"] != "id" for column in tree["columns"].values())
-    return rounded_text(CELLS_NOTICED * counts / Fraction(tree["quality"]["epsilon"]), 2)
+    return rounded_text(CELLS_DETECTED * counts / Fraction(tree["quality"]["epsilon"]), 2)
 
 
 def _csv_section(dialect: Dialect) -> str:

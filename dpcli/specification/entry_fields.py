@@ -63,7 +63,7 @@ Calibration = Annotated[str, Choice("unknown-calibration", _calibration_names)]
 
 
 class AnsweredModel(SectionModel):
-    """A mapping that requests budget for noisy answers; its keys have an order of its own."""
+    """A mapping that requests budget for noisy answers; it has an order of keys of its own."""
 
     if TYPE_CHECKING:
         mechanism: str | None
@@ -344,7 +344,7 @@ class EntryModel(PostProcessedModel):
     def special_code(self, code: str, text: str, path: Path) -> str:
         if code == "unknown-statistic":
             return variant_code(code, plain_word(text))
-        # A percentage is meant of the budget, which entries divide by `share`.
+        # A percentage probably means a part of the budget, which entries divide by `share`.
         is_percent = code == "not-a-number" and text.endswith("%") and path == ("epsilon",)
         return "not-a-number.percent" if is_percent else code
 

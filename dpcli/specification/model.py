@@ -226,7 +226,7 @@ class _Spec:
 
     @property
     def unit_in_data(self) -> str:
-        """What a fact about one unit is a fact about."""
+        """What sentences about the data call one unit."""
         return f"{self.unit_noun} in the data"
 
 

@@ -118,9 +118,9 @@ def _day(term: Term, names: Names) -> pl.Expr:
     return days.cast(pl.Int32).cast(pl.Date)
 
 
-def _age(birth: pl.Expr, at: pl.Expr) -> pl.Expr:
+def _age(birth: pl.Expr, day: pl.Expr) -> pl.Expr:
     """Full years; a birthday on 29 February is on 1 March of other years."""
-    first, last = birth.dt, at.dt
+    first, last = birth.dt, day.dt
     before_birthday = last.month().cast(pl.Int32) * 32 + last.day() < (
         first.month().cast(pl.Int32) * 32 + first.day()
     )

@@ -93,16 +93,19 @@ def check_cells(
     derived = (column for column in columns if column.derivation and column.name in shares)
     every = (*wanted, *(column.without_missing_constant() for column in derived))
     decoder = Decoder(every)
-    names = {column: f"value{at}" for at, column in enumerate(every)}
+    names = {column: f"value{column_index}" for column_index, column in enumerate(every)}
     aggregates = [pl.len().alias("rows"), FLAGS.any()]
     aggregates += [
-        pl.col(name).count().alias(f"readable{at}") for at, name in enumerate(names.values())
+        pl.col(name).count().alias(f"readable{column_index}")
+        for column_index, name in enumerate(names.values())
     ]
     aggregates += [
         aggregate for index, column in enumerate(wanted) for aggregate in _aggregates(column, index)
     ]
     ids = unit.column if isinstance(unit, PersonUnit) else None
-    user = next((at for at, column in enumerate(wanted) if column.name == ids), None)
+    user = next(
+        (column_index for column_index, column in enumerate(wanted) if column.name == ids), None
+    )
     if user is not None:
         number = pl.col(f"value{user}").drop_nulls().hash(seed=0)
         aggregates.append(number.value_counts(name="rows").implode().alias("users"))
@@ -137,8 +140,8 @@ def check_cells(
         )
         below = tuple(
             column.name
-            for at, column in enumerate(every)
-            if counted[f"readable{at}"].sum() < shares.get(column.name, 0) * rows
+            for column_index, column in enumerate(every)
+            if counted[f"readable{column_index}"].sum() < shares.get(column.name, 0) * rows
         )
         users = _rows_of_users(counted) if user is not None else pl.Series([], dtype=pl.UInt32)
         if isinstance(unit, PersonUnit) and user is not None:
@@ -175,8 +178,8 @@ def _aggregates(column: Column, index: int) -> Iterator[pl.Expr]:
     yield _is_blank(column, index).sum().alias(f"blank{index}")
     for name, aggregate in column.cell_aggregates(cell, value):
         yield aggregate.alias(f"{name}{index}")
-    for at, (_, occurs) in enumerate(column.declared_parts(cell)):
-        yield occurs.any().alias(f"part{index}_{at}")
+    for part_index, (_, occurs) in enumerate(column.declared_parts(cell)):
+        yield occurs.any().alias(f"part{index}_{part_index}")
 
 
 def _samples(column: Column, index: int, counts: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
@@ -212,8 +215,8 @@ def _column_cells(
     unreadable, total = rows - readable - blank, Fraction(rows)
     absent = [
         text
-        for at, (text, _) in enumerate(column.declared_parts(pl.lit("")))
-        if not counted[f"part{index}_{at}"].any()
+        for part_index, (text, _) in enumerate(column.declared_parts(pl.lit("")))
+        if not counted[f"part{index}_{part_index}"].any()
     ]
     if column.texts:
         occurring = set(counted[f"texts{index}"].explode().drop_nulls().to_list())

@@ -1,6 +1,6 @@
 """Which declarations would read cells that cannot be read as declared.
 
-Confidential, as `cells_check` is: a remedy depends on the cells. It is for the terminal of the
+Confidential, as `check/cells.py` is: a remedy depends on the cells. It is for the terminal of the
 operator only. A text of the file is named in it only if it is a usual mark or sign, or if at least
 `FREQUENT` rows have it. Whether a remedy reads a cell is decided by the decoder itself.
 """
@@ -92,7 +92,7 @@ class Remedy:
 
 
 def find_remedy(column: Column, sample: Sample) -> Remedy | None:
-    """The declaration that reads most of the cells; None if no known one reads any more."""
+    """The declaration that reads most of the cells; None if none reads more cells."""
     if not sample.unread or not isinstance(column, ValuedColumn):
         return None
     marks = Marks.found(column, sample)

@@ -1,4 +1,4 @@
-"""Finds CSV that all readers read alike, and rewrites other CSV as such.
+"""Detects plain CSV, which all readers read in the same way, and rewrites other CSV.
 
 In a plain file lines end in LF or CRLF, quotes open at the start of a cell, close at its end and
 are doubled within, no line is blank (unless there is one column, where an empty cell is a blank
@@ -314,7 +314,7 @@ class CsvNormalizer:
 
     def _normalize(self, lines: bytes) -> bytes:
         """The plain text of the next lines; a quoted cell that is still open waits."""
-        blocks = (lines[at : at + BLOCK] for at in range(0, len(lines), BLOCK))
+        blocks = (lines[start : start + BLOCK] for start in range(0, len(lines), BLOCK))
         rewritten, waiting = [], b""
         for block in whole_lines(blocks):
             text, waiting = waiting + block, b""

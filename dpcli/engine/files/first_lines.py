@@ -33,7 +33,7 @@ from dpcli.engine.files.table_text import header_names
 from dpcli.problems.errors import DataError
 
 MARKS = (",", ";", "\t", "|")
-"""Delimiters that are recognised; of two that fit a line alike, the first is taken."""
+"""Delimiters that are recognised; if two fit a line equally well, the first is taken."""
 
 MAX_TITLE_LINES = 20
 """Lines that may precede a header."""

@@ -47,9 +47,9 @@ def require_columns(
 ) -> None:
     """Raise DataError with every declared column that is missing or ambiguous in a file.
 
-    Names must match exactly. Messages show only names from the spec, and the types of columns of
-    a Parquet file. If `every_record` must be a row, because the number of rows is public, files are
-    refused in which some are none because of what they say.
+    Names must match exactly. Messages show only names from the spec, and the types of columns of a
+    Parquet file. If `every_record` must be a row, because the number of rows is public, a file is
+    refused if the content of a record decides whether it is a row.
     """
     if every_record:
         _require_public_size(dataset)
@@ -116,7 +116,7 @@ def _positions_of_objects(dataset: Dataset, columns: Sequence[Column]) -> Iterat
 
 
 def _counts(source: Source, columns: Sequence[Column]) -> dict[Column, int]:
-    """How many columns of a file each declared one may mean, in any Unicode spelling."""
+    """For each declared column, how many columns of a file it may mean, in any Unicode form."""
     by_name = Counter(unicodedata.normalize("NFC", name) for name in source.header)
     counts = {}
     for column in columns:

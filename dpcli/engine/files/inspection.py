@@ -36,7 +36,7 @@ class Inspection:
         self._thread.start()
 
     def is_right(self) -> bool:
-        """Whether native readers read the file alike; waits until all bytes are inspected."""
+        """Whether native readers read the file correctly; waits until all bytes are inspected."""
         self._thread.join()
         return self._is_right
 

@@ -157,23 +157,23 @@ def _elements(described: Structure) -> tuple[Structure, dict[int, Structure], di
     """The root of the schema; by index, columns of texts as bytes, and their numbers as leaves."""
     root, *rest = described.structures(SCHEMA)
     elements, leaves = {}, {}
-    at = leaf = 0
+    position = leaf = 0
     for index in range(root.number(CHILDREN)):
-        if at >= len(rest):
+        if position >= len(rest):
             raise ValueError("a schema that ends early")
-        element = rest[at]
+        element = rest[position]
         if not element.number(CHILDREN, 0) and element.number(KIND) == BYTE_ARRAY:
             renamed = {NAME: (thrift.BINARY, copied_name(index).encode())}
             elements[index] = element.only(KIND, REPETITION).replaced(renamed)
             leaves[index] = leaf
         pending = 1
         while pending:
-            if at >= len(rest):
+            if position >= len(rest):
                 raise ValueError("a schema that ends early")
-            children = rest[at].number(CHILDREN, 0)
+            children = rest[position].number(CHILDREN, 0)
             leaf += not children
             pending += children - 1
-            at += 1
+            position += 1
     return root, elements, leaves
 
 
@@ -319,16 +319,16 @@ def parquet_frame(
     table = scan_parquet_file(source.file)
     types = table.collect_schema().dtypes()
     read, copied = [], []
-    for at, column in enumerate(wanted):
+    for position, column in enumerate(wanted):
         index = source.index_of(column)
         if isinstance(types[index], TEXTS):
             text = decoded(pl.col(copied_name(index)), is_valid=rows.are_valid)
-            copied.append(declared_text(text, column, decimal).alias(f"t{at}"))
+            copied.append(declared_text(text, column, decimal).alias(f"t{position}"))
             continue
         cell = column.whole_cells(pl.nth(index), types[index])
         if cell is None:
             cell = declared_text(_cell_text(index, types[index], column, decimal), column, decimal)
-        read.append(cell.alias(f"t{at}"))
+        read.append(cell.alias(f"t{position}"))
     frames = []
     if read:
         frames.append(table.slice(rows.start, rows.count).select(read))
@@ -336,7 +336,7 @@ def parquet_frame(
         assert rows.copy is not None
         frames.append(scan_copy(rows.copy).slice(rows.start, rows.count).select(copied))
     texts = pl.concat(frames, how="horizontal") if len(frames) > 1 else frames[0]
-    return texts.select(*(f"t{at}" for at in range(len(wanted))), blank)
+    return texts.select(*(f"t{position}" for position in range(len(wanted))), blank)
 
 
 def _cell_text(index: int, dtype: pl.DataType, column: Column, decimal: str) -> pl.Expr:
@@ -354,7 +354,7 @@ def _footer(file: BinaryIO) -> io.BytesIO:
 
 
 def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
-    """The column at a index as texts, with `decimal` as decimal mark."""
+    """The column at an index as texts, with `decimal` as decimal mark."""
     column = pl.nth(index)
     if isinstance(dtype, pl.Date):
         return within_calendar(column, dtype, 1).dt.to_string("%Y-%m-%d")

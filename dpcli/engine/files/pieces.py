@@ -289,7 +289,7 @@ def decimal_texts(numbers: Array, decimals: int) -> pl.Series:
         return number.cast(pl.String)
     power, size = 10**decimals, pl.col("number").abs()
     sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
-    # The leading one keeps zeros, and is removed.
+    # The leading 1 keeps zeros, and is removed.
     digits = (size % power + power).cast(pl.String).str.slice(1)
     text = pl.concat_str(sign, size // power, pl.lit("."), digits)
     return number.to_frame().select(text).to_series()

@@ -48,7 +48,9 @@ class Structure:
 
     def only(self, *field_ids: int) -> Structure:
         """The structure with some of its fields."""
-        return Structure({at: self.fields[at] for at in field_ids if at in self.fields})
+        return Structure(
+            {field_id: self.fields[field_id] for field_id in field_ids if field_id in self.fields}
+        )
 
     def replaced(self, values: Mapping[int, tuple[int, object]]) -> Structure:
         """The structure with other values of some fields."""

@@ -1,8 +1,8 @@
 """Joint tables: which queries share one, its sums, and the answers from them.
 
-Queries whose axes span a small joint table are answered from one aggregation over that table,
-which `roll_up` sums up for each query. All aggregations share one scan, and queries share sums.
-Every number is an exact integer: a machine word where no sum can overflow, else a Python integer.
+Queries whose axes span a small joint table are answered from the sums in that table, which
+`roll_up` adds up for each query. All tables share one scan, and queries share sums. Every number is
+an exact integer: a machine word where no sum can overflow, else a Python integer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class JointTableKind:
     `private` are the private axes. `groups` are the axes whose cells count as groups of a user,
     if the limits on groups can drop rows. `totals` states that rows are first added up per user,
     and `starts` are the bins in which users are then counted. `distinct` are values that count
-    once. `factors` are numbers by which rows with equal ones are counted.
+    once. `factors` are columns of
+    numbers: rows with equal numbers are counted together.
     """
 
     private: tuple[Axis, ...] = ()
@@ -86,7 +87,7 @@ class JointTable:
 
     @property
     def keys(self) -> list[str]:
-        """The names of all that a partial has a line for each combination of."""
+        """The columns of a partial that identify its lines."""
         return ["cell", *self.private_names, *self.factor_names]
 
     def combine_partials(self, partials: pl.LazyFrame) -> pl.LazyFrame:
@@ -107,7 +108,7 @@ class JointTable:
         return [queries[position] for position in self.members]
 
     def user_totals(self, queries: Sequence[Query]) -> list[UserTotals]:
-        """What the members add up for each user."""
+        """The totals of each user that the members need."""
         shapes = (query.shape for query in self.member_queries(queries))
         return [shape for shape in shapes if isinstance(shape, UserTotals)]
 
@@ -117,7 +118,7 @@ def joint_tables(queries: Sequence[Query], unit: Unit) -> list[JointTable]:
     tables: list[JointTable] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
-        public = tuple(key for key in query.grouping_axes if not key.is_private)
+        public = tuple(axis for axis in query.grouping_axes if not axis.is_private)
         for index, table in enumerate(tables):
             axes = tuple(dict.fromkeys(table.axes + public))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
@@ -134,7 +135,7 @@ def _kind(query: Query, unit: Unit) -> JointTableKind:
     totals = isinstance(shape, UserTotals)
     drops_rows = totals or (unit.limits_groups and bool(query.axes))
     kind = JointTableKind(
-        tuple(key for key in query.by if key.is_private),
+        tuple(axis for axis in query.by if axis.is_private),
         tuple(sorted(query.axes, key=repr)) if drops_rows else None,
         totals,
     )
@@ -247,7 +248,7 @@ def roll_up(merged: pl.DataFrame, queries: Sequence[Query], table: JointTable) -
         return {
             position: queries[position].answer(numbers[None].copy()) for position in table.members
         }
-    private = {key: merged[f"o{index}"] for index, key in enumerate(kind.private)}
+    private = {axis: merged[f"o{index}"] for index, axis in enumerate(kind.private)}
     names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(members))}
     answers: dict[int, Answer] = {}
     for order, position in enumerate(table.members):
@@ -293,7 +294,7 @@ def _weighted_sum(merged: pl.DataFrame, combination: Sequence[tuple[int, str]]) 
 def _sum_cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], values: Array) -> Array:
     """The cells of a table with these axes, the last axis fastest: shape (cells,)."""
     cell, inside = _cells(axes, indices, len(values))
-    cells: Array = np.zeros(prod(len(key) for key in axes), dtype=values.dtype)
+    cells: Array = np.zeros(prod(len(axis) for axis in axes), dtype=values.dtype)
     np.add.at(cells, cell[inside], values[inside])
     return cells
 
@@ -301,9 +302,9 @@ def _sum_cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], values: Array
 def _cells(axes: Sequence[Axis], indices: Mapping[Axis, Ints], count: int) -> tuple[Ints, Bools]:
     """For `count` joint cells, the cell of a table with these axes, and whether it is inside."""
     cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
-    for key in axes:
-        inside &= indices[key] < len(key)
-        cell = cell * len(key) + indices[key]
+    for axis in axes:
+        inside &= indices[axis] < len(axis)
+        cell = cell * len(axis) + indices[axis]
     return cell, inside
 
 
@@ -319,7 +320,7 @@ def _groups(
         private[key] if key.is_private else pl.Series([*key.labels, None]).gather(indices[key])
         for key in query.by
     ]
-    labels = pl.DataFrame([axis.alias(f"k{at}") for at, axis in enumerate(axes)])
+    labels = pl.DataFrame([axis.alias(f"k{index}") for index, axis in enumerate(axes)])
     keys = labels.columns
     lines = labels.with_row_index("line").filter(inside).drop_nulls().sort(keys)
     names = lines.select(keys).unique(maintain_order=True)

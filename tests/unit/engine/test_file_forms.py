@@ -204,13 +204,13 @@ def test_a_zip_archive_with_one_member_is_its_member(tmp_path: Path) -> None:
 def test_other_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two members, none, a password, damage and bombs are refused."""
     path = zipped(tmp_path / "a.zip", a_csv="age\n" + "1\n" * 1000)
-    content = path.read_bytes()
-    encrypted = bytearray(content)
-    encrypted[content.index(b"PK\x01\x02") + 8] |= 1
+    archived = path.read_bytes()
+    encrypted = bytearray(archived)
+    encrypted[archived.index(b"PK\x01\x02") + 8] |= 1
     for changed, expected in (
         (b"age\n1\n", "data-not-zip"),
-        (content[:-30], "data-not-zip"),
-        (content[:40] + b"\xff" * 8 + content[48:], "data-not-zip"),
+        (archived[:-30], "data-not-zip"),
+        (archived[:40] + b"\xff" * 8 + archived[48:], "data-not-zip"),
         (bytes(encrypted), "data-not-zip"),
     ):
         path.write_bytes(changed)
@@ -218,7 +218,7 @@ def test_other_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code(zipped(tmp_path / "two.zip", a_csv="a\n", b_csv="a\n")) == "data-not-zip"
     assert code(zipped(tmp_path / "none.zip")) == "data-not-zip"
     monkeypatch.setattr(content, "LARGEST_UNPACKED", 1 << 10)
-    path.write_bytes(content)
+    path.write_bytes(archived)
     assert code(path) == "data-too-large"
 
 
