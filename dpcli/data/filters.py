@@ -205,8 +205,8 @@ def negates(test: Filter) -> bool:
 def implied_ranges(test: Filter, *, outcome: bool = True) -> dict[ValuedColumn, Ranges] | None:
     """Ranges in which the values of columns lie if a filter has an outcome.
 
-    Only simple conclusions are drawn, so the ranges may be too wide. None if ranges alone show that the filter never has this outcome. A column without ranges may
-    have any value, or none.
+    Only simple conclusions are drawn, so the ranges may be too wide. None if ranges alone show that
+    the filter never has this outcome. A column without ranges may have any value, or none.
     """
     match test:
         case InRanges(column, ranges):
