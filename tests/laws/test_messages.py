@@ -31,7 +31,7 @@ GIVEN: dict[str, set[str]] = {
     "ExactNumber": OF_VALUE,
     "Choice": OF_VALUE | {"word", "choices"},
 }
-"""Calls whose first argument is a code and whose keywords are facts; and the facts they add."""
+"""Calls whose first argument is a code and whose keywords are arguments; and those they add."""
 
 
 def templates() -> Iterator[str]:
@@ -43,7 +43,7 @@ def templates() -> Iterator[str]:
 
 
 def calls() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Where each code is reported with which facts; None where they are collected before."""
+    """Where each code is reported with which arguments; None where they are collected before."""
     for path in PACKAGE:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not node.args:
@@ -52,15 +52,21 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
             name = ".".join(called[-2:]) if called[-2:] == ["span", "report"] else called[-1]
             if name not in GIVEN:
                 continue
-            facts = {word.arg for word in node.keywords if word.arg} | GIVEN[name]
+            arguments = {word.arg for word in node.keywords if word.arg} | GIVEN[name]
+            if name == "ExactNumber" and "max_value" in arguments:
+                arguments.add("most")
             is_complete = all(word.arg for word in node.keywords)
             for leaf in ast.walk(node.args[0]):
                 if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
-                    yield f"{path.name}:{node.lineno}", leaf.value, facts if is_complete else None
+                    yield (
+                        f"{path.name}:{node.lineno}",
+                        leaf.value,
+                        arguments if is_complete else None,
+                    )
 
 
-def facts_of(code: str) -> dict[str, object]:
-    """The facts in the message of a code, each with a value of the right type."""
+def arguments_of(code: str) -> dict[str, object]:
+    """The arguments in the message of a code, each with a value of the right type."""
     template = reference.template(code)
     texts = [template.get(key, "") for key in ("message", "expected", "hint")]
     fitting: dict[str, object] = {"text": "", "or": ["a", "b"], "and": ["a", "b"]}
@@ -79,7 +85,9 @@ def test_a_template_has_a_message_and_is_used(code: str) -> None:
     uses = [f'"{code}"', *([f'f"{name}.{{', f'variant_code("{name}"'] if variant else [])]
     places = [*PACKAGE, reference.FOLDER / "syntax_advice.toml"]
     assert any(use in path.read_text("utf-8") for path in places for use in uses)
-    message, hint = messages.message_and_hint(code, **{"name": "", "found": "", **facts_of(code)})
+    message, hint = messages.message_and_hint(
+        code, **{"name": "", "found": "", **arguments_of(code)}
+    )
     assert message and not message.endswith(".") and not hint.endswith(".")
 
 
@@ -93,7 +101,9 @@ LONGEST_SENTENCE = 265
 @for_each(list(templates()))
 def test_a_message_is_read_at_a_glance(code: str) -> None:
     """A message is one short sentence; a hint has few, each of which begins on its own line."""
-    message, hint = messages.message_and_hint(code, **{"name": "", "found": "", **facts_of(code)})
+    message, hint = messages.message_and_hint(
+        code, **{"name": "", "found": "", **arguments_of(code)}
+    )
     parts = messages.clauses(hint)
 
     assert len(message) <= LONGEST_MESSAGE and len(hint) <= LONGEST_HINT
@@ -138,13 +148,15 @@ def test_a_text_is_split_after_its_clauses(text: str, parts: list[str]) -> None:
     assert messages.clauses(text) == parts
 
 
-def test_every_call_gives_the_facts_that_its_template_names() -> None:
+def test_every_call_gives_the_arguments_that_its_template_names() -> None:
     """No placeholder stays empty."""
     codes = set(templates())
     incomplete = [
         (place, code, missing)
-        for place, code, facts in calls()
-        if facts is not None and code in codes and (missing := facts_of(code).keys() - facts)
+        for place, code, arguments in calls()
+        if arguments is not None
+        and code in codes
+        and (missing := arguments_of(code).keys() - arguments)
     ]
     assert not incomplete
     assert sum(code in codes for _, code, _ in calls()) > 200
