@@ -1,4 +1,4 @@
-"""The engine: turns rows of data files into confidential, exact integers for queries.
+"""The engine: turns rows of data files into confidential integers for queries.
 
 Only this package reads records; `dpcli.local` reads them through it. Nothing here adds noise. A
 "user" is the person of the privacy unit.

@@ -1,4 +1,4 @@
-"""The transaction in which a release draws noise; its end charges for the answers."""
+"""The transaction in which a release draws noise; its end charges for answers."""
 
 from __future__ import annotations
 

@@ -114,9 +114,8 @@ class CalibratedMechanism:
             charged, selection = loss, None
             if selects_partitions:
                 add_remove = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
-                selection = threshold_for_delta(
-                    noise, add_remove, target.delta - noise_target.delta
-                )
+                remaining = target.delta - noise_target.delta
+                selection = threshold_for_delta(noise, add_remove, remaining)
                 if target.rho is not None:
                     charged = replace(loss, delta=loss.delta + selection.delta)
             instance = object.__new__(cls)

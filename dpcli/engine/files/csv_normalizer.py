@@ -1,4 +1,4 @@
-"""Detects plain CSV, which all readers read in the same way, and rewrites other CSV.
+"""Detects plain CSV, which all readers read the same way, and rewrites other CSV.
 
 In a plain file lines end in LF or CRLF, quotes open at the start of a cell, close at its end and
 are doubled within, no line is blank (unless there is one column, where an empty cell is a blank

@@ -1,1 +1,1 @@
-"""Exact, confidential answers to queries: sums in cells, and the bounding of users."""
+"""Exact, confidential answers to queries: sums in cells, and bounding of users."""

@@ -1,4 +1,4 @@
-"""Aggregates the rows for all queries in one pass; every answer is `Confidential`."""
+"""Aggregates the rows for all queries in one pass; answers are `Confidential`."""
 
 from __future__ import annotations
 

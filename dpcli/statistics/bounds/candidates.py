@@ -1,4 +1,4 @@
-"""Grids of bounds: the public candidates among which bounds are chosen, and their bins.
+"""Grids of bounds: the public candidates for bounds, and their bins.
 
 A grid depends on the spec alone: its kind, the step of the column, and the outermost bounds.
 """

@@ -1,4 +1,4 @@
-"""Centered counts: counts by groups, each less a multiple of the number of people."""
+"""Centered counts: counts by groups less a multiple of the number of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts by groups of which one person can raise many, from centered counts and people."""
+"""Counts by groups of which one person can raise many, from centered counts."""
 
 from __future__ import annotations
 
