@@ -13,6 +13,7 @@ import openpyxl
 import pytest
 
 from tests.support.cli import Command, remove_ledger
+from tests.support.rules import mostly_extended
 
 CANARY = "CANARY7f3a"
 HEADER = ["age", "income", "sex", "since", "note"]
@@ -63,7 +64,9 @@ MALFORMED: dict[str, Callable[[Table], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
+@pytest.mark.parametrize(
+    "kind", mostly_extended(MALFORMED, "well formed", "unclosed quote", "short rows", "NUL")
+)
 def test_a_canary_in_any_cell_appears_nowhere_and_changes_no_status(
     kind: str, dpcli: Command, spec: Path, tmp_path: Path
 ) -> None:
@@ -171,7 +174,7 @@ FORMS: dict[str, tuple[str, int, Callable[[Table], bytes]]] = {
 """Forms of files: the name that states it, and the status of a release."""
 
 
-@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("kind", mostly_extended(FORMS, "workbook", "odd JSON"))
 def test_a_canary_in_any_form_of_file_appears_nowhere_and_changes_no_status(
     kind: str, dpcli: Command, tmp_path: Path
 ) -> None:

@@ -162,6 +162,7 @@ def draws(plan: CentralPlan, rows: Sequence[int], folder: Path) -> Floats:
     return log_ratio
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("epsilon", "reveals_more"), [("1", False), ("3", True)])
 def test_an_audit_of_the_check_shows_no_more_than_its_epsilon(
     epsilon: str, reveals_more: bool, tmp_path: Path, stream: Stream

@@ -6,8 +6,12 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Concatenate, ParamSpec, TypeVar
 
+import pytest
+
 T = TypeVar("T")
 P = ParamSpec("P")
+
+EXTENDED = pytest.mark.extended
 
 
 def for_each(
@@ -38,3 +42,12 @@ def for_each(
         return test
 
     return decorated
+
+
+def mostly_extended(items: Iterable[T], *default: T) -> list[object]:
+    """Parameters of which only the `default` ones are run by default, and all others extended."""
+    params: list[object] = [
+        item if item in default else pytest.param(item, marks=EXTENDED) for item in items
+    ]
+    assert len(params) > len(default), "nothing is extended"
+    return params

@@ -209,7 +209,13 @@ def test_few_people_leave_the_outermost_limit(dpcli: Command, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("more", "changed"), [("p5000,1,f\n", 1), ("p5,1,f\n", 2), (",1,f\n", 0), ("p7,bad,\n", 0)]
+    ("more", "changed"),
+    [
+        ("p5,1,f\n", 2),
+        pytest.param("p5000,1,f\n", 1, marks=pytest.mark.extended),
+        pytest.param(",1,f\n", 0, marks=pytest.mark.extended),
+        pytest.param("p7,bad,\n", 0, marks=pytest.mark.extended),
+    ],
 )
 def test_one_more_row_moves_one_person(
     more: str, changed: int, dpcli: Command, freeze: Callable[[], None], tmp_path: Path

@@ -13,6 +13,7 @@ import pytest
 from dpcli.cli.plan_text import SPARE
 from dpcli.problems.reference import texts
 from tests.support.cli import ROOT, Command
+from tests.support.rules import mostly_extended
 from tests.support.terminal import on_terminal
 
 NARROW, WIDE = 80, 200
@@ -101,7 +102,7 @@ def words(text: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("line", SAME)
+@pytest.mark.parametrize("line", mostly_extended(SAME, *SAME[::6]))
 def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
     """At 80 columns no line is wider, no word is broken or cut, and the status is the same."""
     narrow = on_terminal(*line.split(), columns=NARROW, cwd=place)
