@@ -37,7 +37,7 @@ REPORT = " --report check.md"
 """What `dpcli ledger export` needs for a failed check, which has no table."""
 
 QUIET = ("again", "bounds")
-"""Notices that `--quiet` leaves out."""
+"""Messages that `--quiet` leaves out."""
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def published(
 
 
 def shown_notices(*, quiet: bool) -> Messages:
-    """Notices of a charge that are printed on standard error."""
+    """Messages of a charge that are printed on standard error."""
     from dpcli.releasing.request import Messages
 
     return Messages(lambda name, text: None if quiet and name in QUIET else print_line(text))
