@@ -55,7 +55,7 @@ def summed_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
 
 
 def _exact_half_width(noise: Noise, count: int, confidence: Fraction) -> int:
-    """That of a small sum, whose probabilities are those of one noise convolved."""
+    """The half-width of a small sum, by convolution of the probabilities of one noise."""
     values = np.arange(-CIRCLE // 2, CIRCLE // 2)
     tails = [noise.positive_tail(value) for value in range(1, CIRCLE // 2 + 2)]
     upper = -np.diff(np.array(tails))

@@ -123,7 +123,7 @@ def readable_up(value: Fraction) -> str:
 
 
 def readable_down(value: Fraction) -> str:
-    """The same, rounded down."""
+    """A rational for people to read: exactly if a decimal can be, else rounded down."""
     text = readable_text(value)
     return readable_text(short_down(value)) if "/" in text else text
 
@@ -162,7 +162,10 @@ def plain_decimal(value: Fraction, digits: int | None = None) -> str:
 
 
 def plain_decimal_down(value: Fraction) -> str:
-    """The same, rounded down: what is left must not be stated larger than it is."""
+    """`value` as a plain decimal: exact if that is short, else rounded down.
+
+    For what is left of a budget, which must not be stated larger than it is.
+    """
     return _exact(value) or _rounded(value, floor)
 
 

@@ -56,7 +56,7 @@ def loss_text(loss: Loss) -> str:
 
 
 def remaining_text(loss: Loss) -> str:
-    """The same for what remains of a budget: what no decimal writes is rounded down."""
+    """The text of what remains of a budget: what no decimal writes is rounded down."""
     return _loss_text(loss, readable_down)
 
 

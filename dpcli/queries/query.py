@@ -424,7 +424,7 @@ class ReadabilityQuery(Query):
         return unit
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """That of a vector in which every row changes every element."""
+        """The sensitivity of a vector in which every row changes every element."""
         unit, count = self.bounded_unit(relation.unit), len(self.checked)
         return readability_sensitivity(count, relation.neighbors, unit, with_rows=self.with_rows)
 

@@ -194,7 +194,10 @@ class Design:
         return len(self.queries) == 1
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """The error of a published number from those of its answers, up to a common factor."""
+        """The error of a published number from those of its answers, to compare designs.
+
+        A factor that all designs of a statistic have in common may be left out.
+        """
         return prod(error for error in errors if error) ** (1 / max(len(errors), 1))
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction | None:

@@ -171,7 +171,7 @@ class Estimates:
         return replace(self.map_numbers(lambda numbers: multiply_exact(numbers, factor)), step=step)
 
     def shifted(self, by: Fraction) -> Estimates:
-        """The same with `by` added to every number."""
+        """The estimates with `by` added to every number."""
         fine = self.refined(by)
         steps = int(by / fine.step)
         limits = (
@@ -183,7 +183,7 @@ class Estimates:
         )
 
     def map_numbers(self, change: Callable[[Array], Array]) -> Estimates:
-        """The same with `change` applied to every array of whole numbers."""
+        """The estimates with `change` applied to every array of whole numbers."""
         arrays = {name: getattr(self, name) for name in NUMBER_ARRAYS}
         changed: dict[str, Any] = {
             name: change(numbers) for name, numbers in arrays.items() if numbers is not None
@@ -199,7 +199,7 @@ class Estimates:
         ]
 
     def within(self, limits: Sequence[Limits]) -> Estimates:
-        """The same with intervals cut to what is possible, by limits for each item or for all.
+        """The estimates with intervals cut to what is possible, by limits for each item or for all.
 
         `cut_intervals` has the rule, also for an interval of which nothing is left.
         """
@@ -276,7 +276,7 @@ class Estimates:
         return high - low
 
     def suppressed(self, where: Bools) -> Estimates:
-        """The same with some of the numbers not shown."""
+        """The estimates with some of the numbers not shown."""
         return replace(self, status=np.where(where, SUPPRESSED, self.status))
 
     @property

@@ -115,7 +115,7 @@ class Statistic(ABC):
         return self.estimate(design, answers, confidence).within(self.limits(design.request))
 
     def rows_for_interval(self, request: Request, noises: Sequence[Noise]) -> int:
-        """About how many rows it takes until noise leaves an interval; zero if any number does."""
+        """About how many rows are needed for a bounded interval; zero if every number has one."""
         return 0
 
     def has_population(self, request: Request) -> bool:

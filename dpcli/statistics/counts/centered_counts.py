@@ -58,7 +58,7 @@ class CenteredCountQuery(Query):
 
     @property
     def shape(self) -> Shape:
-        """That of the counts; the engine computes the `parts`."""
+        """The shape of the counts; the engine computes the `parts`."""
         return self.counts.shape
 
     @property
@@ -69,7 +69,7 @@ class CenteredCountQuery(Query):
         return self.counts.bounded_unit(unit)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """That of counts less people; ValueError unless people are added or removed."""
+        """The sensitivity of centered counts; ValueError unless people are added or removed."""
         unit = self.bounded_unit(relation.unit)
         if relation.neighbors is not Neighbors.ADD_REMOVE or not isinstance(unit, PersonUnit):
             raise ValueError("counts less people have a bound if people are added or removed")

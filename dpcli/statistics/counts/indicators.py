@@ -95,7 +95,7 @@ class IndicatorQuery(Query):
         return RowContribution(-1 if self.signed else 0, 1)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """That of counts of tests, of which a row adds to a few, or of signed ones."""
+        """The sensitivity of counts of tests, of which a row adds to a few, or of signed ones."""
         tests, neighbors = len(self.tests), relation.neighbors
         unit = self.bounded_unit(relation.unit)
         if self.signed:

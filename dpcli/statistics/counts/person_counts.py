@@ -108,7 +108,7 @@ class SharedNoise(Design):
     less: int = 1
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """That of a count: the error of the sum of both."""
+        """The error of a count: that of the sum of both answers."""
         of_counts, of_numbers = errors
         return hypot(of_counts, self.less * of_numbers) / self.times
 

@@ -93,7 +93,7 @@ class BernsteinQuery(Query):
         return RowContribution(0, self.largest)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """That of sums to which a row adds parts of a public number."""
+        """The sensitivity of sums to which a row adds parts of a public number."""
         unit = self.bounded_unit(relation.unit)
         numbers, groups = self.cells_per_group, self.groups
         return divided_sensitivity(numbers, relation.neighbors, unit, groups).scaled(self.largest)

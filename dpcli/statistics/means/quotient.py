@@ -118,7 +118,7 @@ class CenteredMean(QuotientDesign):
     column: NumericColumn
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """That of a mean halfway between the middle and a bound, times the number of rows."""
+        """The error of a mean halfway between the middle and a bound, times the rows."""
         half = float((self.column.upper - self.column.lower) * self.column.step) / 2
         return hypot(errors[0], TYPICAL_MEAN * half * errors[1])
 
@@ -156,7 +156,7 @@ class DistancesFromBounds(QuotientDesign):
         return (cls(request, queries, ("l1",), text_key=f"designs.{key}", distances=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """That of a mean halfway between the middle and a bound, times the number of rows."""
+        """The error of a mean halfway between the middle and a bound, times the rows."""
         if self.distances.degree == 1:
             return errors[0] * hypot(1 - TYPICAL_MEAN, 1 + TYPICAL_MEAN) / 2
         column = self.distances.column
@@ -166,7 +166,7 @@ class DistancesFromBounds(QuotientDesign):
     def error_of_rows(
         self, noises: Sequence[Noise], rows: Fraction, confidence: Fraction
     ) -> Fraction | None:
-        """The same bound for sums of Bernstein polynomials of degree d, each with noise up to s.
+        """A bound for sums of Bernstein polynomials of degree d, each with noise up to s.
 
         Each noise has an equal part of the allowed risk. The mean is a weighted average of d + 1
         numbers from zero to the width of the bounds. It changes by at most (d + 1)/2 s times the

@@ -214,7 +214,7 @@ class MomentsOfOne(Design):
     half: float
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """That of the variance of typical values, times the number of rows."""
+        """The error of the variance of typical values, times the number of rows."""
         count, total, squares = errors
         by_count = self.half**2 * (2 * TYPICAL_MEAN**2 + 0.5 - TYPICAL_SQUARE)
         return hypot(squares, 2 * TYPICAL_MEAN * self.half * total, by_count * count)
@@ -225,7 +225,7 @@ class DistancesOfVariance(DistancesFromBounds):
     """Three sums for which a row costs no more than for one."""
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """That of the variance of typical values, times the number of rows."""
+        """The error of the variance of typical values, times the number of rows."""
         mean, square = TYPICAL_MEAN, TYPICAL_SQUARE
         parts = (1 - square + 2 * mean * (mean + side) for side in (1, -1))
         return errors[0] * hypot(*parts, 1 + square - 2 * mean**2) / 4

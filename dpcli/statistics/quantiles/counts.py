@@ -78,7 +78,7 @@ class TreeOfCounts(Design):
         return CountTree(self.queries[-1].query.cells_per_group)
 
     def expected_error(self, errors: Sequence[float]) -> float:
-        """That of the worst quantile, in ranks."""
+        """The error of the worst quantile, in ranks."""
         return USUAL_PART * self.usual_error(errors)
 
     def usual_error(self, errors: Sequence[Fraction | float]) -> float:

@@ -71,7 +71,7 @@ class MeasuredTable:
         return cells(axes) * scaled_effect(self.totals(axes))
 
     def fourth_cumulant(self, axes: Axes, part: float) -> float:
-        """That of the noise of a total over all other axes, with this weight.
+        """The fourth cumulant of the noise of a total over all other axes, with this weight.
 
         It is zero without the axes.
         """
@@ -181,7 +181,7 @@ class _Agreement:
         return total
 
     def half_width(self, axes: Axes, confidence: Fraction) -> Fraction:
-        """That of the intervals of a table, rounded up to the printed decimals."""
+        """The half-width of the intervals of a table, rounded up to the printed decimals."""
         # How much the total of each effect's axes counts in one of its own cells.
         parts = {
             inner: prod(1 - 1 / len(axis) for axis in inner) / cells(axes, inner)
