@@ -24,7 +24,7 @@ EventCounts = Counter[tuple[object, ...]]
 
 
 def _event_counts(charge: Charge) -> EventCounts:
-    return Counter(event.answer for event in charge.events)
+    return Counter(event.parameters for event in charge.events)
 
 
 @final
@@ -137,9 +137,10 @@ class LedgerTransaction:
         if os.getpid() != self.__process:
             raise ValueError("another process is charged for its own answers")
         with self.__lock:
-            # Without it, an answer about disjoint rows costs more, and others cost the same.
-            charged = [event.answer, replace(event, add_remove_sensitivity=None).answer]
-            left = [answer for answer in charged if self.__unanswered[answer] > 0]
+            # An older form of the event lacks the add-remove sensitivity: it costs more if it is
+            # about disjoint rows, else the same.
+            forms = [event.parameters, replace(event, add_remove_sensitivity=None).parameters]
+            left = [form for form in forms if self.__unanswered[form] > 0]
             if not self.__is_open or not left:
                 raise ValueError("the answer is not charged for, or was given before")
             self.__unanswered[left[0]] -= 1

@@ -85,7 +85,7 @@ class MechanismEvent:
             raise DamagedEventError("what a neighbor can change needs noise")
 
     @property
-    def answer(self) -> tuple[object, ...]:
+    def parameters(self) -> tuple[object, ...]:
         """The values that the mechanism determines, without names and without `joint`."""
         norms = self.sensitivity, self.add_remove_sensitivity
         return self.mechanism, self.loss, self.scale, norms, self.keys_delta

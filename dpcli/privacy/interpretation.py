@@ -87,7 +87,7 @@ def failure_probability(loss: Loss) -> float:
 
 
 def failure_text(loss: Loss) -> str:
-    """`failure_probability` as `1 in N`; empty if the bounds of `posterior_range` have no exception."""
+    """`failure_probability` as `1 in N`; empty if `posterior_range` has no exception."""
     probability = failure_probability(loss)
     return one_in(probability) if 0 < probability < 1 else ""
 

@@ -75,9 +75,9 @@ class CheapEvent(MechanismEvent):  # type: ignore[misc]
     """An event with a small loss that claims to be the answer to a count."""
 
     @property
-    def answer(self) -> tuple[object, ...]:
-        """The answer to the count."""
-        return COUNTED.event.answer
+    def parameters(self) -> tuple[object, ...]:
+        """The parameters of the count."""
+        return COUNTED.event.parameters
 
 
 class Equal(str):
