@@ -175,7 +175,7 @@ def _partials(
         gathered = rows.repartition(count, "shard").sortWithinPartitions("row")
         rows = _mapped(gathered, tasks.users, RESULT)
     results = rows.collect()
-    reports = [json.loads(note) for note, _ in results if note is not None]
+    reports = [json.loads(text) for text, _ in results if text is not None]
     problems = [Problem(*words) for report in reports for words in report["problems"]]
     if problems:
         raise DataError(dict.fromkeys(problems))

@@ -43,7 +43,7 @@ Batches = Iterator[pa.RecordBatch]
 LINES = 1 << 16
 """Lines or rows that Spark and a task exchange at a time."""
 
-RESULT = pa.schema([("note", pa.string()), ("content", pa.binary())])
+RESULT = pa.schema([("report", pa.string()), ("content", pa.binary())])
 """Reports on stretches of files, and partials."""
 
 ROWS_OF_TASK = 1 << 40
@@ -97,7 +97,7 @@ class Tasks:
         """Rows of the shuffle: shard of the user, order of the row, report, and texts."""
         texts = [(f"t{index}", pa.string()) for index in range(len(self._texts))]
         return pa.schema(
-            [("shard", pa.int64()), ("row", pa.int64()), ("note", pa.string()), *texts]
+            [("shard", pa.int64()), ("row", pa.int64()), ("report", pa.string()), *texts]
         )
 
     def partial(self, file_index: int, file: File, batches: Batches) -> Batches:
@@ -124,7 +124,7 @@ class Tasks:
         def work(dataset: Dataset) -> pa.Table:
             # The columns that read a text are not known here.
             texts = pl.concat(read_texts(dataset, columns, raw=True))
-            none = pl.lit(None, pl.String).alias("note")
+            none = pl.lit(None, pl.String).alias("report")
             rows = texts.select(
                 shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
                 pl.col(r"^t\d+$"),
@@ -138,10 +138,10 @@ class Tasks:
         with TemporaryFile(prefix="dpcli-") as copy:
             with parquet.ParquetWriter(copy, self.rows_schema, compression="none") as writer:
                 for batch in batches:
-                    notes = [{"note": note} for note in batch["note"].to_pylist() if note]
-                    if notes:
-                        yield pa.RecordBatch.from_pylist(notes, RESULT)
-                    writer.write_batch(batch.filter(batch["note"].is_null()))
+                    reports = [{"report": text} for text in batch["report"].to_pylist() if text]
+                    if reports:
+                        yield pa.RecordBatch.from_pylist(reports, RESULT)
+                    writer.write_batch(batch.filter(batch["report"].is_null()))
             copy.flush()
             copy.seek(0)
             sources = ["", "", "", *(column.source for column in self._texts)]
@@ -180,7 +180,7 @@ class Tasks:
                 report["problems"] = [
                     (problem.code, problem.message, problem.hint) for problem in failure.problems
                 ]
-        yield pa.RecordBatch.from_pylist([{"note": json.dumps(report)}], schema)
+        yield pa.RecordBatch.from_pylist([{"report": json.dumps(report)}], schema)
         yield from result.to_batches(LINES)
 
     def _has_header(self, source: Source, begin: int | None) -> bool:

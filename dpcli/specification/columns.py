@@ -167,11 +167,12 @@ MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 class ColumnModel(SectionModel):
     """The declaration of a column; each type is a subclass, listed in `COLUMN_TYPES`.
 
-    `made` is the class of the column, which lists its options: `taking_options` adds their fields.
+    `column_class` is the class of the column, which lists its options; `taking_options` adds a
+    field for each of them.
     """
 
     kind: ClassVar[str]
-    made: ClassVar[type[Column]]
+    column_class: ClassVar[type[Column]]
     title: Title | None = None
 
     @property
@@ -187,7 +188,7 @@ class ColumnModel(SectionModel):
 
         `decimal` is the decimal mark of columns without their own.
         """
-        values = {kind: getattr(self, kind.field or kind.key) for kind in self.made.takes}
+        values = {kind: getattr(self, kind.field or kind.key) for kind in self.column_class.takes}
         options = [kind.stated(value) for kind, value in values.items() if value is not None]
         for option in options:
             column = option.applied(column)
@@ -209,11 +210,11 @@ def taking_options(model: type[M]) -> type[M]:
             option.value_type | None,
             Field(None, alias=option.key if option.field else None, description=_summary(option)),
         )
-        for option in model.made.takes
+        for option in model.column_class.takes
     }
     bases: Any = model, create_model("Options", __base__=model.__base__, **fields)
-    made: type[M] = create_model(model.__name__, __base__=bases, __doc__=model.__doc__)
-    return made
+    extended: type[M] = create_model(model.__name__, __base__=bases, __doc__=model.__doc__)
+    return extended
 
 
 def _summary(option: type[Option]) -> str:
@@ -227,7 +228,7 @@ class NumericColumnModel(ColumnModel):
     A type that makes no `NumericColumn` overrides `column`.
     """
 
-    made: ClassVar[type[NumericColumn]]
+    column_class: ClassVar[type[NumericColumn]]
 
     unit: UnitText | None = None
 
@@ -238,7 +239,7 @@ class NumericColumnModel(ColumnModel):
     def column(self, name: str) -> Column:
         """The column, with bounds and constant in whole steps. A constant needs bounds."""
         fields: Any = self
-        step, made = getattr(fields, "step", Fraction(1)), self.made
+        step, column_class = getattr(fields, "step", Fraction(1)), self.column_class
         limits, (low, high) = None, (self.text("bounds", side) for side in (0, 1))
         if isinstance(fields.bounds, ChosenBoundsModel):
             limits, (low, high) = fields.bounds.outermost(step)
@@ -250,13 +251,13 @@ class NumericColumnModel(ColumnModel):
             limits = bounds_in_steps(self, (lower, upper), step)
         scalar = self.node.scalar("missing")
         if fields.missing is None or scalar is None:
-            return made(name, step, limits)
+            return column_class(name, step, limits)
         constant = require_whole_steps(fields.missing / step, step, scalar, "`missing`")
         if limits is None:
             raise self.report_key("missing-bounds.constant", "missing", column=name)
         if not limits[0] <= constant <= limits[1]:
             raise self.report("out-of-bounds.missing", "missing", low=low, high=high)
-        return made(name, step, limits, constant)
+        return column_class(name, step, limits, constant)
 
 
 @taking_options
@@ -264,7 +265,7 @@ class IntegerColumnModel(NumericColumnModel):
     """Whole numbers within bounds."""
 
     kind = "integer"
-    made = IntegerColumn
+    column_class = IntegerColumn
     type: Literal["integer"]
     bounds: BoundsField | None = None
     step: WholeStep = Fraction(1)
@@ -276,7 +277,7 @@ class NumberColumnModel(NumericColumnModel):
     """Numbers within bounds, rounded to multiples of the step."""
 
     kind = "number"
-    made = NumberColumn
+    column_class = NumberColumn
     type: Literal["number"]
     bounds: BoundsField | None = None
     step: Step
@@ -288,7 +289,7 @@ class DateColumnModel(NumericColumnModel):
     """Days within bounds."""
 
     kind = "date"
-    made = DateColumn
+    column_class = DateColumn
     type: Literal["date"]
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
@@ -305,7 +306,7 @@ class CategoryColumnModel(LabeledColumnModel):
     """Declared texts, each published as a label."""
 
     kind = "category"
-    made = CategoryColumn
+    column_class = CategoryColumn
     type: Literal["category"]
     values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None = None
     missing: Text = DROP
@@ -338,7 +339,7 @@ class BooleanColumnModel(LabeledColumnModel):
     """Two texts: the first means false, the second true."""
 
     kind = "boolean"
-    made = BooleanColumn
+    column_class = BooleanColumn
     type: Literal["boolean"]
     values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
@@ -358,7 +359,7 @@ class IdColumnModel(ColumnModel):
     """The id of the person of a row. It is never published."""
 
     kind = "id"
-    made = IdColumn
+    column_class = IdColumn
     type: Literal["id"]
     missing: MissingId = DROP
 

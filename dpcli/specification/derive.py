@@ -100,15 +100,15 @@ def valued(
 
 
 def number_column(
-    name: str, section: Any, derivation: Arithmetic, made: type[NumericColumn] | None = None
+    name: str, section: Any, derivation: Arithmetic, column_class: type[NumericColumn] | None = None
 ) -> NumericColumn:
     """The column, with declared bounds, or with those that follow from the terms.
 
-    If it is not `made` of a given class, the step decides.
+    Without a `column_class`, the step decides between integers and other numbers.
     """
     step, kind = derivation.step, section.kind
-    made = made or (IntegerColumn if step.denominator == 1 else NumberColumn)
-    column = made(name, step, derivation=derivation)
+    column_class = column_class or (IntegerColumn if step.denominator == 1 else NumberColumn)
+    column = column_class(name, step, derivation=derivation)
     if section.bounds is None:
         limits = derivation.limits
     else:
@@ -134,7 +134,7 @@ def category_column(
     section: Any,
     derivation: Derivation,
     labels: Sequence[str],
-    made: type[LabeledColumn] = CategoryColumn,
+    column_class: type[LabeledColumn] = CategoryColumn,
 ) -> LabeledColumn:
     """The column, with the labels that replace the usual ones if there are any."""
     replacing = scalars_of(section.node.get("labels"))
@@ -144,7 +144,7 @@ def category_column(
         raise section.report("derived-labels", "labels", **arguments)
     texts = [scalar.text for scalar in replacing] or labels
     pairs = tuple((text, text) for text in texts)
-    return with_missing(made(name, pairs, derivation=derivation), section, check_texts)
+    return with_missing(column_class(name, pairs, derivation=derivation), section, check_texts)
 
 
 MAX_TERMS = 100
@@ -260,8 +260,8 @@ class CoalesceModel(DerivedNumberModel):
                     raise self.report_key("derived-form.labels", key, key=key)
             first = FirstLabel(labeled)
             kinds = set(map(type, labeled))
-            made = BooleanColumn if kinds == {BooleanColumn} else CategoryColumn
-            return category_column(name, self, first, first.labels, made)
+            column_class = BooleanColumn if kinds == {BooleanColumn} else CategoryColumn
+            return category_column(name, self, first, first.labels, column_class)
         dates = DateColumn if isinstance(numbers[0], DateColumn) else None
         if dates and self.has("step"):
             raise self.report_key("derived-form.days", "step")

@@ -32,7 +32,7 @@ WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 UNQUOTED = re.compile(
     r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|1-2-5|[A-Za-z]+(-[A-Za-z]+)+"
 )
-"""Values that need no quotes: numbers, days, a ladder, and words with hyphens."""
+"""Values that need no quotes: numbers, days, names of candidate bounds, and words with hyphens."""
 
 AMBIGUOUS_WORDS = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "fill_in")
@@ -60,7 +60,7 @@ MIN_CHECK_EPSILON, MAX_CHECK_EPSILON = Fraction(1, 10), Fraction(1, 5)
 CELLS_DETECTED = 7
 """Unreadable cells of a column that a quality check can detect, at epsilon 1 per count."""
 
-SHEET_NOTE = "a cell that the workbook shows as 12.5 % is read as 0.125"
+SHEET_REMARK = "a cell that the workbook shows as 12.5 % is read as 0.125"
 """A comment below the columns of a workbook."""
 
 PERSON_NAMES = re.compile(
@@ -70,7 +70,7 @@ PERSON_NAMES = re.compile(
 )
 """Words in the name of a column that probably holds ids of people."""
 
-INDEX_NOTES = (
+INDEX_REMARKS = (
     "column 1 has no name, as pandas and R write the numbers of rows: left out;",
     "for anything else, name it by its position: `x: {from: {column: 1}, ...}`",
 )
@@ -98,10 +98,10 @@ def draft_spec(
             (position, name) for chosen in only for position, name in positions if name == chosen
         ]
     columns: dict[str, Any] = {}
-    comments, notes = {}, [SHEET_NOTE] if is_sheet else []
+    comments, remarks = {}, [SHEET_REMARK] if is_sheet else []
     if has_unnamed_index(header) and not only:
         del positions[0]
-        notes += INDEX_NOTES
+        remarks += INDEX_REMARKS
     for position, name in positions:
         if not (why := why_undeclarable(name, duplicates)):
             columns[name] = {"type": PLACEHOLDER}
@@ -110,9 +110,9 @@ def draft_spec(
         comments[named] = f"column {position} is declared by its position: {why}"
         columns[named] = {"from": {"column": str(position)}, "type": PLACEHOLDER}
     if only:
-        notes.append(f"of {len(header):,} columns, as `--columns` asks")
+        remarks.append(f"of {len(header):,} columns, as `--columns` asks")
     if len(columns) > MAX_COLUMNS:
-        notes.append(f"{len(columns) - MAX_COLUMNS:,} columns are too many to declare")
+        remarks.append(f"{len(columns) - MAX_COLUMNS:,} columns are too many to declare")
         columns = dict(islice(columns.items(), MAX_COLUMNS))
     check_epsilon = max(MIN_CHECK_EPSILON, EPSILON_PER_COUNT * (len(columns) + 1))
     check = plain_text(min(MAX_CHECK_EPSILON, check_epsilon))
@@ -128,7 +128,7 @@ def draft_spec(
         "statistics": {"rows": {"statistic": "count", "epsilon": PLACEHOLDER}},
     }
     person = likely_person_column([name for name in columns if len(name) < WIDTH // 4])
-    return spec_text(tree, dialect, comments=comments, notes=notes, todo=TODO, person=person)
+    return spec_text(tree, dialect, comments=comments, remarks=remarks, todo=TODO, person=person)
 
 
 def likely_person_column(names: Sequence[str]) -> str:
@@ -141,20 +141,20 @@ def spec_text(
     dialect: Dialect,
     *,
     comments: Mapping[str, str] = MappingProxyType({}),
-    notes: Sequence[str] = (),
+    remarks: Sequence[str] = (),
     todo: str = "",
     person: str = "",
 ) -> str:
     """The text of a spec with these sections, without the empty ones.
 
     Columns and statistics are mappings by name. The `comments` stand above columns, by name, and
-    the `notes` below all columns. A comment proposes the `person` column as unit, or any.
+    the `remarks` below all columns. A comment proposes the `person` column as unit, or any.
     """
     lines = []
     for name, column in tree["columns"].items():
         lines += [f"  # {comments[name]}"] if name in comments else []
         lines.append(_column(scalar_yaml(name), flow_yaml(column)))
-    lines = [*(lines or ["  {}"]), *(f"  # {note}" for note in notes)]
+    lines = [*(lines or ["  {}"]), *(f"  # {remark}" for remark in remarks)]
     entries = [
         f"  - {flow_yaml({'name': name, **entry})}" for name, entry in tree["statistics"].items()
     ]

@@ -29,7 +29,7 @@ class Percentage(ColumnModel):
     """Percentages from 0 to 100, rounded to some decimals."""
 
     kind = "percentage"
-    made = NumberColumn
+    column_class = NumberColumn
     type: Literal["percentage"]
     decimals: Decimals
 
@@ -86,7 +86,7 @@ class Duration(ColumnModel):
     """Durations in hours and minutes, such as 1:30."""
 
     kind = "duration"
-    made = DurationColumn
+    column_class = DurationColumn
     type: Literal["duration"]
     hours: Hours
 

@@ -58,8 +58,8 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
             for stretch in stretches(data, random, whole=whole):
                 for batch in tasks.partial(0, file, iter([stretch])):
                     for row in batch.to_pylist():
-                        if row["note"]:
-                            report = json.loads(row["note"])
+                        if row["report"]:
+                            report = json.loads(row["report"])
                             assert not report["problems"]
                             cut = cut or report["cut"]
                         else:
