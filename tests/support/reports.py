@@ -6,11 +6,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli import LOCAL, PEOPLE, SPECS
+from tests.support.shared import made_once
 
 COMMANDS = {path: ["release"] for path in SPECS} | {LOCAL: ["local", "randomize"]}
 """The command that makes the reports of each sample spec."""
@@ -56,4 +58,5 @@ SAMPLES = [path for path in COMMANDS if path.name != "pums.yaml"]
 def reports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reports:
     """The reports of each sample spec in turn."""
     spec: Path = request.param
-    return make_reports(spec, tmp_path_factory.mktemp(spec.stem))
+    folder = made_once(tmp_path_factory, spec.stem, partial(make_reports, spec))
+    return Reports(folder / spec.name, folder)

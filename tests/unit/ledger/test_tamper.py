@@ -13,6 +13,7 @@ import pytest
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.problems.errors import LedgerError
 from tests.support.ledgers import charge, render
+from tests.support.shared import made_once
 
 ENTRIES = 20
 
@@ -20,11 +21,13 @@ ENTRIES = 20
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a ledger of twenty entries and its anchor."""
-    folder = tmp_path_factory.mktemp("made")
-    with closing(create_ledger(folder / "ledger.sqlite")) as ledger:
-        for number in range(ENTRIES - 1):
-            ledger.commit(charge(f"r{number}", "1/100"), render)
-    return folder
+
+    def make(folder: Path) -> None:
+        with closing(create_ledger(folder / "ledger.sqlite")) as ledger:
+            for number in range(ENTRIES - 1):
+                ledger.commit(charge(f"r{number}", "1/100"), render)
+
+    return made_once(tmp_path_factory, "ledger", make)
 
 
 @pytest.fixture
