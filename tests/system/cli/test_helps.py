@@ -14,6 +14,7 @@ import pytest
 from dpcli.cli.commands import COMMANDS, PLACES
 from dpcli.problems.reference import Page, word_pages
 from tests.support.cli import ROOT, Command
+from tests.support.rules import mostly_extended
 
 LONGEST = 300
 """Seconds for all examples of one help."""
@@ -138,7 +139,7 @@ def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> Non
     assert names[:5] == ["init", "check", "plan", "simulate", "release"]
 
 
-@pytest.mark.parametrize("words", COMMAND_LINES)
+@pytest.mark.parametrize("words", mostly_extended(COMMAND_LINES, "release", "plan"))
 def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path) -> None:
     """Every example in a help succeeds."""
     lines = examples(dpcli(*words.split(), "--help").out)
@@ -150,6 +151,7 @@ def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path)
         shell(from_cron(line) + answers, folder)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "page",
     [page for page in word_pages() if page.kind == "command line"],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import LOCAL, ROOT, SPECS, Command
+from tests.support.rules import mostly_extended
 
 WITHOUT_DATA = ("pums.yaml",)
 """Specs of files that are not in the repository."""
@@ -20,7 +21,9 @@ def documented(spec: Path) -> list[str]:
     return re.findall(r"^#   (dpcli .+)$", spec.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("spec", [*SPECS, LOCAL], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "spec", mostly_extended([*SPECS, LOCAL], SPECS[0], LOCAL), ids=lambda path: path.stem
+)
 def test_documented_commands_run_twice(
     spec: Path, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ pytest.importorskip("pandas")
 
 import pandas as pd
 
+from tests.support.rules import mostly_extended
 from tests.system.shapes.analysis import ANALYSES
 from tests.system.shapes.categories import CATEGORIES
 from tests.system.shapes.dates import DATES
@@ -33,7 +34,9 @@ CELLS = re.compile(r"^ *(.*?) +(?:all|most|some) +\w+ +none +(?:none|-) *$", re.
 """A line about a column with readable cells, no unreadable ones, and none out of bounds."""
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize(
+    "shape", mostly_extended(SHAPES, *SHAPES[::3]), ids=lambda shape: shape.name
+)
 def test_a_file_is_released(shape: Shape, tmp_path: Path, dpcli: Command) -> None:
     """Every column is readable, and every interval contains the number of pandas."""
     spec, data = drafted(shape, tmp_path, dpcli)
