@@ -25,7 +25,7 @@ from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import kept_rows_warnings, noise_excess
 from dpcli.problems.errors import DpcliError
-from dpcli.problems.messages import note
+from dpcli.problems.messages import quoted_list
 from dpcli.releasing.steps import reading_warnings
 from dpcli.report.captions import RESPONSIBLE
 from dpcli.specification.load import read_spec_file
@@ -89,9 +89,22 @@ def check(
         return
     missing = [key for key in RESPONSIBLE.values() if not plan.spec.declarations.answer(key)]
     if missing:
-        print_line(note("check.undeclared", keys=missing))
-    end = note("check.unreadable", columns=unreadable) if unreadable else "no problems"
-    print_line(f"{spec}: {size} {plan.part}{'s' * (size != 1)}, {end}", file=sys.stdout)
+        keys = quoted_list(missing)
+        print_line(
+            f"note: reports will say `not stated` for {keys}: see `dpcli explain declarations`"
+        )
+    verdict = _verdict(unreadable)
+    print_line(f"{spec}: {size} {plan.part}{'s' * (size != 1)}, {verdict}", file=sys.stdout)
+
+
+def _verdict(unreadable: list[str]) -> str:
+    if not unreadable:
+        return "no problems"
+    columns = quoted_list(unreadable, "or")
+    return (
+        f"no problems in the spec, but no cell of {columns} can be read: declare what the "
+        "file has, as `dpcli explain columns` shows, or correct the file"
+    )
 
 
 def _quality_notes(plan: CentralPlan) -> list[str]:
@@ -100,9 +113,17 @@ def _quality_notes(plan: CentralPlan) -> list[str]:
         return quality_warnings(plan)
     factor, kept = noise_excess(plan), kept_rows_warnings(plan)
     epsilon = plan.quality.entry.budget_request.epsilon
+    if factor is None:
+        return kept
+    more = "a larger epsilon"
     if factor and epsilon is not None:
-        return [note("quality.blind_epsilon", epsilon=rounded_text(epsilon * factor, 2)), *kept]
-    return [*[note("quality.blind")] * (factor is not None), *kept]
+        more = f"more than epsilon {rounded_text(epsilon * factor, 2)}"
+    blind = (
+        "the noise of `quality:` is so large that a minimum notices nothing in a file of "
+        f"`min_rows` rows; give it {more}, or check fewer columns: `dpcli plan` states what is "
+        "noticed"
+    )
+    return [blind, *kept]
 
 
 def _read_cells(data: tuple[str, ...], spec: Spec) -> list[str]:

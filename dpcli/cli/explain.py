@@ -25,7 +25,6 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.problems import reference
 from dpcli.problems.errors import UsageError
-from dpcli.problems.messages import note
 from dpcli.problems.reference import KeyUse, Page
 from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
@@ -63,9 +62,6 @@ HEADINGS = {
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1)
-
-ONLY = {"change": False, "failure": True}
-"""Paragraphs on privacy that are true only with a delta, or only without one."""
 
 QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
 
@@ -233,23 +229,63 @@ def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
             for alarm in ALARMS
         ],
     )
-    tables = {"belief": _beliefs(loss), "two_steps": _beliefs(values), "test": detected}
-    facts = {
-        "times": interpretation.times_at_most(interpretation.likelihood_ratio(loss)),
-        "plus": f", plus {interpretation.at_most(loss.delta)}" if loss.delta else "",
-        "guess": most(interpretation.guess_accuracy(loss)),
-        "change": interpretation.times_at_most(interpretation.belief_change(loss)),
-        "excess": f"{interpretation.EXCESS:g}",
-        "unless": _exception(loss),
-        "unless_values": _exception(values),
-    }
+
+    def paragraph(text: str) -> str:
+        return reference.wrap_paragraph(text, width)
 
     yield f"What {loss_text(loss)} means for one person"
-    for key in reference.sentences("observer"):
-        if key not in ONLY or ONLY[key] == bool(loss.delta):
-            yield reference.wrap_paragraph(note(f"observer.{key}", **facts), width)
-        if key in tables:
-            yield tables[key]
+    times = interpretation.times_at_most(interpretation.likelihood_ratio(loss))
+    plus = f", plus {interpretation.at_most(loss.delta)}" if loss.delta else ""
+    yield paragraph(
+        "Whatever was published could as well have come from neighboring data: data without "
+        "this person (`neighbors: add-remove`), or with other data about them (`change-one`). "
+        f"No set of outputs is more than {times} as likely under one as under the other{plus}."
+    )
+    yield paragraph(
+        "Whether a person is in the data at all (with `add-remove`), or a fact about a person "
+        "in the data (with `change-one`): what an observer who knows the data of all other "
+        "people believed before, and can believe after seeing everything that was "
+        f"published{interpretation.exception_text(loss)}:"
+    )
+    yield _beliefs(loss)
+    yield paragraph(
+        "A fact about a person in the data, with `add-remove`, is two such steps away: from "
+        "data with them to data without them, and then to data with other values of theirs. "
+        f"What the same observer can believe of it{interpretation.exception_text(values)}:"
+    )
+    yield _beliefs(values)
+    yield paragraph(
+        "The best test of whether a person is in the data, with `add-remove`. If it raises a "
+        "false alarm for this share of the people who are not in the data, it finds at most "
+        "this share of those who are:"
+    )
+    yield detected
+    guess = most(interpretation.guess_accuracy(loss))
+    yield paragraph(
+        "Guessing which of two neighboring datasets is the true one, if both were equally "
+        "likely before, is right in 50% of cases without the publication, and in at most "
+        f"{guess}% with it."
+    )
+    if loss.delta:
+        yield paragraph(
+            "Delta is not the probability of an exception. The tables allow for "
+            f"{interpretation.EXCESS:g} more than epsilon, or than twice epsilon, in the "
+            "logarithm of odds; an output changes them by more with the probability that is "
+            "stated above each table, and then anything may be learned about the person. Keep "
+            "delta far below one divided by the number of people."
+        )
+    else:
+        change = interpretation.times_at_most(interpretation.belief_change(loss))
+        yield paragraph(
+            "Any belief, compared with what it would be after a publication from the "
+            f"neighboring data, changes by at most {change} itself (e^(2 epsilon) - 1)."
+        )
+    yield paragraph(
+        "This holds for anything that is ever computed from the publication. It does not hide "
+        "what is true of everyone: that smoking harms smokers is learned with or without any "
+        "one of them, and an observer who did not know it may change their belief about a "
+        "person by more."
+    )
 
 
 def _beliefs(loss: Loss) -> str:
@@ -260,11 +296,6 @@ def _beliefs(loss: Loss) -> str:
         ("before", "after, at least", "after, at most"),
         [(f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in ranges],
     )
-
-
-def _exception(loss: Loss) -> str:
-    chance = interpretation.failure_text(loss)
-    return note("meaning.unless", chance=chance) if chance else ""
 
 
 def _table(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> str:

@@ -26,6 +26,7 @@ from dpcli.planning.notes import (
     bounding_notes,
     choice_rules,
     composition_notes,
+    composition_rule,
     derived_notes,
     design_notes,
     filter_notes,
@@ -205,7 +206,7 @@ def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
     yield note("plan.unreadable")
     yield from reader_warnings(plan)
     if rule != "sequential":
-        yield note("composing.rule", rule=rule, bound=plan.bound.name)
+        yield composition_rule(plan)
 
 
 def _response_row(response: Response, records: int, plan: LocalPlan) -> Row:

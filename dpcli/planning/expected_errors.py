@@ -8,7 +8,6 @@ from math import sqrt
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.planning.planner import allocate
-from dpcli.problems.messages import note
 from dpcli.specification.model import Response
 from dpcli.statistics.bounds.choice import PARTS
 
@@ -56,11 +55,10 @@ def chosen_bounds_errors(plan: CentralPlan) -> Iterator[str]:
             at = " and ".join(choice.text(ends[choice.name]) for choice in together)
             errors[at] = rounded_text(assumed[number].queries[0].error(spec.confidence), 3)
         if len(set(errors.values())) > 1:
-            yield note(
-                "chosen.errors",
-                name=planned.name,
-                errors=", ".join(f"{error} at {at}" for at, error in errors.items()),
-                chosen=" and ".join(choice.noun for choice in together),
-                query=first.role,
-                percent=exact_or_up(spec.confidence * 100),
+            stated = ", ".join(f"{error} at {at}" for at, error in errors.items())
+            chosen = " and ".join(choice.noun for choice in together)
+            percent = exact_or_up(spec.confidence * 100)
+            yield (
+                f'{planned.name}: in {percent}% of cases, the noise of "{first.role}" is at '
+                f"most {stated}, if that is chosen for the {chosen}"
             )

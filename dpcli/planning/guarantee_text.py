@@ -9,7 +9,7 @@ from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery
 from dpcli.privacy.interpretation import (
     at_most,
-    failure_text,
+    exception_text,
     likelihood_ratio,
     loss_between_values,
     percent_at_least,
@@ -19,7 +19,6 @@ from dpcli.privacy.interpretation import (
 )
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
-from dpcli.problems.messages import note
 from dpcli.queries.query import AnswerWords
 from dpcli.specification.model import Spec
 
@@ -29,15 +28,34 @@ PRIOR = 0.1
 
 def promise(spec: Spec) -> str:
     """What differential privacy guarantees for the privacy unit of the spec."""
-    return note(f"promise.{spec.privacy.neighbors.name.lower()}", unit=spec.unit_noun)
+    unit = spec.unit_noun
+    data = f"Data that differ in one {unit}"
+    if spec.privacy.neighbors is Neighbors.ADD_REMOVE:
+        data = f"Data with or without one {unit}"
+    return (
+        f"{data} give nearly the same answers: no set of outputs is more than exp(epsilon) times "
+        "as likely under one as under the other, plus delta."
+    )
 
 
 def headline(plan: Plan) -> str:
     """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
-    loss = plan.cost
+    loss, spec = plan.cost, plan.spec
     if not loss.epsilon and not loss.delta:
-        return note("meaning.nothing", unit=plan.spec.unit_noun)
-    return note("meaning.headline", **_belief_facts(_loss_between_values(plan), plan))
+        return _nothing(spec)
+    _, high, unless = _belief(_loss_between_values(plan))
+    return (
+        f"A recipient who knows the data of all other {spec.units_noun} and was {PRIOR:.0%} "
+        f"sure of a fact about a {spec.unit_in_data} can be at most {high}% sure after this "
+        f"release{unless}."
+    )
+
+
+def _nothing(spec: Spec) -> str:
+    return (
+        "What was published is the same for all neighbors: it reveals nothing about a "
+        f"{spec.unit_noun}."
+    )
 
 
 def presence_headline(plan: Plan) -> str:
@@ -45,27 +63,55 @@ def presence_headline(plan: Plan) -> str:
     loss, protected = plan.cost, plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
     if not protected or (not loss.epsilon and not loss.delta):
         return ""
-    return note("meaning.present", **_belief_facts(loss, plan))
+    _, high, unless = _belief(loss)
+    unit, units = plan.spec.unit_noun, plan.spec.units_noun
+    return (
+        f"A recipient who knows the data of all other {units} and was {PRIOR:.0%} sure that a "
+        f"certain {unit} is in the data at all can be at most {high}% sure of that after this "
+        f"release{unless}."
+    )
 
 
 def meaning(plan: Plan) -> Iterator[str]:
     """What a recipient can learn about one unit from all answers of a plan."""
-    loss, unit = plan.cost, plan.spec.unit_noun
+    loss, unit, units = plan.cost, plan.spec.unit_noun, plan.spec.units_noun
     if not loss.epsilon and not loss.delta:
-        yield note("meaning.nothing", unit=unit)
+        yield _nothing(plan.spec)
         return
     plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
     times = times_at_most(likelihood_ratio(loss))
-    facts = _belief_facts(_loss_between_values(plan), plan)
+    low, high, unless = _belief(_loss_between_values(plan))
     if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
-        yield note("meaning.without", times=times, unit=unit, plus=plus)
-        yield note("meaning.presence", **_belief_facts(loss, plan))
-        yield note("meaning.two_steps", **facts)
+        presence = _belief(loss)
+        yield f"No set of outputs was more than {times} as likely as without this {unit}{plus}."
+        yield (
+            f"Whether a {unit} is in the data at all: a recipient who knows the data of all "
+            f"other {units} and was {PRIOR:.0%} sure that a certain {unit} is in it as well "
+            f"can be at least {presence[0]}% and at most {presence[1]}% sure of it after "
+            f"seeing everything that was published here{presence[2]}."
+        )
+        yield (
+            f"A fact about a {unit} in the data, which is two such steps away: a recipient "
+            f"who knows the data of all other {units} and was {PRIOR:.0%} sure of it can be "
+            f"at least {low}% and at most {high}% sure of it after seeing everything that was "
+            f"published here{unless}. What is learned from other {units} is learned with or "
+            "without this one, and has no bound."
+        )
     else:
-        yield note("meaning.other", times=times, unit=unit, plus=plus)
-        yield note("meaning.data_alone", **facts)
+        fact = plan.spec.unit_in_data
+        yield (
+            f"No set of outputs was more than {times} as likely as with other data of this "
+            f"{unit}{plus}."
+        )
+        yield (
+            f"What a {unit} says is protected, not that it is there: a recipient who knows "
+            f"the data of all other {units} and was {PRIOR:.0%} sure of a fact about a {fact} "
+            f"can be at least {low}% and at most {high}% sure of it after seeing everything "
+            f"that was published here{unless}. What is learned from other {units} is learned "
+            "with or without this one, and has no bound."
+        )
     if loss.delta:
-        yield note("meaning.more", **facts)
+        yield f"Where an exception occurs, anything may be learned about the {unit}."
 
 
 def _loss_between_values(plan: Plan) -> Loss:
@@ -79,19 +125,10 @@ def _loss_between_values(plan: Plan) -> Loss:
     return loss_between_values(loss, plan.spec.privacy.neighbors)
 
 
-def _belief_facts(loss: Loss, plan: Plan) -> dict[str, object]:
-    """The least and the greatest belief after `PRIOR`, and the exception with its probability."""
+def _belief(loss: Loss) -> tuple[str, str, str]:
+    """The least and the greatest belief after `PRIOR` in percent, and the exception."""
     low, high = posterior_range(loss, PRIOR)
-    chance = failure_text(loss)
-    return {
-        "unit": plan.spec.unit_noun,
-        "units": plan.spec.units_noun,
-        "fact": plan.spec.unit_in_data,
-        "prior": f"{PRIOR:.0%}",
-        "low": percent_at_least(low),
-        "high": percent_at_most(high),
-        "unless": note("meaning.unless", chance=chance) if chance else "",
-    }
+    return percent_at_least(low), percent_at_most(high), exception_text(loss)
 
 
 def protection(planned_query: PlannedQuery, spec: Spec) -> str:

@@ -31,7 +31,6 @@ from dpcli.planning.notes import uncounted_names
 from dpcli.planning.plan import CentralPlan, PlannedStatistic
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import LIMITED_SHARE
@@ -182,7 +181,9 @@ class QualityResult:
 
     def least_share(self, limit: int | None) -> Fraction:
         """The least share of rows that a limit leaves out; zero if that is not counted."""
-        return max((one.least for one in self.left_out if one.limit == limit), default=Fraction(0))
+        return max(
+            (part.least for part in self.left_out if part.limit == limit), default=Fraction(0)
+        )
 
 
 def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> QualityResult:
@@ -198,16 +199,13 @@ def quality_result(plan: CentralPlan, answers: Sequence[NoisyAnswer]) -> Quality
         LeftOut(limit, least, allowed, allowed is not None and stopping[limit] > allowed)
         for limit, least in counts.left_out(ERROR_PROBABILITY).items()
     )
+    rows = plan.spec.rows_are
     over = tuple(
-        note(
-            "quality.over",
-            limit=one.limit,
-            rows=plan.spec.rows_are,
-            share=percent_text(short_down(one.least, 3)),
-            most=percent_text(one.allowed),
-        )
-        for one in left_out
-        if one.over and one.allowed is not None
+        f"a limit of {limited.limit:,} {rows} per person leaves out at least "
+        f"{percent_text(short_down(limited.least, 3))} of the {rows}, and `max_limited` is "
+        f"{percent_text(limited.allowed)}"
+        for limited in left_out
+        if limited.over and limited.allowed is not None
     )
     return QualityResult(estimates, _missed_minimums(plan, counts), left_out, over)
 
@@ -270,51 +268,94 @@ def check_rule(plan: CentralPlan) -> Iterator[str]:
     quality, rows = plan.spec.quality, plan.spec.rows_are
     if quality is None or plan.quality is None:
         return
-    minimums, most = tuple(required_minimums(plan)), quality.max_limited
+    minimums, max_limited = tuple(required_minimums(plan)), quality.max_limited
     if all(query.is_exact for query in plan.quality.queries):
-        yield note("quality.public", rows=rows)
+        yield (
+            f"quality: the number of {rows} is public under change-one, so `min_rows` is "
+            "checked exactly, at no privacy cost"
+        )
         return
-    charged = note("quality.check_and_choice" if plan.spec.choices else "quality.check")
-    kinds = f"{rows}, of people" if quality.min_people is not None else rows
-    yield note("quality.rule", counted=kinds, stopped=percent_text(FALSE_STOP), charged=charged)
+    check = "the check"
+    if plan.spec.choices:
+        check = "the check and of the counts that choose bounds or limits before it"
+    counted = f"{rows}, of people" if quality.min_people is not None else rows
+    yield (
+        f"quality: noisy counts of {counted} and of readable cells come first; if a minimum "
+        "is missed by more than the noise explains, no statistic is answered, only the loss "
+        f"of {check} is charged, and the exit status is 8. A file that meets all minimums is "
+        f"stopped with a probability of at most {percent_text(FALSE_STOP)}"
+    )
     # Columns that require the same share have the same margin.
     yield from dict.fromkeys(_detection_sentence(minimum, plan) for minimum in minimums)
     if counted_limits(plan.quality.entry.request):
+        share = percent_text(LIMITED_SHARE)
         wrong = percent_text(Fraction(ERROR_PROBABILITY).limit_denominator(1000))
-        yield note("quality.limits", rows=rows, share=percent_text(LIMITED_SHARE), wrong=wrong)
+        yield (
+            f"quality: noisy counts of people by their rows show at least how many {rows} a "
+            f"limit on the number of {rows} of a person leaves out; from {share} on, numbers "
+            f"have the flag `limited`, with a chance of at most {wrong} where none is left out"
+        )
         noise = plan.quality.queries[-1].calibrated.noise
         for limit in counted_limits(plan.quality.entry.request):
             noticed = rounded_text(Fraction(2 * noticed_rows(noise, limit)), 2)
-            yield note("quality.noticed", rows=rows, limit=limit, noticed=noticed)
-    if most is not None:
-        yield note("quality.stops_limited", rows=rows, most=readable_text(most))
+            yield (
+                f"quality: that is shown from about {noticed} left-out {rows} on, if people "
+                f"have up to twice the limit of {limit:,}; where few people have very many "
+                f"{rows}, most of these may be left out unnoticed"
+            )
+    if max_limited is not None:
+        yield (
+            f"quality: `max_limited: {readable_text(max_limited)}` stops a file where these "
+            "counts show, by more than noise explains, that these limits leave out more "
+            f"{rows}"
+        )
     if names := uncounted_names(plan):
-        stops = "" if most is None else note("quality.nor_stops")
-        yield note("quality.groups", names=names, rows=rows, stops=stops)
+        stops = "" if max_limited is None else ", and `max_limited` stops no release for them"
+        yield (
+            f"quality: {names}: {rows} that limits on groups, or on {rows} in a group, leave "
+            f"out are not counted, so the flag `limited` does not show them{stops}; the "
+            "intervals are about what is kept"
+        )
 
 
 def _detection_sentence(minimum: RequiredMinimum, plan: CentralPlan) -> str:
     """What the check detects, or that its epsilon is too small to detect anything."""
-    sure = percent_text(1 - FALSE_STOP)
+    sure, rows = percent_text(1 - FALSE_STOP), plan.spec.rows_are
     detectable = minimum.detectable if minimum.detectable and minimum.detectable > 0 else None
     if minimum.kind != "cells":
-        facts = _counted(minimum, plan)
+        key, counted = f"min_{minimum.kind}: {minimum.required}", _counted(minimum, plan)
         if detectable is None:
-            return note("quality.no_rows_noticed", noise=rounded_text(2 * minimum.margin), **facts)
-        return note("quality.rows", noticed=rounded_text(detectable), sure=sure, **facts)
-    facts = {"rows": plan.spec.rows_are, "least": rounded_text(minimum.required, 3), "sure": sure}
+            noise = rounded_text(2 * minimum.margin)
+            return (
+                f"quality: `{key}` is within the noise ({noise} {counted}), so even an empty file "
+                "may pass; give `quality` a larger epsilon"
+            )
+        noticed = rounded_text(detectable)
+        return (
+            f"quality: `{key}` stops a file with fewer than {noticed} {counted} in {sure} of runs"
+        )
+    share = rounded_text(minimum.required, 3)
     if detectable is None:
-        return note("quality.column", needed=minimum.rows_needed, **facts)
-    return note("quality.cells", count=minimum.rows, noticed=percent_text(detectable), **facts)
+        return (
+            f"quality: `min_readable: {share}` notices that no cell of a column can be read "
+            f"in files of {minimum.rows_needed:,} {rows} or more, in {sure} of runs; give "
+            "`quality` a larger epsilon for smaller files"
+        )
+    return (
+        f"quality: `min_readable: {share}` stops a file of {minimum.rows:,} {rows} when less "
+        f"than {percent_text(detectable)} of the cells of a column can be read, in {sure} of "
+        "runs"
+    )
 
 
-def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> dict[str, object]:
-    """What a minimum of rows or people is about, its key in the spec, and its value."""
-    facts = {"key": f"min_{minimum.kind}", "least": str(minimum.required)}
+def _counted(minimum: RequiredMinimum, plan: CentralPlan) -> str:
+    """What a minimum of rows or people is about."""
     if minimum.kind == "people":
-        return {"rows": "people", "kept": "", **facts}
-    person = isinstance(plan.spec.privacy.unit, PersonUnit)
-    return {"rows": plan.spec.rows_are, "kept": note("quality.kept") if person else "", **facts}
+        return "people"
+    is_person = isinstance(plan.spec.privacy.unit, PersonUnit)
+    return (
+        f"{plan.spec.rows_are} that the limits on people keep" if is_person else plan.spec.rows_are
+    )
 
 
 def kept_rows_warnings(plan: CentralPlan) -> list[str]:
@@ -327,8 +368,14 @@ def kept_rows_warnings(plan: CentralPlan) -> list[str]:
         return []
     if not isinstance(unit, PersonUnit):
         return []
-    facts = {"least": quality.min_rows, "rows": plan.spec.rows_are, "most": unit.max_rows}
-    return [note("quality.kept_rows", **facts)]
+    rows = plan.spec.rows_are
+    warning = (
+        f"`min_rows: {quality.min_rows:,}` is compared with the {rows} that a limit of "
+        f"{unit.max_rows:,} per person keeps, not with all {rows} of the file: require no "
+        "more than a complete file has after that limit, or add `min_people: N`, the least "
+        "number of people in it"
+    )
+    return [warning]
 
 
 def counted_rows_note(plan: CentralPlan) -> str:
@@ -336,17 +383,19 @@ def counted_rows_note(plan: CentralPlan) -> str:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
-    return note(
-        f"quality.{'counted' if unit.singletons_without_id else 'counted_with_id'}",
-        rows=plan.spec.rows_are,
-    )
+    without_id = "" if unit.singletons_without_id else ", and none without an id"
+    return f"Counted are the {plan.spec.rows_are} that the limits on people let in{without_id}."
 
 
 def missed_sentence(minimum: RequiredMinimum, value: Fraction, plan: CentralPlan) -> str:
     """The sentence about a missed minimum; `value` is the noisy number or share."""
     if minimum.kind != "cells":
         noise = f", give or take {rounded_text(minimum.margin)}," if minimum.margin else ""
-        facts = _counted(minimum, plan) | {"least": int(minimum.required)}
-        return note("quality.too_few", count=floor(value), noise=noise, **facts)
-    share, least_share = percent_text(value), percent_text(minimum.required)
-    return note("quality.unreadable", share=share, column=minimum.key[1], least=least_share)
+        return (
+            f"the number of {_counted(minimum, plan)} is about {floor(value):,}{noise} and "
+            f"`min_{minimum.kind}` is {int(minimum.required):,}"
+        )
+    return (
+        f"about {percent_text(value)} of the cells of `{minimum.key[1]}` can be read as declared, "
+        f"and `min_readable` is {percent_text(minimum.required)}"
+    )

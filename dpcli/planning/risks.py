@@ -19,16 +19,16 @@ from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,
-    failure_text,
+    exception_text,
     loss_between_values,
     percent_at_most,
     posterior_range,
 )
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import loss_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import fill_sentence, note
+from dpcli.problems.messages import fill_sentence
 from dpcli.problems.reference import texts
 
 SMALL_EPSILON = 1
@@ -59,6 +59,19 @@ class Verdict(Enum):
 MET, WARNED, DECLARED, OPEN = Verdict
 
 
+DECLARATIONS = {
+    "population": "how many people the data may be about, roughly",
+    "privacy_unit": "why no person has two rows, or why each person has exactly one id",
+    "bounds": "where bounds, categories, limits and candidates come from",
+    "fairness": "for whom the numbers are too noisy, and what was done about it",
+    "timing": "who can see how long a release takes or how much memory it uses",
+    "other_releases": "what else is published about the same people, now or later",
+    "access": "who may read the data and the ledger, and how both are protected",
+    "collection": "how the data were collected, and who has seen them on the way",
+}
+"""What the data owner states at each key of `declarations`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A risk, the verdict on it with its reason, and what the data owner declares about it.
@@ -83,10 +96,13 @@ class Finding:
             end = "" if self.declared.endswith((".", "!", "?")) else "."
             yield f"The data owner declares: {self.declared}{end}"
         if self.verdict is DECLARED:
-            yield note("open.declared")
+            yield "No program can check what is declared."
         elif self.verdict is OPEN:
             asks = self.asks or "population"
-            yield note("open.until", key=asks, content=note(f"open.{asks}"))
+            yield (
+                f"Open until the data owner declares {DECLARATIONS[asks]} "
+                f"(`declarations: {asks}:` in the spec)."
+            )
 
 
 def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
@@ -129,9 +145,9 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "headline": headline(plan),
         "present_headline": presence_headline(plan),
         "belief": percent_at_most(posterior_range(loss, prior)[1]),
-        "unless": _unless(loss),
+        "unless": exception_text(loss),
         "present": percent_at_most(posterior_range(budget, prior)[1]),
-        "unless_present": _unless(budget),
+        "unless_present": exception_text(budget),
         "delta": at_most(budget.delta),
         "population": people,
         "exposed": at_most(budget.delta * people),
@@ -139,11 +155,6 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "clamped": _listed(column.name for column in numeric_columns(spec.columns)),
         "chosen": _listed(choice.noun for choice in spec.choices),
     }
-
-
-def _unless(loss: Loss) -> str:
-    chance = failure_text(loss)
-    return note("meaning.unless", chance=chance) if chance else ""
 
 
 RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]

@@ -86,10 +86,12 @@ def failure_probability(loss: Loss) -> float:
     return probability if probability <= 1 / 2 else 1.0
 
 
-def failure_text(loss: Loss) -> str:
-    """`failure_probability` as `1 in N`; empty if `posterior_range` has no exception."""
+def exception_text(loss: Loss) -> str:
+    """The probability of an exception to the bounds of `posterior_range`; empty without one."""
     probability = failure_probability(loss)
-    return one_in(probability) if 0 < probability < 1 else ""
+    if not 0 < probability < 1:
+        return ""
+    return f", except with a probability of at most {one_in(probability)}"
 
 
 def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.exact import exact_or_up, plain_decimal, rounded_text
-from dpcli.planning.notes import count_text, simulated_bounds
+from dpcli.planning.notes import SELECTION_BIAS, count_text, simulated_bounds
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.errors import Problem, make_problem
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.report.json_text import REPORT_VERSION, Fact, Facts, JsonNumber
 from dpcli.version import __version__
 
@@ -92,20 +91,19 @@ def simulation_report(findings: SimulationResult) -> SimulationReport:
         ],
         "notes": [*assumed, *explained],
     }
-    what = note(
-        "simulation.what",
-        dataset=plan.spec.dataset,
-        rows=findings.rows,
-        people="" if findings.people is None else f" of {findings.people:,} people",
-        seed=str(findings.seed),
-        runs=count_text(findings.runs, "run"),
-    )
+    people = "" if findings.people is None else f" of {findings.people:,} people"
+    runs, rows = count_text(findings.runs, "run"), f"{findings.rows:,} rows{people}"
+    what = f"{plan.spec.dataset}: {rows}, seed {findings.seed}, {runs}"
     tables = {
-        note("simulation.answers"): _table(ANSWERS, findings, answers),
-        note("simulation.published"): _table(PUBLISHED, findings, numbers),
+        "errors of the noise, as dpcli plan predicts them and as they were": _table(
+            ANSWERS, findings, answers
+        ),
+        "published numbers, less what they would be without noise": _table(
+            PUBLISHED, findings, numbers
+        ),
     }
     groups = [
-        note("simulation.groups", name=entry.name, shown=rounded_text(g.average), groups=g.groups)
+        f"{entry.name}: {rounded_text(g.average)} of {g.groups:,} groups shown on average"
         for entry in entries
         if (g := entry.selected_groups) is not None
     ]
@@ -161,19 +159,57 @@ def _captions(findings: SimulationResult) -> Iterator[str]:
     """What the findings mean, and what they do not mean."""
     plan = findings.plan
     unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.statistics]
-    yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
+    yield (
+        "predicted: the error that `dpcli plan` states; observed: the error that this "
+        "percentage of errors did not exceed; within: the share that did not exceed the "
+        "predicted one; errors of dates are in days"
+    )
+    yield (
+        "stated: the median half-width of published intervals; held: the share of intervals "
+        "that contained the number without noise; bias: the mean error, with its standard "
+        "error"
+    )
+    yield (
+        "errors are those of the noise: noisy numbers minus the same without noise, of the "
+        "same synthetic rows, sampled alike, clamped to bounds and filled where they are "
+        "missing"
+    )
+    yield (
+        "the rows are synthetic: errors of counts and sums will be like these with any data; "
+        "those of means, quantiles and other numbers made of several answers depend on the "
+        "data"
+    )
     if isinstance(unit, PersonUnit):
         above, people = findings.people_above_limit or 0, findings.people or 0
-        yield note("simulation.limits", above=above, people=people, rows=unit.max_rows)
+        yield (
+            "limits: what the limits on people change on average, before any noise; "
+            f"{above:,} of {people:,} synthetic people have more rows than max_rows "
+            f"({unit.max_rows:,}), and up to twice as many. Compare that with what you know "
+            "of your data"
+        )
     if findings.stopped is not None:
-        stopped, runs, rows = findings.stopped, findings.runs, findings.rows
-        yield note("simulation.stopped", stopped=stopped, runs=runs, rows=rows)
+        runs = f"{findings.stopped:,} of {findings.runs:,} runs"
+        yield (
+            f"quality: the check would have stopped {runs} with {findings.rows:,} rows, all of "
+            "them readable where no constant is declared"
+        )
     if any(entry.statistic.chooses for entry in entries):
-        yield note("simulation.choices")
+        yield (
+            "the error of a choice is by how much its utility falls short of the best; the "
+            "plan bounds it for the worst data, and it is usually much smaller; that of "
+            "quantiles is for values that lie densely and evenly, and several are not judged "
+            "by it; best: the share of choices that no candidate was better than"
+        )
     if any(entry.selects_partitions for entry in entries):
-        yield note("simulation.selected", too_large=note("selections.too_large"))
+        yield (
+            f"private keys: compared on the groups that were shown; {SELECTION_BIAS}, so "
+            "noise is not judged where it selects"
+        )
     if any(entry.post for entry in entries):
-        yield note("simulation.post")
+        yield (
+            "published numbers are compared after all steps of `post`, with what they would "
+            "be without noise and without these steps"
+        )
     yield from (problem.message for problem in violation_problems(findings))
 
 

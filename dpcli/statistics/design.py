@@ -18,7 +18,6 @@ from dpcli.noise.tails import summed_half_width
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.privacy.confidential import Group
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import Query
 from dpcli.queries.scores import Points
 from dpcli.statistics.estimates import Estimates
@@ -165,7 +164,7 @@ class Design:
         queries: Their weights sum to at most one.
         families: The families of noise that it is meant for.
         measures: The units of the budget that the weights divide, unless noise is Gaussian.
-        text_key: The key of a sentence on why these queries are answered; empty without.
+        reason: Why these queries are answered; empty without a sentence.
         error_is_known: Whether the error of a single answer is that of the published number.
     """
 
@@ -173,7 +172,7 @@ class Design:
     queries: Queries
     families: tuple[Family, ...] = ADDITIVE
     measures: tuple[Measure, ...] = MEASURES
-    text_key: str = ""
+    reason: str = ""
     error_is_known: ClassVar[bool] = True
 
     def serves(self, family: Family, measure: Measure) -> bool:
@@ -218,7 +217,7 @@ class Design:
 
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """Why these queries answer the request, if there are several designs, and their error."""
-        return (note(self.text_key),) if self.text_key else ()
+        return (self.reason,) if self.reason else ()
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The numbers that the answers give; by default, the first answer as it is."""

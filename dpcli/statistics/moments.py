@@ -26,6 +26,14 @@ Plans compare mechanisms for such values.
 TYPICAL_VARIANCE = TYPICAL_SQUARE - TYPICAL_MEAN**2
 """The variance of typical values, in squared half-widths: a deviation of about a third."""
 
+MOMENTS_REASON = (
+    "the number of rows, and the sums of the distances from the middle of the bounds, of "
+    "their squares and of their products are answered. A value lies at most half the width of "
+    "the bounds from their middle, so these sums need less noise than those of the values "
+    "themselves"
+)
+"""Why moments around the middle of the bounds are answered."""
+
 
 class CenteredMoments(NamedTuple):
     """Moments of centered columns in units of their half-widths, cell by cell; all float64.

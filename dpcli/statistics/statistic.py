@@ -18,7 +18,6 @@ from dpcli.fields.columns import FieldFault
 from dpcli.fields.section import SectionModel, extended_model
 from dpcli.noise.distribution import ADDITIVE, Family, Noise
 from dpcli.privacy.neighboring import Relation
-from dpcli.problems.messages import note
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import REQUEST_FIELDS, Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import ANY, NONNEGATIVE, Estimates, Limits
@@ -224,4 +223,8 @@ class WeightedStatistic(Statistic):
             return super().sentences(request)
         low, high = map(weight.text, weight.limits)
         derived = (self.weighted_derivation,) if self.weighted_derivation else ()
-        return (*derived, note("weighted.by", name=weight.name, low=low, high=high))
+        weighted = (
+            f"each row counts by its {weight.name}, from {low} to {high}; weights outside are "
+            "clamped to that, so totals are too small if many weights are above"
+        )
+        return (*derived, weighted)

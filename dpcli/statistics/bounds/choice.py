@@ -109,8 +109,7 @@ class BoundsChoice:
     The column of the `grid` has the outermost bounds. At least `coverage` of the counts lies within
     the chosen ones. `clamping_weight` is the weight of the bias of clamping against noise: 1 for
     values, less for rows of a person, of which a dropped one costs less than the bound. With
-    `serves_check`, a quality check alone is a use of it. `counted` and `beyond` are the keys of
-    phrases: what is counted, if not cells, and what happens to that which lies beyond.
+    `serves_check`, a quality check alone is a use of it.
     """
 
     grid: BoundsGrid
@@ -121,8 +120,6 @@ class BoundsChoice:
     clamping_weight: ClassVar[float] = 1.0
     code: ClassVar[str] = "bounds-unused"
     serves_check: ClassVar[bool] = False
-    counted: ClassVar[str] = ""
-    beyond: ClassVar[str] = "clamped"
 
     @property
     def column(self) -> NumericColumn:
@@ -143,6 +140,14 @@ class BoundsChoice:
     def noun(self) -> str:
         """What is chosen, in sentences."""
         return self.name
+
+    def counted(self, rows: str, cells: str) -> str:
+        """What the histogram counts: the `cells` of its column, or people by their `rows`."""
+        return cells
+
+    def beyond(self, rows: str) -> str:
+        """What happens to that which lies beyond what is chosen."""
+        return "values beyond count as the nearest bound"
 
     @property
     def request(self) -> Request:
@@ -258,8 +263,6 @@ class LimitChoice(BoundsChoice):
     clamping_weight: ClassVar[float] = ROW_CLAMPING_WEIGHT
     code: ClassVar[str] = "bounds-unused.limit"
     serves_check: ClassVar[bool] = True
-    counted: ClassVar[str] = "people"
-    beyond: ClassVar[str] = "left_out"
 
     @staticmethod
     def rows(up_to: int) -> NumericColumn:
@@ -277,6 +280,12 @@ class LimitChoice(BoundsChoice):
     @property
     def noun(self) -> str:
         return "limit on rows per person"
+
+    def counted(self, rows: str, cells: str) -> str:
+        return f"people by their number of {rows}"
+
+    def beyond(self, rows: str) -> str:
+        return f"of the {rows} of a person beyond it, some are left out, at random"
 
     @property
     def request(self) -> Request:

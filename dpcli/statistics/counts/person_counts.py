@@ -15,7 +15,6 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import centered_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import LinearQuery
 from dpcli.statistics.counts.centered_counts import CenteredCountQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
@@ -85,13 +84,15 @@ class PersonCounts(Statistic):
                     WeightedQuery(f"{role} less people", query, weight),
                     WeightedQuery("people", query.people, 1 - weight),
                 )
+                less = plain_sensitivity.linf
+                reason = (
+                    f"{times:,} times each count is measured less {less:,} for each person "
+                    "with a row that counts, and these people once; the sum of both gives the "
+                    "count. One person can change many groups, so this needs less noise than "
+                    "separate counts; the groups share a part of it"
+                )
                 shared = SharedNoise(
-                    request,
-                    queries,
-                    ("l2",),
-                    text_key="designs.people",
-                    times=times,
-                    less=plain_sensitivity.linf,
+                    request, queries, ("l2",), reason=reason, times=times, less=less
                 )
                 best = (shared, plain)
         return best
@@ -123,8 +124,11 @@ class SharedNoise(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """How both answers give the counts, and their error."""
         error = rounded_text(self.known_error(noises, confidence), 6)
-        within = note("designs.within", error=error, percent=exact_or_up(confidence * 100))
-        return note(self.text_key, less=self.less, times=self.times), within
+        percent = exact_or_up(confidence * 100)
+        return (
+            self.reason,
+            f"each number is within {error} of the noise-free one in {percent}% of cases",
+        )
 
     def estimate(self, answers: Sequence[NoisyAnswer], confidence: Fraction) -> Estimates:
         """The sums of both answers, divided."""

@@ -103,7 +103,13 @@ class Selections(Statistic):
             WeightedQuery(f"{self.name} less others", replace(query, signed=True), weight),
             WeightedQuery("count", rows, 1 - weight),
         )
-        return SharedNoise(request, queries, ("l2",), text_key="designs.signed", times=2), plain
+        reason = (
+            "for each column, the rows that it counts less all others are counted, and all "
+            "rows once; half the sum of both is published. One row can change all counts, so "
+            "this needs less noise than separate counts; the counts of a group share a part "
+            "of it"
+        )
+        return SharedNoise(request, queries, ("l2",), reason=reason, times=2), plain
 
     def _counts(self, request: Request) -> IndicatorQuery:
         return IndicatorQuery(

@@ -21,7 +21,6 @@ from dpcli.numeric.arrays import (
     np,
 )
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates, Limits
@@ -125,13 +124,39 @@ class CenteredMean(QuotientDesign):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """Why distances are summed, where two answers have a part of the loss."""
         answered = [part for part in self.queries if part.weight]
-        return (note("designs.centered"),) if len(answered) == 2 else ()
+        reason = (
+            "the sum of the distances from the middle of the bounds and the number of rows "
+            "are answered. A value lies at most half the width of the bounds from their "
+            "middle, so this sum needs less noise than one of the values themselves"
+        )
+        return (reason,) if len(answered) == 2 else ()
 
     def or_distances(self, degree: int = 1) -> tuple[Design, ...]:
         """It, and distances from both bounds for pure noise, unless the rows are public."""
         is_public = not self.queries[1].weight
         pure = () if is_public else DistancesFromBounds.of(self.request, self.column, degree)
         return (replace(self, families=("l2",)), *pure) if pure else (self,)
+
+
+DISTANCES = (
+    "two sums are answered, of the distances of the values from either bound. Together they "
+    "are the width between the bounds for each value, whatever it is, so both cost no more "
+    "than one; they give the mean and how many values there are"
+)
+
+WEIGHTED_DISTANCES = (
+    "two sums are answered, of the distances of the values from either bound, each times the "
+    "weight of its row. Together they are the width between the bounds times the weight, "
+    "whatever the value is, so both cost no more than one; they give the mean and the sum of "
+    "weights"
+)
+
+SQUARED_DISTANCES = (
+    "three sums are answered, of the squared distances of the values from either bound and of "
+    "twice their product. Together they are the squared width for each value, whatever it is, "
+    "so all cost no more than one; they give the mean and the variance"
+)
+"""Why sums of distances from both bounds are answered, of their squares and with weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +177,9 @@ class DistancesFromBounds(QuotientDesign):
             return ()
         step = column.step**degree * weight_step(request)
         queries = (WeightedQuery("distances from both bounds", query, step=step),)
-        key = "squares" if degree > 1 else "distances" if query.weight is None else "weighted"
-        return (cls(request, queries, ("l1",), text_key=f"designs.{key}", distances=query),)
+        reason = DISTANCES if query.weight is None else WEIGHTED_DISTANCES
+        reason = SQUARED_DISTANCES if degree > 1 else reason
+        return (cls(request, queries, ("l1",), reason=reason, distances=query),)
 
     def expected_error(self, errors: Sequence[float]) -> float:
         """The error of a mean halfway between the middle and a bound, times the rows."""

@@ -19,7 +19,13 @@ from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.intervals import FiducialInterval
 from dpcli.statistics.means.quotient import DistancesFromBounds
-from dpcli.statistics.moments import TYPICAL_MEAN, TYPICAL_SQUARE, Moments, bernstein_moments
+from dpcli.statistics.moments import (
+    MOMENTS_REASON,
+    TYPICAL_MEAN,
+    TYPICAL_SQUARE,
+    Moments,
+    bernstein_moments,
+)
 from dpcli.statistics.statistic import Statistic
 
 Pair = tuple[int, int]
@@ -72,7 +78,7 @@ class Covariance(Statistic):
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """All first and second moments."""
         queries = Moments(self.columns(request)).queries(request, relation)
-        return (Design(request, queries, text_key="designs.moments"),)
+        return (Design(request, queries, reason=MOMENTS_REASON),)
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The number of a pair, shape (cells,), in half-widths of its columns."""
@@ -179,7 +185,7 @@ class Variance(Covariance):
         column = request.numeric
         queries = Moments((column,)).queries(request, relation)
         half = float((column.upper - column.lower) * column.step) / 2
-        moments = MomentsOfOne(request, queries, text_key="designs.moments", half=half)
+        moments = MomentsOfOne(request, queries, reason=MOMENTS_REASON, half=half)
         # If the number of rows is public, the other answers get all of the loss.
         pure = DistancesOfVariance.of(request, column, 2) if queries[0].weight else ()
         return (replace(moments, families=("l2",)), *pure) if pure else (moments,)

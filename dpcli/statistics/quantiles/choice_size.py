@@ -19,7 +19,6 @@ from dpcli.numeric.arrays import np
 from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import SelectionQuery
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
@@ -83,7 +82,7 @@ class Choices(Design):
         request: Request,
         relation: Relation,
         *choices: tuple[str, SelectionQuery, Fraction],
-        text_key: str = "",
+        reason: str = "",
     ) -> Self:
         """The design for choices with their roles and steps, which get equal parts of the loss.
 
@@ -102,7 +101,7 @@ class Choices(Design):
             WeightedQuery("count", rows, share, supports=True),
         )
         scores = tuple(query for _, query, _ in choices)
-        return cls(request, queries, ("choice",), text_key=text_key, choices=scores)
+        return cls(request, queries, ("choice",), reason=reason, choices=scores)
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> Fraction:
         """The most by which a choice falls short of the best, in its unit."""
@@ -114,11 +113,18 @@ class Choices(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """From how many rows on what is chosen is not flagged, and what it costs to know that."""
         size, limits = self.queries[-1], SizeLimits.of(self.choices, noises, confidence)
-        percent = exact_or_up(size.weight * 100)
-        how = note("designs.noisy_size", percent=percent) if noises[-1].scale else ""
+        how = ""
+        if noises[-1].scale:
+            percent = exact_or_up(size.weight * 100)
+            how = (
+                f"; {percent}% of the loss is for a noisy number of rows, which decides on the flag"
+            )
         in_group = " in a group" if self.request.by else ""
         rows = f"{int(short_up(Fraction(limits.rows), 2)):,}"
-        stated = note("designs.size", rows=rows, in_group=in_group, how=how)
+        stated = (
+            f"with fewer than about {rows} rows{in_group} there may be a flag: there may be "
+            f"too few to tell the choice from noise{how}"
+        )
         return *super().sentences(noises, confidence), stated
 
     def flag_sizes(self, estimates: Estimates, answers: Sequence[NoisyAnswer]) -> Estimates:

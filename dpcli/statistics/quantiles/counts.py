@@ -13,7 +13,6 @@ from dpcli.numeric.exact import rounded_text, short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.scores import Points
 from dpcli.statistics.candidate_classes import classes_at_and_between
@@ -94,11 +93,19 @@ class TreeOfCounts(Design):
         error = Fraction(self.usual_error([noise.half_width(STATED) for noise in noises]))
         *ranges, last = (f"{part.query.cells_per_group:,}" for part in self.queries)
         listed = f"{', '.join(ranges)} and {last}" if ranges else last
-        counted = note("designs.counts", error=rounded_text(error, 2), ranges=listed)
+        counted = (
+            f"the rows are counted in {listed} ranges of values with noise, and quantiles are "
+            "read from counts that agree and are not negative. Where values lie densely and "
+            f"evenly, a quantile misses by at most {rounded_text(error, 2)} rows with 95% "
+            "confidence; where rows share values, by fewer"
+        )
         if not self.request.by:
             return (counted,)
         rows = short_up(Fraction(self.rows_to_show(noises)), 2)
-        return counted, note("designs.hidden", rows=f"{int(rows):,}")
+        return counted, (
+            f"in groups of fewer than about {int(rows):,} rows, noise hides at least one of "
+            "the quantiles: its interval may reach the first or the last candidate"
+        )
 
     def rows_to_show(self, noises: Sequence[Noise]) -> int:
         """About how many rows it takes until noise no longer hides one of the quantiles.

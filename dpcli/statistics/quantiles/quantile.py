@@ -133,7 +133,11 @@ class Quantile(Statistic):
                 substeps=substeps_for(len(classes), public),
             )
             choice = (f"ranks of {len(quantiles)} quantiles", whole, Fraction(1))
-            return Choices.of(request, relation, choice, text_key="designs.recursion")
+            reason = (
+                "each quantile is chosen among the rows between those chosen before, the "
+                "middle first"
+            )
+            return Choices.of(request, relation, choice, reason=reason)
         choices = (
             (
                 f"rank of {plain_text(quantile)}",

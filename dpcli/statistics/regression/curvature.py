@@ -18,7 +18,6 @@ from dpcli.numeric.arrays import Floats, integer_array, np
 from dpcli.numeric.exact import exact_or_up, short_up
 from dpcli.privacy.neighboring import Relation
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
@@ -44,12 +43,19 @@ class ObjectiveDesign(Design):
     """
 
     objective: ObjectiveQuery
+    minimized: str
+    exception: str = ""
 
     @classmethod
     def of(
-        cls, request: Request, relation: Relation, query: ObjectiveQuery, text_key: str
+        cls,
+        request: Request,
+        relation: Relation,
+        query: ObjectiveQuery,
+        minimized: str,
+        exception: str = "",
     ) -> ObjectiveDesign:
-        """The design for an objective.
+        """The design for an objective, with what it is called, and where slopes shrink more.
 
         Privacy: the sums are more answers to the entry, about the same rows. Weights divide the
         loss of the entry among all answers. A number of rows that is the same for all neighbors
@@ -73,7 +79,14 @@ class ObjectiveDesign(Design):
             replace(weighted, weight=weighted.weight / total * CURVATURE_SHARE) for weighted in sums
         )
         objective = WeightedQuery("objective", query, 1 - CURVATURE_SHARE, query.step)
-        return cls(request, (objective, *parts), ("slope",), text_key=text_key, objective=query)
+        return cls(
+            request,
+            (objective, *parts),
+            ("slope",),
+            objective=query,
+            minimized=minimized,
+            exception=exception,
+        )
 
     def known_error(self, noises: Sequence[Noise], confidence: Fraction) -> None:
         """None: how far a slope moves a coefficient depends on the rows."""
@@ -81,13 +94,20 @@ class ObjectiveDesign(Design):
     def sentences(self, noises: Sequence[Noise], confidence: Fraction) -> tuple[str, ...]:
         """What the noise is added to, how heavy the ridge is, and when there are intervals."""
         ridge = self.objective.perturbation(noises[0].scale * self.queries[0].step).ridge
-        sentences = ridge_sentences(self.text_key, ridge / self.objective.curvature)
-        return *sentences, curvature_design(self.objective, noises, Fraction(19, 20))
+        noise, shrinkage = ridge_sentences(self.minimized, ridge / self.objective.curvature)
+        shrinkage += self.exception
+        return noise, shrinkage, curvature_design(self.objective, noises, Fraction(19, 20))
 
 
 def curvature_sentence() -> str:
     """What the products of the inputs are for, and what they cost."""
-    return note("objective.interval", percent=exact_or_up(CURVATURE_SHARE * 100))
+    percent = exact_or_up(CURVATURE_SHARE * 100)
+    return (
+        "no error of the coefficients is known before a release; intervals follow from noisy "
+        f"products of the inputs, with {percent}% of the loss, and contain the coefficients "
+        "of the same ridge regression without noise; `dpcli simulate` estimates errors on "
+        "synthetic rows"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +205,11 @@ def curvature_design(query: ObjectiveQuery, noises: Sequence[Noise], confidence:
     np.fill_diagonal(products[1:, 1:], TYPICAL_SQUARE)
     min_eigenvalue = float(np.linalg.eigvalsh(products)[0])
     rows = Fraction(_noise_of_products(noises[1:], query, confidence) / min_eigenvalue)
-    return note("designs.curvature", rows=f"{int(short_up(rows, 2)):,}")
+    return (
+        f"expect intervals from about {int(short_up(rows, 2)):,} rows on, for inputs that "
+        "vary by a third of the way from the middle to a bound and do not depend on each "
+        "other; with fewer rows, noise may hide how much the inputs vary, and a flag says so"
+    )
 
 
 def with_bounds(
@@ -244,10 +268,6 @@ def _weights(query: ObjectiveQuery, units: Sequence[Fraction]) -> list[list[Frac
     return [intercept, *slopes]
 
 
-SHARES = {"half": Fraction(1, 2), "tenth": Fraction(1, 10), "hundredth": Fraction(1, 100)}
-"""The parts by which slopes are too small, for which plans state a number of rows."""
-
-
 def rows_of_shrinkage(ridge: Fraction, share: Fraction) -> Fraction:
     """The number of rows with which slopes are too small by this share of themselves.
 
@@ -258,11 +278,19 @@ def rows_of_shrinkage(ridge: Fraction, share: Fraction) -> Fraction:
     return ridge / Fraction(TYPICAL_VARIANCE) * (1 - share) / share
 
 
-def ridge_sentences(key: str, ridge: Fraction) -> tuple[str, str]:
+def ridge_sentences(minimized: str, ridge: Fraction) -> tuple[str, str]:
     """How heavy a ridge is, in rows, and how much it shrinks slopes: facts of spec and noise."""
-    rows = {
-        name: f"{ceil(short_up(rows_of_shrinkage(ridge, share), 2)):,}"
-        for name, share in SHARES.items()
-    }
+    half, tenth, hundredth = (
+        ceil(short_up(rows_of_shrinkage(ridge, Fraction(1, parts)), 2)) for parts in (2, 10, 100)
+    )
     weight = exact_or_up(short_up(ridge, 2))
-    return note(f"designs.{key}", rows=weight), note(f"designs.{key}_shrinks", **rows)
+    noise = (
+        f"noise is added to the slope of the {minimized} that is minimized, and not "
+        f"to the coefficients. A ridge as heavy as about {weight} rows bounds what one row "
+        "changes beyond that, and pulls the coefficients towards zero"
+    )
+    return noise, (
+        f"the ridge makes slopes too small: by about half with {half:,} rows, a tenth with "
+        f"{tenth:,} and a hundredth with {hundredth:,}, for inputs that vary by a third of "
+        "the way from the middle to a bound and do not depend on each other"
+    )

@@ -18,12 +18,11 @@ from dpcli.numeric.arrays import Array, Bools, Floats, np
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.intervals import FiducialInterval
-from dpcli.statistics.moments import TYPICAL_VARIANCE, CenteredMoments, Moments
+from dpcli.statistics.moments import MOMENTS_REASON, TYPICAL_VARIANCE, CenteredMoments, Moments
 from dpcli.statistics.regression.curvature import ObjectiveDesign, curvature_sentence, with_bounds
 from dpcli.statistics.regression.objectives import LeastSquaresQuery
 from dpcli.statistics.regression.ridge import RidgeQuery
@@ -233,7 +232,7 @@ class LinearRegression(Statistic):
             query = _ridge_query(request)
             return (Design(request, (WeightedQuery("coefficients", query, step=query.grid),)),)
         queries = Moments(request.columns).queries(request, relation)
-        return (Design(request, queries, text_key="designs.moments"),)
+        return (Design(request, queries, reason=MOMENTS_REASON),)
 
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -281,7 +280,8 @@ class ObjectiveLinearRegression(LinearRegression):
 
     def designs(self, request: Request, relation: Relation) -> tuple[ObjectiveDesign]:
         """The minimizer of a perturbed objective, and the products of its inputs."""
-        return (ObjectiveDesign.of(request, relation, _objective_query(request), "objective"),)
+        query = _objective_query(request)
+        return (ObjectiveDesign.of(request, relation, query, "sum of squared errors"),)
 
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -299,7 +299,11 @@ class ObjectiveLinearRegression(LinearRegression):
 
     def sentences(self, request: Request) -> tuple[str, ...]:
         """Which coefficients are allowed, and that their error is not known."""
-        return (note("objective.squares"), curvature_sentence())
+        fitted = (
+            "the coefficients are those for which all predictions from inputs within bounds "
+            "lie within the bounds of the outcome"
+        )
+        return (fitted, curvature_sentence())
 
 
 OBJECTIVE = ObjectiveLinearRegression()

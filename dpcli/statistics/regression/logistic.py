@@ -16,7 +16,6 @@ from dpcli.fields.values import Choice
 from dpcli.numeric.arrays import integer_array
 from dpcli.numeric.logistic import MAX_HALF_WIDTH
 from dpcli.privacy.neighboring import Relation
-from dpcli.problems.messages import note
 from dpcli.queries.sums import Factor
 from dpcli.statistics.design import Design, NoisyAnswer, Request
 from dpcli.statistics.estimates import Estimates
@@ -96,7 +95,9 @@ class LogisticRegression(Statistic):
 
     def designs(self, request: Request, relation: Relation) -> tuple[Design, ...]:
         """The minimizer of a perturbed objective, and the products of its inputs."""
-        return (ObjectiveDesign.of(request, relation, _query(request), "logistic"),)
+        rarer = "; by more where one outcome is rarer than the other"
+        query = _query(request)
+        return (ObjectiveDesign.of(request, relation, query, "logistic loss", rarer),)
 
     def estimate(
         self, design: Design, answers: Sequence[NoisyAnswer], confidence: Fraction
@@ -123,7 +124,11 @@ class LogisticRegression(Statistic):
 
     def sentences(self, request: Request) -> tuple[str, ...]:
         """What the coefficients predict, and that their error is not known."""
-        predicted = note("objective.logistic", test=_query(request).outcome.text)
+        outcome = _query(request).outcome.text
+        predicted = (
+            f"the log-odds of a row for `{outcome}` are the intercept plus each column times "
+            "its coefficient"
+        )
         return (predicted, curvature_sentence())
 
 

@@ -21,7 +21,6 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import MAX_AXES, effect_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.queries.query import LinearQuery, Query
 from dpcli.statistics.design import Design, Measure, NoisyAnswer, Request, WeightedQuery
 from dpcli.statistics.estimates import Estimates
@@ -124,22 +123,54 @@ class MeasuredTables(Design):
         wanted, columns = len(published_tables(self.request)), len(self.request.margins)
         if wanted == 1:
             return ()
-        arguments = {"columns": columns, "measured": len(self.queries), "wanted": wanted}
-        key = "equal"
+        measured = len(self.queries)
         if self.has_effects:
-            key = "effects"
-        elif len(self.queries) == 1:
-            key = "joint"
+            reason = (
+                "the number of rows is measured, and how counts deviate from it by each "
+                f"column and each combination of columns: {measured:,} answers, from which "
+                f"the {wanted:,} published tables follow. With the part of the loss that each "
+                "has, all counts together are expected to be closest to the exact ones"
+            )
+        elif measured == 1:
+            reason = (
+                f"one table of all {columns:,} columns is measured, and the {wanted:,} "
+                "published tables are sums of its cells; so their totals agree. With all of "
+                "epsilon for one table, they are expected to be closer to the exact counts "
+                "than tables with a part of epsilon each"
+            )
         elif any(len(part.query.items) > self.request.ways[-1] for part in self.queries):
-            key = "unions"
-        elif len(self.queries) < wanted:
-            key = "largest"
+            reason = (
+                f"{measured:,} tables of more columns are measured than the {wanted:,} "
+                "published tables have, which are sums of their cells. With larger parts of "
+                "epsilon, they are expected to be closer to the exact counts than tables that "
+                "are measured one by one"
+            )
+        elif measured < wanted:
+            reason = (
+                f"of the {wanted:,} published tables, the {measured:,} with the most columns "
+                "are measured, and the others are sums of their cells. With larger parts of "
+                "the loss, all counts together are expected to be closer to the exact ones "
+                "than if each table had a part"
+            )
         elif len({part.weight for part in self.queries}) > 1:
-            key = "unequal"
+            reason = (
+                "each published table is measured, with a part of the loss that depends on "
+                "the numbers of cells. With these parts, all counts together are expected to "
+                "be closest to the exact ones if `post: [consistent]` makes totals agree"
+            )
+        else:
+            reason = (
+                "each published table is measured, with an equal part of the loss. With "
+                "`post: [consistent]`, totals that several tables contain agree, which makes "
+                "all counts more accurate"
+            )
         pairs = zip(self.queries, noises, strict=True)
         errors = [sqrt(noise.discrete_variance) * float(part.step) for part, noise in pairs]
         error = rounded_text(Fraction(self.expected_error(errors)), 3)
-        return note(f"designs.{key}", **arguments), note("designs.error", error=error)
+        return reason, (
+            f"once totals agree, the expected error of a count is {error} (root mean square "
+            "over all cells)"
+        )
 
     def measured(self, answers: Sequence[NoisyAnswer]) -> list[Measured]:
         """The noisy counts of each measured table, and the noisy numbers of each effect."""

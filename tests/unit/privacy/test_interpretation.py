@@ -15,8 +15,8 @@ from dpcli.privacy.interpretation import (
     EXCESS,
     at_least,
     at_most,
+    exception_text,
     failure_probability,
-    failure_text,
     loss_at_distance_two,
     loss_between_values,
     one_in,
@@ -151,7 +151,7 @@ def test_nothing_is_promised_where_failure_is_likely() -> None:
 
     assert failure_probability(hopeless) == 1
     assert posterior_range(hopeless, 0.1) == (0, 1)
-    assert failure_text(hopeless) == failure_text(Loss(Fraction(1))) == ""
+    assert exception_text(hopeless) == exception_text(Loss(Fraction(1))) == ""
 
 
 def test_two_values_are_neighbors_only_under_change_one() -> None:
