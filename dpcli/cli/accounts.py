@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.cli.console import notify, print_line
+from dpcli.cli.console import print_line
 from dpcli.ledger import filesystem
 from dpcli.ledger.account import Account, BalanceForecast, sharing_warnings
 from dpcli.ledger.balance import RecordedCost, period_number, terms_from_spec
@@ -20,7 +20,7 @@ from dpcli.ledger.filesystem import (
     require_creatable,
     require_no_history,
 )
-from dpcli.ledger.options import DEFAULT, ledger_of, must_exist, open_or_create_ledger
+from dpcli.ledger.options import DEFAULT, created_text, ledger_of, must_exist, open_or_create_ledger
 from dpcli.planning.plan import Plan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.problems.errors import DpcliError, LedgerError, StoppedBySignal
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from dpcli.releasing.request import Messages
     from dpcli.releasing.transaction import Transaction
 
-filesystem.announce_waiting = partial(notify, "waiting")
+filesystem.announce_waiting = partial(
+    print_line, "waiting for other processes that use the ledger ..."
+)
 
 REPORT = " --report check.md"
 """What `dpcli ledger export` needs for a failed check, which has no table."""
-
-QUIET = ("again", "bounds")
-"""Messages that `--quiet` leaves out."""
 
 
 @contextmanager
@@ -47,7 +46,7 @@ def open_ledger(
     """The ledger that is charged; one that is created is announced."""
     with open_or_create_ledger(named, spec.parent, must_exist=must_exist) as ledger:
         if ledger.created:
-            notify("created", path=ledger.path)
+            print_line(created_text(ledger.path))
         yield ledger
 
 
@@ -160,7 +159,14 @@ def published(
             export = f"run `dpcli ledger export {name}{REPORT if stored.stopped else ''}`"
             outputs.publish(stored, export if request.check_again else again)
     except (KeyboardInterrupt, StoppedBySignal):
-        notify("interrupted_check" if request.check_again else "interrupted", again=again)
+        interrupted = f"interrupted; {again}, which charges it once at most"
+        if request.check_again:
+            interrupted = (
+                "interrupted; `dpcli ledger history` shows whether this check was charged; "
+                f"{again} and `--check-again` publishes it if it passed, and charges for "
+                "another check if it failed or nothing was charged"
+            )
+        print_line(interrupted)
         raise
     if transaction.outcome.receipt is None:
         drain_stdin(request.files)
@@ -170,4 +176,4 @@ def shown_notices(*, quiet: bool) -> Messages:
     """Messages of a charge that are printed on standard error."""
     from dpcli.releasing.request import Messages
 
-    return Messages(lambda name, text: None if quiet and name in QUIET else print_line(text))
+    return Messages(lambda text, usual: None if quiet and usual else print_line(text))

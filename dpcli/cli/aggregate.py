@@ -9,7 +9,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.accounts import warn
-from dpcli.cli.console import notify, print_json
+from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import input_file, refuse_first, require_new_file
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.files.content import PARTIAL_ENDING
@@ -40,6 +40,9 @@ def aggregate(
         part = pack_data(plan, tuple(data), progress)
     write_private(part, output)
     if not quiet:
-        notify("sealed", path=output)
+        print_line(
+            f"wrote the part `{output}`: it is as confidential as the data, so keep it where "
+            "they are kept"
+        )
     if as_json:
         print_json({"part": str(output), "confidential": True})

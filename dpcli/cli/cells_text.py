@@ -10,7 +10,7 @@ from dpcli.cli.text_tables import write_table
 from dpcli.data.column import Column
 from dpcli.engine.check.cells import CellsCheck, ColumnCells
 from dpcli.privacy.unit import PersonUnit
-from dpcli.problems.messages import escape_controls, note
+from dpcli.problems.messages import escape_controls, quoted_list
 from dpcli.specification.model import Spec
 
 NOTICE = """\
@@ -21,6 +21,9 @@ outside the guarantee.
 
 UNBROKEN = 60
 """Characters of the longest key that is kept on one line."""
+
+STOPPED = "a release would be stopped, and its check charged"
+"""What a missed minimum means."""
 
 SHOWN = 8
 """The largest number of texts that are listed; the others are counted."""
@@ -46,28 +49,49 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
     if not checked.has_rows:
         print("rows: none")
         return
-    _print_lines(
-        note(f"check.fault_{fault.kind}", file=fault.file, key=fault.key)
-        for fault in checked.faults
-    )
+    _print_lines(fault.words for fault in checked.faults)
     declared = {column.name: column for column in spec.columns}
     for cells in decoded.columns:
         remarks = list(_remarks(cells, declared[cells.column.name], spec))
         if remarks:
             _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
     if checked.below:
-        _print_lines([note("check.below", columns=checked.below)])
+        columns = quoted_list(checked.below)
+        _print_lines(
+            [
+                (
+                    f"fewer cells of {columns} can be read than `min_readable` requires: a release "
+                    "would be stopped, and its check charged"
+                )
+            ]
+        )
     if checked.is_unique:
-        _print_lines([note("check.unique")])
+        _print_lines(["ids: no id has several rows, so each row is a person of its own"])
     elif checked.repeated != "none":
-        _print_lines([note("check.repeated", amount=checked.repeated)])
-    what = "kept" if isinstance(spec.privacy.unit, PersonUnit) else "rows"
-    quality = f"check.few_{what}" if checked.enough_rows is False else f"check.enough_{what}"
+        _print_lines(
+            [
+                (
+                    f"ids: {checked.repeated} rows are beyond the `max_rows` of their id, and a "
+                    "release leaves them out"
+                )
+            ]
+        )
     if checked.enough_people is not None:
-        print(note("check.enough_people" if checked.enough_people else "check.few_people"))
+        enough = (
+            "at least `min_people`"
+            if checked.enough_people
+            else f"fewer than `min_people`: {STOPPED}"
+        )
+        print(f"people: {enough}")
         if checked.enough_rows is None:
             return
-    print(note("check.undeclared_rows" if checked.enough_rows is None else quality))
+    if checked.enough_rows is None:
+        print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
+        return
+    is_person = isinstance(spec.privacy.unit, PersonUnit)
+    kept = "rows that the limits on people keep" if is_person else "rows"
+    enough = "at least `min_rows`" if checked.enough_rows else f"fewer than `min_rows`: {STOPPED}"
+    print(f"{kept}: {enough}")
 
 
 def _print_lines(lines: Iterator[str] | Sequence[str]) -> None:
@@ -75,30 +99,36 @@ def _print_lines(lines: Iterator[str] | Sequence[str]) -> None:
         print(wrapped(escape_controls(line), width_of(sys.stdout)))
 
 
+READS = {"all": "them", "most": "most of them", "some": "some of them", "few": "a few of them"}
+"""How many cells a remedy would read."""
+
+
 def _remarks(cells: ColumnCells, declared: Column, spec: Spec) -> Iterator[str]:
     """What the spec expects of unreadable cells, what would read them, and what else is odd."""
     if cells.unreadable != "none":
         # How a cell must be written, with an example that follows from the declaration.
-        expected, facts = declared.expected(spec.dialect.decimal)
-        yield note(expected, **facts)
+        yield declared.expected(spec.dialect.decimal)
         if cells.remedy is not None:
             keys = " and ".join(map(_key_text, cells.remedy.keys))
-            yield note(f"check.remedy_{cells.remedy.reads}", keys=keys)
+            yield f"{keys} would read {READS[cells.remedy.reads]}"
             if cells.remedy.instead:
-                yield note("check.instead", key=f"`{cells.remedy.instead}`")
+                key = f"`{cells.remedy.instead}`"
+                yield f"{key} would read them as well, as other values: look at the file"
         if cells.is_garbled:
-            yield note("check.garbled")
+            yield "some cells have bytes that are not of the declared encoding"
         elif declared.labels and not _reads_all(cells):
-            yield note("check.other")
+            yield "`other: LABEL` would read every other text as that label"
     if cells.codes:
-        yield note("check.codes", codes=cells.codes, key=f"na: [{', '.join(cells.codes)}]")
+        key = f"na: [{', '.join(cells.codes)}]"
+        codes = quoted_list(cells.codes, "or")
+        yield f"{codes} may mean that an answer is missing: then declare `{key}`"
     elif cells.outside not in (None, "none"):
-        yield note("check.outside")
+        yield "numbers outside the bounds count as the nearest bound"
     # An answer of a question with several answers has one label.
     can_differ = len(declared.labels) != 1
     is_clean = cells.unreadable == "none" and cells.outside in (None, "none")
     if cells.is_constant and can_differ and is_clean:
-        yield note("check.constant")
+        yield "all readable cells have the same value"
     if cells.absent:
         more = len(cells.absent) - SHOWN
         listing = ", ".join(cells.absent[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -21,7 +21,7 @@ from typing import Any, TextIO, cast
 
 from dpcli.problems.diagnostics import render_problem
 from dpcli.problems.errors import DpcliError, Problem
-from dpcli.problems.messages import clauses, escape_controls, note
+from dpcli.problems.messages import clauses, escape_controls
 from dpcli.problems.reference import wrap_paragraph
 
 CONTROL_CHARACTERS = (
@@ -100,11 +100,6 @@ def escaped(text: str) -> str:
         # The pattern takes long to compile.
         return text
     return re.sub(CONTROL_CHARACTERS, lambda match: ascii(match[0])[1:-1], text)
-
-
-def notify(name: str, /, **facts: object) -> None:
-    """Print a notice of `problems/notes.toml` on standard error."""
-    print_line(note(f"notice.{name}", **facts))
 
 
 def print_line(line: str, *, file: TextIO | None = None) -> None:

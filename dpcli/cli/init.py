@@ -25,7 +25,6 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.fields.tree import closest_match
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DataError, StoppedBySignal, UsageError, make_problem
-from dpcli.problems.messages import note
 from dpcli.releasing.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, duplicate_names, why_undeclarable
@@ -84,12 +83,24 @@ def init(
             f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}"
         )
     elif not certain and format_of(data) == "json":
-        print_line(note("init.assumed_json", data=data, count=len(names), first=names[0]))
+        keys = f"{len(names):,} key{'s' * (len(names) != 1)}"
+        print_line(
+            f"note: the {keys} of the first object of `{data}` were taken as columns; if others "
+            "have more keys, name all keys in the spec, as in "
+            f"`csv: {{names: [{names[0]}, ...]}}`"
+        )
     elif not certain:
         line = f"line {dialect.skip_lines + 1}" if dialect.skip_lines else "the first line"
-        print_line(note("init.assumed", line=line, data=data, count=len(names)))
+        columns = f"the names of {len(names):,} column{'s' * (len(names) != 1)}"
+        print_line(
+            f"note: {line} of `{data}` was taken as {columns}; if it is a record, delete the draft "
+            "and use --no-header; if the next line is part of the names, use --header-lines 2"
+        )
     if has_unnamed_index(names) and not chosen and not ask:
-        print_line(note("init.unnamed_index", data=data))
+        print_line(
+            f"note: the first column of `{data}` has no name, as pandas and R write the "
+            "numbers of rows; it is left out of the draft"
+        )
 
 
 def _columns(

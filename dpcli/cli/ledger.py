@@ -11,7 +11,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.accounts import existing_ledger, open_ledger
-from dpcli.cli.console import notify, print_json, print_line
+from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.ledger.balance import AccountTerms
@@ -24,7 +24,6 @@ from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.problems.errors import LedgerError, UsageError, make_problem
-from dpcli.problems.messages import note
 from dpcli.releasing.recovery import report_faults, report_proofs
 from dpcli.specification.dataset_names import dataset_name_fault
 
@@ -67,12 +66,11 @@ def open_account(
     budget = checked_budget(epsilon, rho, delta, composition)
     protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)
     terms = AccountTerms(dataset, unit_text(protected), neighbors, composition, budget, window)
-    facts = {"dataset": dataset, "neighbors": neighbors, "composition": composition}
-    days = f" {note('ledger.days', window=window)}" if window else ""
+    days = f" in any {window:,} consecutive days" if window else ""
     with open_ledger(path, Path(DEFAULT)) as opened_ledger:
         what = "account opened" if opened_ledger.open_account(terms, now()) else "account was open"
-        facts |= {"what": what, "path": str(opened_ledger.path), "budget": loss_text(budget)}
-    print_line(note("ledger.opened", days=days, **facts), file=sys.stdout)
+        opened = f"{dataset}: {what} in {opened_ledger.path} with {loss_text(budget)}{days}"
+    print_line(f"{opened}, {neighbors}, {composition}", file=sys.stdout)
 
 
 def export(
@@ -132,8 +130,8 @@ def verify(
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
-        text = "ledger.agree" if reports else "ledger.intact"
-        print_line(note(text, path=name, count=count, reports=len(reports)), file=sys.stdout)
+        agree = f", {len(reports):,} published reports agree" if reports else ""
+        print_line(f"{name}: {count:,} entries, all intact{agree}", file=sys.stdout)
 
 
 def recover(
@@ -151,7 +149,10 @@ def recover(
     if recovered.created:
         print_line(f"created the ledger `{ledger}`")
     if not recovered.anchored:
-        notify("unanchored")
+        print_line(
+            "warning: no anchor showed how far the ledger had come: releases after the last "
+            "report are not charged"
+        )
     if as_json:
         print_json(
             {
@@ -178,12 +179,21 @@ def recover(
 
 def _recovery_lines(path: Path, recovered: Recovered, reports: int) -> Iterator[str]:
     if not recovered.releases and not recovered.lost:
-        yield note("ledger.complete", path=path, reports=reports)
+        yield f"{path}: nothing is missing that the {reports:,} reports prove"
         return
-    yield note("ledger.recovered", path=path, count=len(recovered.releases))
+    yield f"{path}: {len(recovered.releases):,} releases charged again"
     if recovered.forked:
-        yield note("ledger.forked", count=len(recovered.forked))
-    yield from (note("ledger.account_opened", name=name) for name in recovered.opened)
-    inexact = (release.release_id for release in recovered.releases if not release.exact)
-    yield from (note("ledger.inexact", name=name) for name in inexact)
-    yield from (note("ledger.account_closed", name=name) for name in recovered.closed)
+        yield (
+            f"{len(recovered.forked):,} of them are of another history: releases were made "
+            "with a restored copy before it was recovered, and both histories are charged"
+        )
+    yield from (f"account {name}: opened" for name in recovered.opened)
+    for release in recovered.releases:
+        if not release.exact:
+            yield (
+                f"release {release.release_id}: charged the plain sum of its losses, because "
+                "this version plans it otherwise"
+            )
+    yield from (
+        f"account {name}: closed, because of unproven releases" for name in recovered.closed
+    )

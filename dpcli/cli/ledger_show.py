@@ -45,7 +45,6 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss, remaining_text
 from dpcli.problems.errors import DpcliError, LedgerError
-from dpcli.problems.messages import note
 from dpcli.report.json_text import Fact, JsonNumber, json_text
 from dpcli.specification.load import read_spec_file
 
@@ -110,11 +109,11 @@ def show(
     if plan is not None:
         wanted = terms_from_spec(plan.spec)
         if not terms:
-            print(note("ledger.no_account", dataset=wanted.dataset))
+            print(f"`{wanted.dataset}` has no account yet; its first release opens one")
         for account_terms in terms.values():
             for word, kept, stated in account_terms.differences(wanted):
-                facts = {"word": word, "kept": kept, "asked": stated}
-                print(note("ledger.differs", dataset=wanted.dataset, **facts))
+                is_kept = f"the {word} of `{wanted.dataset}` is {kept}"
+                print(f"{is_kept}, and {stated} in the spec")
 
 
 def _account(
@@ -158,8 +157,11 @@ def _account(
 def _frees_lines(account: JsonObject) -> Iterator[str]:
     """From which days on more of the budget of a window is left."""
     for free in cast("list[dict[str, Any]]", account["frees"]):
-        left, facts = remaining_text(free["remaining"]), {"day": free["from"]}
-        yield note("ledger.frees", dataset=account["dataset"], left=left, **facts)
+        dataset, day, left = account["dataset"], free["from"], remaining_text(free["remaining"])
+        yield (
+            f"{dataset}: for data of {day} and later days, {left} is left, if nothing else is "
+            "charged"
+        )
 
 
 def _with_numbers(facts: JsonObject) -> dict[str, Fact]:

@@ -11,7 +11,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.accounts import published, shown_notices
-from dpcli.cli.console import notify, print_json
+from dpcli.cli.console import print_json, print_line
 from dpcli.cli.options import AsJson, input_file, refuse_first
 from dpcli.cli.outputs import Responses, output_file
 from dpcli.cli.progress import shown_progress
@@ -73,7 +73,7 @@ def randomize(
         return
     if stored.receipt is not None:
         spent = spent_text(plan.cost, stored.receipt)
-        notify("responses", name=name, dataset=plan.spec.dataset, spent=spent)
+        print_line(f"responses {name} of {plan.spec.dataset}: each record {spent}")
     responses.notify_written(stored)
 
 
@@ -107,13 +107,16 @@ def estimate(
         rows = [dict(zip(names, line, strict=True)) for line in lines[:SUMMARY_LINES]]
         write_table(sys.stderr, title, rows)
         if len(lines) > SUMMARY_LINES:
-            notify("more", count=len(lines) - SUMMARY_LINES)
+            print_line(f"... {len(lines) - SUMMARY_LINES:,} more")
     for response_counts in counts:
         name = response_counts.response.column.name
         if not response_counts.response.randomizer.estimable:
-            notify("no_estimate", column=name)
+            print_line(f"{name}: its responses do not distinguish labels; no estimate")
         elif response_counts.unread:
-            notify("unread", column=name, count=response_counts.unread)
+            print_line(
+                f"warning: {name}: {response_counts.unread:,} records left out, whose "
+                "response or group is not in the spec"
+            )
 
 
 EpsilonResult = tuple[dict[str, object], str, str]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
-from dpcli.cli.console import notify
+from dpcli.cli.console import print_line
 from dpcli.engine.files.dataset import PARQUET_ENDINGS
 from dpcli.ledger.charge import StoredRelease
 from dpcli.problems.errors import LedgerError, OutputError, UsageError
@@ -96,7 +96,7 @@ class Outputs:
     def notify_written(self, stored: StoredRelease) -> None:
         """Report on standard error which files were written."""
         for path in self.files(stored):
-            notify("wrote", file=path)
+            print_line(f"wrote `{path}`")
 
     def contents(self, stored: StoredRelease) -> dict[Path, bytes]:
         """The files with their bytes; LedgerError if an output cannot be made."""
@@ -226,7 +226,10 @@ class Tables(Outputs):
         """Report which files were written, or how to keep a table that only a terminal showed."""
         super().notify_written(stored)
         if self.on_terminal and not stored.stopped:
-            notify("to_keep", name=stored.release_id)
+            print_line(
+                "the whole table is stored in the ledger; `dpcli ledger export "
+                f"{stored.release_id} -o OUT.csv` writes it to a file"
+            )
 
     def _publish(self, stored: StoredRelease) -> None:
         """Write files, or the table to standard output unless a summary was shown."""

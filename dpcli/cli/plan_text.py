@@ -43,8 +43,6 @@ from dpcli.planning.notes import (
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.quality_check import check_rule, kept_rows_warnings
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.problems import reference
-from dpcli.problems.messages import note
 from dpcli.report.captions import caption_lines
 from dpcli.specification.model import Response
 from dpcli.statistics.counts.person_counts import PersonCounts
@@ -54,6 +52,20 @@ if TYPE_CHECKING:
 
 SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
+
+LEGEND = {
+    "adds": "what one row adds to a cell",
+    "L1": "the most that all cells of a query change together",
+    "L2": "the same by squares",
+    "scale": "the size of the noise",
+    "error": "the noise is smaller in that share of cells",
+    "epsilon": "what the query reveals",
+    "joint": (
+        "of several Gaussian queries of a statistic, epsilon is a part of what they reveal together"
+    ),
+    "cost": "epsilon of the statistic, next to the largest",
+}
+"""What columns of the table of a plan mean."""
 
 
 def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = None) -> None:
@@ -71,8 +83,7 @@ def print_plan(plan: CentralPlan, forecast: BalanceForecast, rows: int | None = 
     headings = write_table(sys.stdout, "", table, SPARE)
     shown = {name.split(" ")[0] for name in headings if name}
     shown |= {"joint"} if any(entry.is_joint for entry in plan.all_statistics) else set()
-    legend = reference.sentences("legend")
-    print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
+    print("; ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in shown))
     captions = ((entry.request.name, entry.caption) for entry in plan.spec.entries)
     for line in caption_lines(plan.spec.caption, captions):
         print(line)
@@ -130,7 +141,10 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
     if plan.quality is not None and forecast.after is not None:
         check = plan.quality_check_only.cost
         if not check.within(forecast.after.remaining):
-            yield note("plan.no_second_try", check=loss_text(check))
+            yield (
+                f"warning: a failed quality check costs {loss_text(check)}, and then the "
+                "account has too little left for this release"
+            )
 
 
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:
@@ -183,16 +197,20 @@ def _expected_errors(plan: CentralPlan, rows: int | None) -> Iterator[str]:
             error = planned.design.error_of_rows(planned.noises, of_one, spec.confidence)
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
-                widest = note("plan.widest") if plan.chooses_bounds else ""
-                facts = {"size": size, "percent": _percent(plan), "widest": widest}
-                yield note("plan.mean", name=planned.name, error=rounded_text(error), **facts)
+                widest = ", if the outermost bounds are chosen" if plan.chooses_bounds else ""
+                yield (
+                    f"{planned.name}: off by at most {rounded_text(error)} over {size}, in "
+                    f"{_percent(plan)} of cases{widest}"
+                )
         elif (
             isinstance(statistic, PersonCounts)
             and people
             and (error := planned.error(spec.confidence))
         ):
             usual = rounded_text(Fraction(people, cells), 3)
-            yield note("plan.usual", name=planned.name, error=rounded_text(error), usual=usual)
+            yield (
+                f"{planned.name}: off by at most {rounded_text(error)} of {usual} in a usual group"
+            )
 
 
 def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
@@ -200,10 +218,14 @@ def _response_notes(plan: LocalPlan, records: int | None) -> Iterator[str]:
     for response in spec.responses:
         yield f"{response.column.name}: {response.randomizer.describe()}"
     if records is None:
-        yield note("plan.records")
+        yield "the error falls with the root of the number of records; see --records N"
     if spec.public:
-        yield note("plan.public", names=", ".join(column.name for column in spec.public))
-    yield note("plan.unreadable")
+        names = ", ".join(column.name for column in spec.public)
+        yield f"public, as they are: {names}"
+    yield (
+        "a cell that cannot be read as declared responds as `missing:` says; on a terminal, "
+        "`dpcli check SPEC DATA --cells` shows how readable each column is"
+    )
     yield from reader_warnings(plan)
     if rule != "sequential":
         yield composition_rule(plan)
@@ -226,19 +248,26 @@ def _response_row(response: Response, records: int, plan: LocalPlan) -> Row:
 
 
 def _shuffled_notes(plan: LocalPlan, shuffled: ShuffledGuarantee) -> Iterator[str]:
-    facts = {"records": shuffled.records, "local": exact_or_up(plan.requested_loss.epsilon)}
-    facts["delta"] = exact_or_up(shuffled.delta)
+    records, local = shuffled.records, exact_or_up(plan.requested_loss.epsilon)
+    delta = exact_or_up(shuffled.delta)
     if shuffled.epsilon is None:
         more = (
             "a smaller epsilon"
             if shuffled.needed_records is None
             else f"{shuffled.needed_records:,}, or less epsilon"
         )
-        yield note("plan.not_shuffled", more=more, **facts)
+        yield (
+            f"shuffled: nothing is proven for {records:,} records of epsilon {local} at delta "
+            f"{delta}; it takes {more}"
+        )
         return
-    yield note("plan.shuffled", epsilon=exact_or_up(shuffled.epsilon), **facts)
-    yield note("plan.source")
-    yield note("plan.condition", condition=shuffle_condition(plan), **facts)
+    epsilon = exact_or_up(shuffled.epsilon)
+    yield (
+        f"shuffled: {records:,} responses of epsilon {local} in random order are, as a whole, "
+        f"private with epsilon {epsilon}, delta {delta}"
+    )
+    yield "(Feldman, McMillan and Talwar 2021, theorem 3.1; neighbors differ in one record)"
+    yield f"that counts {shuffle_condition(plan)}; the ledger charges epsilon {local}"
 
 
 def print_losses(plan: Plan, forecast: BalanceForecast) -> None:
@@ -267,8 +296,8 @@ def print_losses(plan: Plan, forecast: BalanceForecast) -> None:
     if forecast.runs is not None:
         runs = forecast.runs
         least = "at least " if runs.most >= MAX_RUNS or not runs.exact else ""
-        facts = {"runs": runs.asked, "needed": loss_text(runs.needed), "most": runs.most}
-        print(f"times   {note('plan.times', least=least, **facts)}")
+        needed = f"{runs.asked:,} runs need {loss_text(runs.needed)}"
+        print(f"times   {needed}; {least}{runs.most:,} fit")
 
 
 def _loss_against_budget(
@@ -290,11 +319,11 @@ def _loss_against_budget(
 
 
 def _account_text(plan: Plan, forecast: BalanceForecast, before: Loss) -> str:
-    facts = {"what": plan.kind, "path": str(forecast.ledger)}
-    if not forecast.exists or forecast.terms is None:
-        return note("plan.no_account" if forecast.exists else "plan.no_ledger", **facts)
-    window = f" {note('plan.window', days=forecast.window)}" if forecast.window else ""
-    after = (
-        note("plan.after", left=remaining_text(forecast.after.remaining)) if forecast.after else ""
-    )
-    return note("plan.left", left=remaining_text(before), window=window, after=after, **facts)
+    path = str(forecast.ledger)
+    if not forecast.exists:
+        return f"none yet: the first {plan.kind} opens it in `{path}`, which it creates"
+    if forecast.terms is None:
+        return f"none yet in `{path}`: the first {plan.kind} opens it"
+    window = f" of any {forecast.window:,} consecutive days" if forecast.window else ""
+    after = f", {remaining_text(forecast.after.remaining)} left after it" if forecast.after else ""
+    return f"{remaining_text(before)} left{window} before this {plan.kind}{after}"

@@ -12,7 +12,7 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.accounts import existing_ledger, forecast_balance, published, shown_notices
-from dpcli.cli.console import notify, print_json, write_json
+from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, output_file
 from dpcli.cli.progress import shown_progress
@@ -156,7 +156,7 @@ def _dry_run(
     tables.require_valid(protected, stored, failed)
     if stored is not None:
         name = stored.release_id
-        notify("would_again", name=name)
+        print_line(f"dry run: release {name} would be published again, nothing charged")
         if as_json:
             write_json(json.dumps({"release_id": name, "charged": False}))
             sys.stdout.flush()
@@ -183,4 +183,4 @@ def _dry_run(
 
         print_plan(plan, forecast)
     sys.stdout.flush()
-    notify("dry_run")
+    print_line("dry run: no row was read, nothing was charged or written")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TextIO
 
-from dpcli.cli.console import notify
+from dpcli.cli.console import print_line
 from dpcli.cli.text_tables import (
     BUDGET_BAR_LEGEND,
     budget_bar,
@@ -18,7 +18,6 @@ from dpcli.cli.text_tables import (
 from dpcli.ledger.charge import Receipt
 from dpcli.numeric.exact import exact_or_rounded, plain_text
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
-from dpcli.problems.messages import note
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of
 from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
@@ -61,7 +60,10 @@ def print_summary(
         for text in _notes(report):
             print(text, file=sys.stderr)
         if any_rounded((cell for numbers in report.numbers for cell in _shown(numbers)), digits):
-            notify("digits")
+            print_line(
+                "the numbers above are rounded to what their intervals support; `--digits "
+                "all` shows all, as tables and JSON have them"
+            )
     print(spent_text(report.release.privacy.spent.loss, receipt), file=sys.stderr)
     if report.numbers and can_draw_bars(sys.stderr):
         before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
@@ -77,8 +79,8 @@ def print_summary(
 def spent_text(spent: Loss, receipt: Receipt) -> str:
     """What a release spent, and what its account has left."""
     left, budget = remaining_text(receipt.balance.remaining), loss_text(receipt.balance.budget)
-    facts = {"left": left, "budget": budget, "entry": receipt.entry, "ledger": receipt.ledger}
-    return note("notice.spent", spent=loss_text(spent), **facts)
+    entry = f"entry {receipt.entry:,} of {receipt.ledger}"
+    return f"spent {loss_text(spent)}; {left} left of {budget} ({entry})"
 
 
 def _print_quality(check: QualityReport) -> None:
@@ -87,11 +89,14 @@ def _print_quality(check: QualityReport) -> None:
         write_table(sys.stderr, "quality check: failed", rows)
         return
     what, about, low, high, *_ = rows[0].values()
-    notify("quality", about=about, what=what, low=low, high=high)
+    print_line(f"quality check: about {about} {what} ({low} to {high}), no minimum missed")
     for left_out in check.left_out or ():
         if share := Fraction(left_out.share_at_least):
             percent = plain_text(share * 100)
-            notify("left_out", share=percent, rows=what, limit=str(left_out.limit))
+            print_line(
+                f"quality check: at least {percent}% of the {what} are left out by a limit of "
+                f"{left_out.limit}"
+            )
 
 
 def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
@@ -135,7 +140,7 @@ def _statistic_rows(
         epsilon = "" if place else exact_or_rounded(Fraction(statistic.epsilon))
         yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[place]}
     if count > SUMMARY_LINES:
-        more = note("notice.more", count=count - SUMMARY_LINES)
+        more = f"... {count - SUMMARY_LINES:,} more"
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
 
 

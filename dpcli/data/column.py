@@ -350,8 +350,8 @@ class Column(ABC):
             yield from option.parts(cell)
 
     @abstractmethod
-    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
-        """The message on how a cell is written, and its arguments, such as an example.
+    def expected(self, decimal: str) -> str:
+        """How a cell is written, such as with an example.
 
         `decimal` is the decimal mark of columns without their own.
         """

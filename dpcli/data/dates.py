@@ -21,6 +21,7 @@ from dpcli.data.options.dates import Formats, Zone
 from dpcli.data.options.every import From, Marks
 from dpcli.fields.numbers import parse_day
 from dpcli.numeric.days import day_of, days_of
+from dpcli.problems.messages import quoted_list
 
 NOON = 12
 """The hour of dates that are examples."""
@@ -92,13 +93,13 @@ class DateColumn(NumericColumn):
             return None
         return within_calendar(cell, dtype, 1).to_physical().cast(pl.Int64)
 
-    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
+    def expected(self, decimal: str) -> str:
         day = self.text(self.upper) if self.bounds else "2024-12-31"
         form = self.format
         if form and form.forms:
-            examples = [date_form.written(day, NOON) for date_form in form.forms]
-            return "check.format", {"examples": examples}
-        return "check.date", {"example": day}
+            examples = quoted_list([pattern.written(day, NOON) for pattern in form.forms], "or")
+            return f"expected dates, written like {examples}"
+        return f"expected dates, written like {day}; a time may follow"
 
     def closed_range(self, first: str, end: str) -> str:
         return f"{first}..{end}"

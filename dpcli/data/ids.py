@@ -38,8 +38,8 @@ class PrivatePartitionColumn(TextColumn):
     def rules(self, decided: Mapping[str, int | None], *, is_integer: bool) -> Sequence[Rule]:
         return [private_key]
 
-    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
-        return "check.open", {}
+    def expected(self, decimal: str) -> str:
+        return "expected a text of at most 1,000 visible characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +66,5 @@ class IdColumn(TextColumn):
         """Nothing: ids are not looked at."""
         yield from ()
 
-    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
-        return "check.id", {}
+    def expected(self, decimal: str) -> str:
+        return "expected a text"

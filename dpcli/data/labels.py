@@ -191,8 +191,9 @@ class LabeledColumn(ValuedColumn):
         text = self.plain_text(cell)
         yield "texts", text.filter(text.is_in(list(self.compared_texts))).unique().implode()
 
-    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
-        return ("check.any_case" if self.option(Case) else "check.category"), {}
+    def expected(self, decimal: str) -> str:
+        how = "in any case" if self.option(Case) else "to the letter"
+        return f"expected one of the declared texts, {how}"
 
     def changed_keys(self, old: Self) -> Iterator[str]:
         if self.values != old.values:

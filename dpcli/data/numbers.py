@@ -115,10 +115,11 @@ class NumberColumn(NumericColumn):
         is_whole = self.step == 1 and fits_a_word(dtype) and self.reads_types
         return cell.cast(pl.Int64) if is_whole else None
 
-    def expected(self, decimal: str) -> tuple[str, dict[str, object]]:
+    def expected(self, decimal: str) -> str:
         number = self.text(self.upper) if self.bounds else "1234"
         form = self.format or NumberFormat(decimal=decimal)
-        return f"check.{self.kind}", {"example": form.written(number)}
+        numbers = "whole numbers" if self.kind == "integer" else "numbers"
+        return f"expected {numbers}, written like {form.written(number)}"
 
     def proposed(self, cells: SampledTexts) -> Iterator[Self]:
         for column in NumericColumn.proposed(self, cells):

@@ -23,7 +23,7 @@ from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.problems.errors import BudgetError, DpcliError, LedgerError
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note, quoted_list
+from dpcli.problems.messages import quoted_list
 
 MAX_RUNS = 1_000_000
 """The largest number of runs that a forecast counts."""
@@ -362,5 +362,12 @@ class BalanceForecast:
 def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     """A warning if other accounts, each with its own budget, were charged for the same files."""
     files = sorted({Path(path).name for paths in shared.values() for path in paths})
-    arguments = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
-    return [note("notice.shared", **arguments)] if shared else []
+    if not shared:
+        return []
+    names, accounts = quoted_list(shared), "account" if len(shared) == 1 else "accounts"
+    warning = (
+        f"the {accounts} {names} paid for releases of {quoted_list(files)} as well: the losses add "
+        "up for the people in the file, and no budget bounds the sum; give all specs about the "
+        "same people one `dataset:`"
+    )
+    return [warning]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dpcli.ledger.chain import ForeignAnchorError, default_anchor, read_anchor
 from dpcli.problems.errors import LedgerError, describe_system_error
-from dpcli.problems.messages import note
+from dpcli.problems.messages import escape_controls
 
 announce_waiting: Callable[[], None] = lambda: None  # noqa: E731 - replaced by the command line
 """Called once per statement when other processes keep the ledger locked for long."""
@@ -106,7 +106,12 @@ def access_warnings(path: Path, anchor: Path) -> list[str]:
     if not found:
         return []
     command = " ".join(["chmod o-w", *dict.fromkeys(found)])
-    return [note("notice.open_to_all", path=path, command=command)]
+    ledger = escape_controls(str(path))
+    warning = (
+        f"every user of this machine may write the ledger `{ledger}`, its anchor or their "
+        f"folder, and so take back what was spent, or destroy it: run `{command}`"
+    )
+    return [warning]
 
 
 def require_no_history(path: Path, anchor: Path | None = None) -> None:

@@ -12,6 +12,7 @@ from dpcli.ledger.balance import period_number
 from dpcli.ledger.filesystem import is_absent
 from dpcli.noise.entropy import random_bytes
 from dpcli.problems.errors import LedgerError, UsageError
+from dpcli.problems.messages import escape_controls
 from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
@@ -87,3 +88,9 @@ def checked_entry_id(name: str) -> str:
 def new_release_id() -> str:
     """A random name for a release; it does not depend on the data."""
     return random_bytes(8).hex()
+
+
+def created_text(ledger: Path) -> str:
+    """What a new ledger means for the budgets in it."""
+    path = escape_controls(str(ledger))
+    return f"created the ledger `{path}`: its history is empty, so every budget in it is unspent"

@@ -85,12 +85,6 @@ def fill_sentence(template: str, /, **arguments: object) -> str:
     return _SentenceFormatter().vformat(template, (), arguments)
 
 
-def note(name: str, /, **arguments: object) -> str:
-    """A sentence of `problems/notes.toml`: `note("bounding.groups", groups=3)`."""
-    table, _, key = name.partition(".")
-    return fill_sentence(reference.sentences(table)[key], **arguments)
-
-
 def escape_controls(text: str) -> str:
     """The text with escapes for all characters that end a line or act on a terminal."""
     if text.isprintable():

@@ -2,7 +2,7 @@
 
 - `codes/*.toml`: the templates of messages and their explanations, by family of error codes.
 - `pages/*.toml`: the pages of `dpcli explain` about words of specs and of the command line.
-- `notes.toml` and `risks.toml`: the sentences of plans and reports.
+- `risks.toml`: what plans and reports state of risks.
 - `syntax_advice.toml`: what to write instead of a text with a syntax error.
 - `synonyms.toml`: words of other tools, and ours.
 - `zones.txt`: the time zones that specs may name, the same on every machine.
@@ -150,19 +150,6 @@ def template(code: str) -> dict[str, str]:
 def texts(name: str) -> dict[str, dict[str, str]]:
     """The texts of one file, such as `risks`, by table and key."""
     return _prose(_read(FOLDER / f"{name}.toml"))
-
-
-@cache
-def sentences(table: str) -> dict[str, str]:
-    """The sentences of one table of `notes.toml`; KeyError if there is none.
-
-    The other tables are not parsed, which would take longer than all else that a plan prints.
-    """
-    text = (FOLDER / "notes.toml").read_text("utf-8")
-    _, found, tables = text.partition(f"\n[{table}]\n")
-    if not found:
-        raise KeyError(table)
-    return _prose(_parse(tables.partition("\n[")[0]))
 
 
 def variant_code(code: str, name: str) -> str:

@@ -25,6 +25,7 @@ from dpcli.ledger.options import (
     NAMED,
     checked_day,
     checked_id,
+    created_text,
     ledger_of,
     must_exist,
     new_release_id,
@@ -40,7 +41,6 @@ from dpcli.problems.errors import (
     internal_error,
 )
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,10 +106,10 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
 class Messages:
     """Messages about a charge: `warnings`, and what was `done`.
 
-    Each is shown when it is known; what was done with the name of its template.
+    Each is shown when it is known, with whether it is usual, so that a quiet command omits it.
     """
 
-    show: Callable[[str, str], None] = lambda _name, _text: None
+    show: Callable[[str, bool], None] = lambda _text, _usual: None
     warnings: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
 
@@ -117,13 +117,12 @@ class Messages:
         """Add warnings."""
         for text in texts:
             self.warnings.append(text)
-            self.show("", f"warning: {text}")
+            self.show(f"warning: {text}", False)
 
-    def add(self, name: str, /, **arguments: object) -> None:
+    def add(self, text: str, *, usual: bool = False) -> None:
         """Add a message of what was done."""
-        text = note(f"notice.{name}", **arguments)
         self.done.append(text)
-        self.show(name, text)
+        self.show(text, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,7 @@ class ReleaseRequest(Generic[PlanT]):
         spec = self.plan.spec
         with open_or_create_ledger(self.ledger, spec.folder, must_exist=must_exist(spec)) as ledger:
             if ledger.created:
-                messages.add("created", path=ledger.path)
+                messages.add(created_text(ledger.path))
             yield ledger
 
 

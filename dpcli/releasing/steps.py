@@ -24,7 +24,6 @@ from dpcli.planning.quality_check import QualityResult, quality_result
 from dpcli.planning.results import NoisyStatistic, PublishedStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
-from dpcli.problems.messages import note
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.estimates import SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import apply_steps
@@ -247,7 +246,12 @@ def reading_warnings(plan: CentralPlan, data: Iterable[Input]) -> list[str]:
     if plan.spec.declines_check or not _may_lack(plan):
         return []
     is_json = any(isinstance(name, str) and _is_json(name) for name in data)
-    return [note("reading.json")] if is_json else []
+    warning = (
+        "a data file is JSON Lines: a key that a record lacks is a missing cell, and if no "
+        "record has it, the column has no values. Nothing shows that but `min_readable` for "
+        "the column, under `quality:` in the spec"
+    )
+    return [warning] if is_json else []
 
 
 def _may_lack(plan: CentralPlan) -> bool:

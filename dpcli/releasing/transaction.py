@@ -21,7 +21,6 @@ from dpcli.planning.plan import CentralPlan, LocalPlan, PlanT
 from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import is_limited
 from dpcli.planning.results import NoisyNumbers
-from dpcli.problems.messages import note
 from dpcli.releasing.request import Messages, ReleaseRequest
 from dpcli.releasing.steps import (
     add_noise,
@@ -110,15 +109,23 @@ class Transaction(Generic[PlanT]):
     def _announce(self, stored: StoredRelease) -> None:
         """Say what was done, and of a clock that may be wrong."""
         if self.ledger_transaction.charge.created < self._latest:
-            self._messages.warn([note("notice.clock", latest=self._latest)])
+            self._messages.warn([f"the clock is behind the last release, of {self._latest}"])
+        name, plan = stored.release_id, self.request.plan
         if stored.receipt is None:
-            self._messages.add("again", what=self.request.plan.outcome, name=stored.release_id)
+            again = f"{plan.outcome} {name} published again, nothing charged"
+            self._messages.add(again, usual=True)
         elif self.request.after_check:
-            names = {"name": stored.release_id, "failed": self.request.after_check}
-            self._messages.add("checked_again", **names)
+            self._messages.add(
+                f"release {name} follows the failed quality check of "
+                f"{self.request.after_check}; both are charged, and nothing is refunded"
+            )
         elif stored.receipt.first:
             ledger = stored.receipt.ledger
-            self._messages.add("first", dataset=self.request.plan.spec.dataset, ledger=ledger)
+            dataset = plan.spec.dataset
+            self._messages.add(
+                f"first release of the account `{dataset}` in the ledger {ledger}: nothing "
+                "was charged to it before"
+            )
 
 
 @final
@@ -183,7 +190,8 @@ class ReleaseTransaction(Transaction[CentralPlan]):
             request.plan, request.data, self.ledger, request.charge, request.engine
         )
         for text in chosen_texts(plan):
-            self._messages.add("bounds", text=text, name=request.release_id)
+            reused = f"Release id {request.release_id} uses this choice again, at no cost."
+            self._messages.add(f"{text} {reused}", usual=True)
         self.request = replace(request, plan=plan)
         self._open_ledger_transaction()
 

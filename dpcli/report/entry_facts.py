@@ -33,7 +33,6 @@ from dpcli.planning.quality_check import (
     counted_rows_note,
     percent_text,
 )
-from dpcli.problems.messages import note
 from dpcli.report.document import DATE_UNIT
 from dpcli.report.entry_model import (
     AxisReport,
@@ -356,14 +355,15 @@ def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str
 
 def _left_out_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str]]:
     """For each limit on rows per person, the least share of rows that it leaves out."""
-    key = "left_out_alone" if uncounted_names(plan) else "left_out"
-    for one in result.left_out:
-        what = note(f"quality.{key}", rows=plan.spec.rows_are, limit=one.limit)
-        least = note("quality.at_least", share=percent_text(short_down(one.least, 3)))
+    rows = plan.spec.rows_are
+    unknown = "; by limits on groups: not counted" if uncounted_names(plan) else ""
+    for left_out in result.left_out:
+        what = f"{rows} left out by a limit of {left_out.limit:,}{unknown}"
+        share = f"at least {percent_text(short_down(left_out.least, 3))}"
         allowed = ""
-        if one.allowed is not None:
-            allowed = note("quality.at_most", share=percent_text(one.allowed))
-        yield [what, least, "", "", allowed, one.verdict]
+        if left_out.allowed is not None:
+            allowed = f"at most {percent_text(left_out.allowed)}"
+        yield [what, share, "", "", allowed, left_out.verdict]
 
 
 def _count_or_share(value: Fraction, total: Fraction | None) -> str:

@@ -19,7 +19,6 @@ from dpcli.planning.quality_check import kept_rows_warnings
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit, Unit
-from dpcli.problems.messages import note
 from dpcli.report.document import Report, published_numbers
 from dpcli.report.entry_facts import (
     caption_texts,
@@ -56,7 +55,7 @@ from dpcli.report.model import (
 )
 from dpcli.report.table import wide_layout
 from dpcli.specification.model import Caption, Spec
-from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE, Flag
+from dpcli.statistics.postprocessing import IMPRECISE_SHARE, LIMITED_SHARE, UNRELIABLE
 from dpcli.version import __version__
 
 if TYPE_CHECKING:
@@ -216,15 +215,27 @@ def _window(receipt: Receipt) -> WindowReport | None:
         per_window=LossReport.of(receipt.balance.spent),
         per_year_at_most=LossReport.of(Loss(budget.epsilon * windows, budget.delta * windows)),
         lifetime=LossReport.of(receipt.balance.lifetime),
-        protects=note("account.protects", days=days),
-        does_not_protect=note("account.does_not_protect"),
+        protects=(
+            f"what any person did within any {days:,} consecutive days, whatever is known of "
+            "the other days, provided that the data of each release contain only what was "
+            "done on the day that it names"
+        ),
+        does_not_protect=(
+            "a person who is in the data in every window: what they reveal adds up over "
+            "windows, to the loss per year and over the lifetime"
+        ),
     )
 
 
 def _notes(plan: CentralPlan) -> dict[str, Any]:
     """What plans and reports of the central model state in sentences, besides their limits."""
+    unchecked = (
+        "Nothing checked that the data file was complete and written as declared: the spec "
+        "has no `quality:`. If most of it was missing, or a column could not be read, these "
+        "numbers are noise and do not say so."
+    )
     return {
-        "unchecked": note("quality.unchecked") if notes.lacks_check(plan) else None,
+        "unchecked": unchecked if notes.lacks_check(plan) else None,
         "derived": notes.derived_notes(plan) or None,
         "bounding": notes.bounding_notes(plan),
         "composition": notes.composition_notes(plan),
@@ -238,26 +249,46 @@ def _notes(plan: CentralPlan) -> dict[str, Any]:
 
 def _flags(plan: CentralPlan) -> FlagsReport:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
-    limited = exact_or_up(LIMITED_SHARE * 100)
-    choices: dict[Flag, str] = {}
-    keys = {flag: flag.value for flag in Flag} | {Flag.LIMITED: _limited_key(plan)}
+    unreliable = (
+        f"unreliable: half the width of the {percent}% interval is more than {share} of the "
+        "value (of a date, or of a number that can be negative: of a fifth of what is "
+        "possible, if that is more), or the interval leaves out the value"
+    )
+    nothing = (
+        "no-information: the interval covers all that is possible, so nothing is proven about "
+        "the data"
+    )
     if any(planned.entry.statistic.chooses for planned in plan.statistics):
-        flagged, rows = (Flag.UNRELIABLE, Flag.NO_INFORMATION), exact_or_up(IMPRECISE_SHARE)
-        choices = {flag: note(f"flag.{flag}-choice", share=rows) for flag in flagged}
-    meanings = {
-        flag.name.lower(): note(f"flag.{keys[flag]}", percent=percent, share=share, limited=limited)
-        + choices.get(flag, "")
-        for flag in Flag
-        if flag
-    }
-    return FlagsReport(unreliable_above=JsonNumber.of(UNRELIABLE), **meanings)
+        share = exact_or_up(IMPRECISE_SHARE)
+        unreliable += (
+            f"; for a choice, its error may be more than {share} of the rows that it is made "
+            "from, by their noisy number"
+        )
+        nothing += (
+            "; for a choice, there may be so few rows, by their noisy number, that noise has "
+            "decided"
+        )
+    return FlagsReport(
+        unreliable_above=JsonNumber.of(UNRELIABLE),
+        unreliable=unreliable,
+        limited=_limited_meaning(plan),
+        no_information=nothing,
+        suppressed=(
+            "suppressed: left out because of its noisy value or of its interval, as the "
+            "post-processing says, never because of the exact value"
+        ),
+    )
 
 
-def _limited_key(plan: CentralPlan) -> str:
+def _limited_meaning(plan: CentralPlan) -> str:
     """The meaning of the flag `limited`: of the two reasons for it, those that the spec allows."""
+    rows = f"limits left out more than {exact_or_up(LIMITED_SHARE * 100)}% of the rows"
+    clamped = "values were clamped to bounds that noisy counts chose"
     if not plan.spec.clamped_by_choice:
-        return "limited_by_rows"
-    return "limited" if notes.counts_left_out(plan) else "limited_by_bounds"
+        return f"limited: {rows}, so the interval is only about what was kept"
+    if notes.counts_left_out(plan):
+        return f"limited: {rows}, or {clamped}, so the interval is only about what was kept"
+    return f"limited: {clamped}, so the interval is only about clamped values"
 
 
 def _sample(plan: CentralPlan) -> SampleReport | None:

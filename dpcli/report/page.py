@@ -10,7 +10,6 @@ from functools import cached_property
 from dpcli.data.axis import Axis
 from dpcli.data.kinds import NUMERIC_COLUMNS
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.problems.messages import note
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
@@ -215,9 +214,15 @@ class StatisticView:
             number = f"the noise-free number{f' of {about}' if about else ''}"
             yield f"The interval contains {number} in {self.percent} of cases."
             if self._any_cut:
-                yield note("published.cut_outside" if self._any_outside else "published.cut")
+                outside = " A value outside of its interval is shown as noise made it."
+                yield "Intervals end where the spec makes no further numbers possible." + (
+                    outside if self._any_outside else ""
+                )
         if self._sample and self.statistic.population:
-            texts = {"population": f"{self._sample.population:,}", "percent": self.percent}
-            yield note("sample.interval", name=self.statistic.name, **texts)
+            yield (
+                f"{self.statistic.name}.population is the estimate for the whole population "
+                f"of {self._sample.population:,}; its interval contains what is true of the "
+                f"population in {self.percent} of cases, over samples and noise."
+            )
         for flag in flags_of(self._numbers):
             yield f"Flag {self._flags.meaning(flag)}."

@@ -28,7 +28,7 @@ from dpcli.numeric.exact import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning import notes
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.problems.messages import note
+from dpcli.problems.messages import quoted_list
 from dpcli.report.captions import QUALITY_COLUMNS, RESPONSIBLE, number_writer
 from dpcli.report.charts import tick_text
 from dpcli.report.digits import Digits, any_rounded, reader_of
@@ -147,7 +147,7 @@ def environment(form: str) -> Environment:
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     templates.globals |= {
-        "note": note,
+        "quoted_list": quoted_list,
         "responsible": RESPONSIBLE,
         "quality_columns": QUALITY_COLUMNS,
     }

@@ -54,6 +54,40 @@ class Fault:
     key: str = ""
 
     @property
+    def words(self) -> str:
+        """What is wrong with the file, and what to declare."""
+        file, key = self.file, self.key
+        words: dict[Kind, str] = {
+            "short": (
+                f"{file}: some records have fewer cells than the header, and the others are blank"
+            ),
+            "long": (
+                f"{file}: some records have more cells than the header, and these are "
+                "ignored; quote cells with a delimiter in them, or correct `csv: {delimiter: "
+                "...}`"
+            ),
+            "joined": (
+                f"{file}: line ends within a cell make records of a wrong length; if quotes "
+                "are not closed, declare `csv: {multiline: false}`, and if they are plain "
+                "characters, `csv: {quote: none}`"
+            ),
+            "unclosed": (
+                f"{file}: some lines do not close a quote, so all their cells are missing; if "
+                "cells have line ends in them, declare `csv: {multiline: true}`, and if "
+                "quotes are plain characters, `csv: {quote: none}`"
+            ),
+            "footer": f"{file}: the last lines are no records: declare `csv: {{{key}}}`",
+            "encoding": (
+                f"{file} is written in another encoding: declare `csv: {{{key}}}`. What "
+                "follows about its columns is about that encoding"
+            ),
+            "undecodable": (
+                f"{file} is not UTF-8: declare its encoding, such as `csv: {{encoding: macintosh}}`"
+            ),
+        }
+        return words[self.kind]
+
+    @property
     def encoding(self) -> str:
         """The encoding that fits the file better; empty if that is not the fault."""
         return self.key.removeprefix(ENCODING) if self.kind == "encoding" else ""

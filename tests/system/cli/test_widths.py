@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.plan_text import SPARE
-from dpcli.problems.reference import texts
+from dpcli.cli.plan_text import LEGEND, SPARE
 from tests.support.cli import ROOT, Command
 from tests.support.rules import mostly_extended
 from tests.support.terminal import on_terminal
@@ -116,7 +115,7 @@ def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
     left_out = words(wide.text) - words(narrow.text)
     if line.startswith("plan") or "--dry-run" in line:
         # Some columns of a plan are only in its JSON and on wider terminals.
-        spare = words(" ".join([*SPARE, *texts("notes")["legend"].values()]))
+        spare = words(" ".join([*SPARE, *LEGEND.values()]))
         left_out -= {word for word in left_out if word in spare or re.match(r"-?\d", word)}
     assert not left_out
 
