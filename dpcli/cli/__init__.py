@@ -1,6 +1,6 @@
 """The command line: `main.py` runs a command; each command has its own file.
 
-Open `main.py` first, then `commands.py` (lazy commands, and their help from `help.md`).
+Open `main.py` first, then `commands.py` (lazy commands, whose docstrings are their help).
 `options.py` has options that several commands share, `accounts.py` the ledger of a command,
 `outputs.py` the files that it writes. All text goes through `console.py`; tables and bars are in
 `text_tables.py`. `dialogue.py` and `interview.py` are `dpcli init --ask`.

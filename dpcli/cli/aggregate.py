@@ -23,11 +23,31 @@ from dpcli.specification.load import read_central_spec
 def aggregate(
     spec: options.SpecFile,
     data: options.DataFiles,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.sealed")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="OUT.sealed", help="The new part; its name ends in .sealed."
+        ),
+    ],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a sealed part: confidential, and nothing is spent."""
+    """Add up DATA as SPEC asks, and seal it for a later release.
+
+    Reads DATA once, and writes a part: what its rows add up to, exactly, without noise. It is as
+    confidential as the rows, for its owner alone to read, and replaces no file. Needs no ledger
+    and spends nothing. `dpcli release SPEC --partials PART...` merges the parts of all rows, adds
+    noise and charges for them. Each row must be in one part only.
+
+    Examples:
+        dpcli aggregate spec.yaml data.csv -o data.sealed
+        ls data*.csv | xargs -P4 -I{} dpcli aggregate spec.yaml {} -o {}.sealed
+        dpcli release spec.yaml --partials parts/*.sealed -o noisy.csv
+
+    Exits 3: spec, 4: DATA, 7: OUT.sealed.
+
+    See also: dpcli release
+    """
     # A part is confidential: it must not look like a table, or go to a terminal or a log.
     fits = output.name.lower().endswith(PARTIAL_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)

@@ -1,17 +1,17 @@
-"""Commands that are imported on use, and their help texts from `help.md`.
+"""Commands that are imported on use; their docstrings are their help.
 
-The heading of a page names a command and its function. A page has paragraphs and indented blocks,
-such as examples. The parser fills paragraphs and keeps the lines of a block after a mark.
+A docstring has paragraphs and indented blocks, such as examples. The parser fills paragraphs and
+keeps the lines of a block after a mark.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
+from inspect import getdoc
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
@@ -27,51 +27,99 @@ PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 GROUP = "commands"
 """The place of a group of commands, which has no module."""
 
-OPTIONS = "\n\nOptions:\n"
-"""The separator between the text of a page and those of its options and arguments."""
+TABLE = {
+    "init": ("init:init", "Draft a spec from the header of DATA alone"),
+    "check": ("check:check", "Report every problem of SPEC at once; with DATA, of headers too"),
+    "plan": ("plan:plan", "Print what a release would ask, hide and reveal; reads no data"),
+    "simulate": ("simulate:simulate", "Try SPEC on synthetic rows; reads no data"),
+    "release": (
+        "release:release",
+        "Write a noisy table of DATA, as SPEC asks, and a privacy report",
+    ),
+    "aggregate": (
+        "aggregate:aggregate",
+        "Add up DATA as SPEC asks, and seal it for a later release",
+    ),
+    "ledger": ("commands", "Show what was spent and what is left; publish releases again"),
+    "ledger show": ("ledger_show:show", "Print what every account has spent and what is left"),
+    "ledger history": ("ledger_show:history", "Print what was charged, entry by entry"),
+    "ledger export": ("ledger:export", "Publish a past release again, byte for byte, at no cost"),
+    "ledger verify": ("ledger:verify", "Check that a ledger is unchanged, and that reports agree"),
+    "ledger recover": (
+        "ledger:recover",
+        "Charge a restored or new ledger what published reports prove",
+    ),
+    "ledger init": ("ledger:init", "Create a ledger without accounts, and its anchor"),
+    "ledger open": ("ledger:open_account", "Open an account with a fixed guarantee and budget"),
+    "local": ("commands", "Randomize each record before it is collected, and estimate"),
+    "local randomize": (
+        "local:randomize",
+        "Write a response for every record of DATA, as SPEC asks",
+    ),
+    "local estimate": ("local:estimate", "Estimate frequencies and means from responses"),
+    "local epsilon": ("local:epsilon", "Print the epsilon of a table of probabilities"),
+    "explain": ("explain:explain", "Explain a word: a key of specs, a statistic, an error code"),
+    "schema": ("init:schema", "Print the JSON Schema of specs, for editors, or of reports"),
+    "help": ("commands", "Show the help of a command"),
+}
+"""Module and function of each command, and its line in lists; in the order of a new user."""
 
-
-def _pages() -> Iterator[tuple[str, tuple[str, dict[str, str], str]]]:
-    """The name of each page, with its text, the texts of its options, and its place."""
-    text = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
-    for part in ("\n" + text).split("\n# ")[1:]:
-        head, _, body = part.partition("\n")
-        name, _, place = head.partition(" -> ")
-        help_prose, _, options = body.strip("\n").partition(OPTIONS)
-        lines = (line.strip().partition(": ") for line in options.splitlines())
-        yield name, (help_prose, {label: words for label, _, words in lines}, place)
-
-
-PAGES = dict(_pages())
-"""The pages; commands are in the order in which a new user needs them."""
-
-PLACES = {name: place for name, (_, _, place) in PAGES.items() if place}
+PLACES = {name: place for name, (place, _) in TABLE.items()}
 """Module and function of each command; `commands` for a group."""
 
 COMMANDS = tuple(name for name in PLACES if " " not in name)
 """The commands that `dpcli --help` lists."""
 
+GROUPS = {
+    "ledger": """Show what was spent and what is left; publish releases again.
+
+A ledger is a file with an account for each dataset: its guarantee, its budget, and every
+release that was charged, with the bytes of its outputs. `dpcli release` makes one
+next to the spec. These commands use the one that --ledger or DPCLI_LEDGER names, else
+`dpcli-ledger.sqlite` in this folder. None of them reads data or spends anything.
+
+Examples:
+    dpcli ledger show
+    dpcli ledger history --json
+    dpcli ledger export 2026-11-21 -o noisy.csv
+    # every morning, by cron:
+    0 6 * * *  dpcli ledger verify --against published/*.report.json
+
+See also: dpcli release, dpcli explain ledger
+""",
+    "local": """Randomize each record before it is collected, and estimate.
+
+The local model is for data for which no one is trusted: each record is randomized by
+itself, and only frequencies and means of many records can be estimated. It needs a spec with
+`model: local` (such as specs/local-survey.yaml); `dpcli check` and `dpcli plan` accept
+one too. Collecting is charged to the ledger; planning and estimating are not.
+
+Examples:
+    dpcli plan local.yaml --records 3000
+    dpcli local randomize local.yaml sample_data/people.csv -o day.csv
+    dpcli local estimate local.yaml collected.csv
+
+See also: dpcli explain model, dpcli explain randomized_response
+""",
+}
+"""The help of each group of commands."""
+
 
 def help_prose(name: str) -> str:
-    """The help of a command without its options."""
-    return PAGES[name][0]
+    """The help of a command without its options: its docstring."""
+    is_group = PLACES[name] == GROUP
+    return GROUPS.get(name, help_brief(name)).strip() if is_group else getdoc(_function(name)) or ""
 
 
-def help_page(name: str) -> str:
+def help_page(prose: str) -> str:
     """The help of a command for the parser, with a mark before each block."""
-    blocks = help_prose(name).split("\n\n")
+    blocks = prose.split("\n\n")
     return "\n\n".join(f"\b\n{block}" if "\n " in block else block for block in blocks)
 
 
-def option_help(name: str, option: str) -> str:
-    """The text of an option or argument: of the command, its group, or several commands."""
-    names = (name, name.split(" ", maxsplit=1)[0], "options of several commands")
-    return next(PAGES[page][1][option] for page in names if option in PAGES[page][1])
-
-
 def help_brief(name: str) -> str:
-    """The first line of a page, for lists of commands."""
-    return help_prose(name).split("\n", 1)[0].rstrip(".")
+    """The first line of the help of a command, for lists of commands."""
+    return TABLE[name][1]
 
 
 class LazyGroup(TyperGroup):
@@ -118,7 +166,7 @@ class LazyGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command with help texts from `help.md`; `hints` are the types of its parameters."""
+    """A command; `hints` are the types of its parameters."""
 
     hints: Mapping[str, Any]
 
@@ -195,15 +243,20 @@ def _choices(hint: Any) -> tuple[str, ...]:
 def _load(name: str) -> Any:
     """A command, with its module imported, or a group."""
     if PLACES[name] == GROUP:
-        return LazyGroup(name=name, help=help_page(name), rich_markup_mode=None)
-    module, _, function = PLACES[name].partition(":")
-    callback = getattr(import_module(f"dpcli.cli.{module}"), function)
+        return LazyGroup(name=name, help=help_page(help_prose(name)), rich_markup_mode=None)
+    callback = _function(name)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name.rpartition(" ")[2], cls=Command, help=help_page(name))(callback)
+    page = help_page(help_prose(name))
+    single.command(name.rpartition(" ")[2], cls=Command, help=page)(callback)
     command: Any = typer.main.get_command(single)
     command.hints = get_type_hints(callback, include_extras=True)
-    for param in command.params:
-        param.help = "" if param.hidden else option_help(name, _label(param))
+    return command
+
+
+def _function(name: str) -> Callable[..., None]:
+    """The function of a command, with its module imported."""
+    module, _, function = PLACES[name].partition(":")
+    command: Callable[..., None] = getattr(import_module(f"dpcli.cli.{module}"), function)
     return command
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpcli.cli.commands import COMMANDS, help_prose
+from dpcli.cli.commands import COMMANDS, help_brief, help_prose
 from dpcli.cli.console import MAX_PROSE_WIDTH, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.text_tables import plain_table
@@ -112,7 +112,7 @@ def pages() -> tuple[Page, ...]:
         page if page.kind in reference.TITLES else replace(page, see=_related(page, words))
         for page in every_page
     ]
-    linked += [Page(name, "command", help_prose(name)) for name in COMMANDS if name != "help"]
+    linked += [Page(name, "command", help_brief(name)) for name in COMMANDS if name != "help"]
     return tuple(sorted(linked, key=lambda page: kinds.index(page.kind)))
 
 
@@ -161,13 +161,40 @@ def complete_words(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def explain(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD]", autocompletion=complete_words)
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD]", autocompletion=complete_words, help="The word [all words, by kind]."
+        ),
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
-    delta: Annotated[str | None, typer.Option(metavar="D")] = None,
-    rho: Annotated[str | None, typer.Option(metavar="R")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="With the word `privacy`: what it means.")
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="D", help="With the word `privacy`: and its delta.")
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="With the word `privacy`: a rho in place of epsilon."),
+    ] = None,
 ) -> None:
-    """Explain a word: a key of specs, a statistic, an error code."""
+    """Explain a word: a key of specs, a statistic, an error code.
+
+    Prints a page of plain text: what the word means, which values it takes, an example. Without
+    a word it lists all words by kind. Reads no file and spends nothing.
+
+    Examples:
+        dpcli explain
+        dpcli explain bounds
+        dpcli explain gaussian
+        dpcli explain over-budget-epsilon
+        dpcli explain privacy --epsilon 1 --delta 1e-6
+
+    The last one states in plain words what these numbers mean for one person. Every error
+    begins with its code, as in `error[missing-bounds]`: `dpcli explain missing-bounds`
+    shows an example and how to fix it.
+
+    See also: dpcli check, dpcli plan
+    """
     word = " ".join(words) if words else None
     if (epsilon, delta, rho) != (None, None, None) and word != PRIVACY:
         raise UsageError.about("bad-option.loss")
@@ -182,6 +209,10 @@ def explain(
         forms = (plain, "-".join(plain.split()), "_".join(plain.split()))
         meant = {reference.synonyms().get(form, form) for form in forms}
         named = [page for page in pages() if not meant.isdisjoint(map(str.casefold, _names(page)))]
+    named = [
+        replace(page, meaning=help_prose(page.name)) if page.kind == "command" else page
+        for page in named
+    ]
     texts = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
         size, rule = epsilon, "sequential" if rho is None else "zcdp"

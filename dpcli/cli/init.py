@@ -34,19 +34,73 @@ from dpcli.specification.yaml_reader import PLACEHOLDER
 
 
 def init(
-    data: Annotated[str, typer.Argument(metavar="DATA")],
-    ask: Annotated[bool, typer.Option("--ask")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="SPEC")] = None,
-    delimiter: Annotated[str | None, typer.Option(metavar="MARK")] = None,
-    quote: Annotated[str | None, typer.Option(metavar="MARK")] = None,
-    encoding: Annotated[str | None, typer.Option(metavar="NAME")] = None,
-    skip_lines: Annotated[str | None, typer.Option(metavar="N")] = None,
-    header_lines: Annotated[str | None, typer.Option(metavar="N")] = None,
-    sheet: Annotated[str | None, typer.Option(metavar="NAME")] = None,
-    header: Annotated[bool | None, typer.Option("--header/--no-header")] = None,
-    columns: Annotated[str | None, typer.Option(metavar="NAME,...")] = None,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data file; only its header is read.")
+    ],
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask for everything, and write a spec that is ready.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="SPEC", help="A new file for the spec [stdout]."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="What separates names [as in the header]; or `tab`."),
+    ] = None,
+    quote: Annotated[
+        str | None, typer.Option(metavar="MARK", help='What encloses names ["]; or `none`.')
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the text [utf-8].")
+    ] = None,
+    skip_lines: Annotated[
+        str | None, typer.Option(metavar="N", help="How many lines come before the header.")
+    ] = None,
+    header_lines: Annotated[
+        str | None, typer.Option(metavar="N", help="2 if two lines name the columns.")
+    ] = None,
+    sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a workbook [the first].")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether the first line names the columns, or is a record."
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Draft for these columns alone, in this order."),
+    ] = None,
 ) -> None:
-    """Draft a spec from the header of a file alone."""
+    """Draft a spec from the header of DATA alone.
+
+    Writes a commented spec with the columns of DATA and placeholders to fill in, which
+    `dpcli check` explains one by one. With --ask it asks for each decision instead, reports
+    what is wrong with an answer, and writes a spec that is ready. It reads no row and spends
+    nothing: types, bounds and categories are public facts that you know; never look them up
+    in the data. A first line that reads as a record is refused, and no part of it is shown.
+    With --no-header only its cells are counted; you write the names.
+    The header line itself shows what separates names, and how many title lines with one
+    cell come before it; both are in the draft, with a comment. A first column without a name,
+    where pandas and R write the numbers of rows, is left out.
+
+    Examples:
+        dpcli init sample_data/people.csv
+        dpcli init sample_data/people.csv > draft.yaml
+        dpcli init sample_data/people.csv --ask -o people.yaml
+        # a spec from answers in a file, one per line:
+        dpcli init sample_data/people.csv --ask < answers.txt > people.yaml
+        dpcli init sample_data/people.csv --columns person_id,age,income
+        tail -n +2 sample_data/people.csv | dpcli init - --no-header
+        sed '1i Title' sample_data/people.csv | dpcli init - --skip-lines 1
+
+    Questions go to stderr. Exits 2 if the answers end too early or SPEC exists already,
+    4 for DATA; then nothing is written.
+
+    See also: dpcli check, dpcli explain columns, dpcli explain bounds
+    """
     if ask and data == "-":
         raise UsageError.about("bad-option.ask-standard-input")
     chosen = () if columns is None else _listed(columns)
@@ -164,9 +218,25 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool)
 
 
 def schema(
-    what: Annotated[Literal["spec", "report"], typer.Argument(metavar="[WHAT]")] = "spec",
+    what: Annotated[
+        Literal["spec", "report"], typer.Argument(metavar="[WHAT]", help="`spec` or `report`.")
+    ] = "spec",
 ) -> None:
-    """Print the JSON Schema of specs, for editors, or of reports."""
+    """Print the JSON Schema of specs, for editors, or of reports.
+
+    Editors that support YAML (by yaml-language-server) offer keys and values and explain
+    them, when the first line of a spec names the schema. Reads and spends nothing.
+
+        # yaml-language-server: $schema=dpcli.schema.json
+
+    Examples:
+        dpcli schema > dpcli.schema.json
+        dpcli schema report > report.schema.json
+
+    The editor finds mistakes while you type; `dpcli check` finds all of them.
+
+    See also: dpcli init, dpcli check, dpcli explain
+    """
     if what == "report":
         write_json(report_schema())
     else:

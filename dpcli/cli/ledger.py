@@ -32,11 +32,30 @@ MAX_UNPROVEN = 1_000_000
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="PATH")],
-    anchor: Path | None = None,
-    network: Annotated[bool, typer.Option("--network")] = False,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The new ledger.")],
+    anchor: Annotated[
+        Path | None, typer.Option(help="Its anchor file, best in another folder [PATH.anchor].")
+    ] = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="Allow a network drive that one machine uses.")
+    ] = False,
 ) -> None:
-    """Create a ledger without accounts, and its anchor."""
+    """Create a ledger without accounts, and its anchor.
+
+    Needed only for a ledger that many specs share: `dpcli release` creates one next to its
+    spec. The anchor records every entry of the ledger. In another folder, it also detects an
+    older copy that replaces the ledger. Writes PATH and the anchor; spends nothing.
+
+    Examples:
+        dpcli ledger init shared.sqlite
+        dpcli ledger init town.sqlite --anchor published/town.anchor
+        # then, for all commands of a shell or a job:
+        export DPCLI_LEDGER=town.sqlite
+
+    Exits 6 if PATH exists already, or is on a network drive.
+
+    See also: dpcli ledger open, dpcli ledger verify, dpcli explain ledger
+    """
     require_file_name(path)
     with translated_os_errors(path):
         if path.exists() or path.is_symlink():
@@ -47,18 +66,53 @@ def init(
 
 
 def open_account(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET")],
-    epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
-    rho: Annotated[str | None, typer.Option(metavar="R")] = None,
-    delta: Annotated[str, typer.Option(metavar="D")] = "0",
-    each: Annotated[bool, typer.Option("--each")] = False,
-    neighbors: Literal["add-remove", "change-one"] = "add-remove",
-    unit: Annotated[str, typer.Option(metavar="row|COLUMN")] = "row",
-    composition: Literal["sequential", "advanced", "zcdp", "pld"] = "sequential",
-    window: Annotated[int | None, typer.Option(min=1, max=36500, metavar="N")] = None,
-    path: options.LedgerFile = None,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset that pays.")],
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The budget.")] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="R", help="The budget in rho, with composition zcdp.")
+    ] = None,
+    delta: Annotated[str, typer.Option(metavar="D", help="The budget's delta [0].")] = "0",
+    each: Annotated[
+        bool, typer.Option("--each", help="Each row without an id is a person of its own.")
+    ] = False,
+    neighbors: Annotated[
+        Literal["add-remove", "change-one"],
+        typer.Option(help="As in the specs of the dataset [add-remove]."),
+    ] = "add-remove",
+    unit: Annotated[
+        str,
+        typer.Option(metavar="row|COLUMN", help="The column of the people's ids, or `row` [row]."),
+    ] = "row",
+    composition: Annotated[
+        Literal["sequential", "advanced", "zcdp", "pld"],
+        typer.Option(help="As in the specs of the dataset [sequential]."),
+    ] = "sequential",
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=36500, metavar="N", help="The budget bounds any N consecutive days."
+        ),
+    ] = None,
+    path: options.NamedLedger = None,
 ) -> None:
-    """Open an account with a fixed guarantee and budget."""
+    """Open an account with a fixed guarantee and budget.
+
+    Needed only to set terms before the first release, or a window: the first release of a
+    dataset opens its account with the terms of the spec. Without --window, the budget bounds
+    all releases together; with it, those of any N consecutive days, and every release
+    names its day with --period. Writes the account to the ledger; spends nothing.
+
+    Examples:
+        dpcli ledger open survey --epsilon 1
+        dpcli ledger open visits --epsilon 1 --window 7
+        dpcli ledger open people --rho 0.1 --delta 1e-6 --composition zcdp
+        dpcli ledger open clinic --epsilon 2 --unit person_id
+
+    An account that is open on these terms already stays as it is: the command can be
+    repeated. Exits 6 if the dataset has an account on other terms.
+
+    See also: dpcli release --period, dpcli ledger show, dpcli explain budget
+    """
     fault = dataset_name_fault(dataset)
     if fault is not None:
         raise UsageError.about("bad-dataset", **fault)
@@ -74,7 +128,12 @@ def open_account(
 
 
 def export(
-    release_id: Annotated[str, typer.Argument(metavar="ID", callback=checked_entry_id)],
+    release_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", callback=checked_entry_id, help="The release to publish again."
+        ),
+    ],
     output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
@@ -82,9 +141,22 @@ def export(
     layout: options.Layout = "long",
     digits: options.ShownDigits = "interval",
     force: options.Force = False,
-    path: options.LedgerFile = None,
+    path: options.NamedLedger = None,
 ) -> None:
-    """Publish a past release again, byte for byte, at no cost."""
+    """Publish a past release again, byte for byte, at no cost.
+
+    Writes the table to stdout or to OUT, with a report next to it. Reads the ledger, no data;
+    spends nothing. For a local collection there are only the reports.
+
+    Examples:
+        dpcli ledger export 2026-11-21
+        dpcli ledger export 2026-11-21 -o noisy.csv
+        dpcli ledger export 2026-11-21 -o wide.csv --layout wide --report r.md
+
+    Exits 6 if there is no such release, 7 if an output could not be written.
+
+    See also: dpcli ledger history, dpcli explain release-id
+    """
     with existing_ledger(path) as opened_ledger:
         stored = opened_ledger.stored(release_id)
         if stored is None:
@@ -112,12 +184,31 @@ def export(
 
 
 def verify(
-    more: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT...]")] = None,
-    against: Annotated[list[Path] | None, typer.Option(metavar="REPORT")] = None,
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="REPORT", help="A published report in JSON; more may follow."),
+    ] = None,
     as_json: options.AsJson = False,
-    path: options.LedgerFile = None,
+    path: options.NamedLedger = None,
 ) -> None:
-    """Check that a ledger is unchanged, and that reports agree."""
+    """Check that a ledger is unchanged, and that reports agree.
+
+    Checks tables, chain, anchor and outputs, and published reports against them. Reads the
+    ledger and the reports; writes and spends nothing.
+
+    Examples:
+        dpcli ledger verify
+        dpcli ledger verify --against published/first.report.json
+        # every morning, by cron, which mails what goes to stderr:
+        0 6 * * *  dpcli ledger verify --against published/*.json > /dev/null
+
+    Exits 6 and names the entry when anything was changed, removed or restored.
+
+    See also: dpcli explain ledger-in-doubt
+    """
     reports = [*(against or ()), *(more or ())]
     with existing_ledger(path, unchecked=True) as opened_ledger:
         faults = [*opened_ledger.all_faults(), *report_faults(opened_ledger, reports)]
@@ -135,14 +226,43 @@ def verify(
 
 
 def recover(
-    more: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT...]")] = None,
-    source: Annotated[list[Path] | None, typer.Option("--from", metavar="REPORT")] = None,
-    unproven: Annotated[int, typer.Option(min=0, max=MAX_UNPROVEN, metavar="N")] = 0,
-    anchor_lost: Annotated[bool, typer.Option("--anchor-lost")] = False,
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
+    ] = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="REPORT", help="A published report in JSON; more follow."),
+    ] = None,
+    unproven: Annotated[
+        int,
+        typer.Option(min=0, max=MAX_UNPROVEN, metavar="N", help="Close all accounts for N more."),
+    ] = 0,
+    anchor_lost: Annotated[
+        bool, typer.Option("--anchor-lost", help="Go on without the anchor of the ledger.")
+    ] = False,
     as_json: options.AsJson = False,
-    path: options.LedgerFile = None,
+    path: options.NamedLedger = None,
 ) -> None:
-    """Charge a restored or new ledger what published reports prove."""
+    """Charge a restored or new ledger what published reports prove.
+
+    After a lost disk: restore the last backup of the ledger, or none, and name every report that
+    was published since. Each missing release is charged again, at the price that its report
+    proves or more; nothing becomes cheaper, and a second run changes nothing. Its outputs are
+    not in the ledger. If entries are missing that no report proves, it is refused; --unproven
+    accepts N of them and closes every account. Reads reports, no data; spends nothing new. A
+    report that was forged as a whole cannot be distinguished from a real one: take reports from
+    where they were published.
+
+    Examples:
+        dpcli ledger recover --from published/first.report.json
+        # without a backup: create a new ledger with what was spent
+        dpcli ledger recover --from published/*.json --ledger new.sqlite
+        dpcli ledger recover --from published/*.json --json
+
+    Exits 6 when the ledger or a report was changed, or releases are unproven.
+
+    See also: dpcli ledger verify, dpcli explain ledger-in-doubt
+    """
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
     proofs = report_proofs(reports)
     recovered = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)

@@ -18,7 +18,7 @@ import typer
 
 from dpcli.cli.accounts import existing_ledger
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, LedgerFile, Period
+from dpcli.cli.options import AsJson, NamedLedger
 from dpcli.cli.text_tables import write_table
 from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import (
@@ -32,7 +32,7 @@ from dpcli.ledger.balance import (
 from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import SUFFIX
 from dpcli.ledger.ledger import OpenLedger
-from dpcli.ledger.options import DEFAULT, NAMED
+from dpcli.ledger.options import DEFAULT, NAMED, checked_day
 from dpcli.numeric.exact import (
     plain_decimal,
     plain_decimal_down,
@@ -73,12 +73,34 @@ def datasets(incomplete: str) -> Iterator[str]:
 
 
 def show(
-    spec: Annotated[Path | None, typer.Option(metavar="SPEC")] = None,
-    period: Period = None,
+    spec: Annotated[
+        Path | None, typer.Option(metavar="SPEC", help="How many more runs of this spec fit.")
+    ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period",
+            metavar="YYYY-MM-DD",
+            callback=checked_day,
+            help="Windows around this day, not the worst ones.",
+        ),
+    ] = None,
     as_json: AsJson = False,
-    path: LedgerFile = None,
+    path: NamedLedger = None,
 ) -> None:
-    """Print what every account has spent and what is left."""
+    """Print what every account has spent and what is left.
+
+    For an account with a window, the spending in its worst window, or with --period in the
+    worst one around that day. With --spec the ledger is the one next to SPEC. Reads the
+    ledger and SPEC; writes and spends nothing.
+
+    Examples:
+        dpcli ledger show
+        dpcli ledger show --spec specs/town.yaml       # how many more runs fit
+        dpcli ledger show --json | grep remaining_epsilon
+
+    See also: dpcli ledger history, dpcli explain budget
+    """
     plan = make_plan(read_spec_file(spec)) if spec else None
     day = period_number(period) if period else None
     default = spec.parent / DEFAULT if spec else None
@@ -200,12 +222,25 @@ def _release_count(entries: Sequence[LedgerEntry]) -> int:
 
 def history(
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", autocompletion=datasets)
+        str | None,
+        typer.Argument(metavar="DATASET", autocompletion=datasets, help="Only this account."),
     ] = None,
     as_json: AsJson = False,
-    path: LedgerFile = None,
+    path: NamedLedger = None,
 ) -> None:
-    """Print what was charged, entry by entry."""
+    """Print what was charged, entry by entry.
+
+    Reads the ledger; writes and spends nothing.
+
+    Examples:
+        dpcli ledger history
+        dpcli ledger history town-minimal
+        dpcli ledger history --json > history.json
+
+    Exits 6 if the ledger has no account of that name.
+
+    See also: dpcli ledger show, dpcli ledger export
+    """
     # Some keyboards and shells decompose letters (NFD); names of accounts are composed (NFC).
     dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
     with existing_ledger(path) as ledger:

@@ -40,12 +40,17 @@ SUMMARY_LINES = 40
 
 
 def randomize(
-    spec: options.SpecFile,
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with `model: local`.")],
     data: options.DataFiles,
-    output: options.TableFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", help="The responses, as CSV [stdout]."),
+    ] = None,
     report: options.Reports = None,
     report_format: options.Format = None,
-    shuffle: Annotated[bool, typer.Option("--shuffle")] = False,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Write the responses in a random order.")
+    ] = False,
     release_id: options.ReleaseId = None,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
@@ -53,7 +58,23 @@ def randomize(
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a response for every record of the data, as the spec asks."""
+    r"""Write a response for every record of DATA, as SPEC asks.
+
+    Each record is randomized by itself; columns that SPEC does not collect are dropped. The
+    responses are charged before they are published; the ledger keeps their digest, not the
+    responses. The same --release-id again publishes the same ones at no cost, as long as
+    their file still exists: responses that went to stdout are gone.
+
+    Examples:
+        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
+        dpcli local randomize local.yaml - < sample_data/people.csv > r.csv
+        # once a day, by cron:
+        5 0 * * *  dpcli local randomize local.yaml data.csv -o "$(date +\%F).csv"
+
+    Exits 3 for SPEC, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
+
+    See also: dpcli plan, dpcli local estimate, dpcli explain responses
+    """
     plan = make_plan(read_local_spec(spec))
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
@@ -78,13 +99,31 @@ def randomize(
 
 
 def estimate(
-    spec: options.SpecFile,
-    collected: Annotated[str, typer.Argument(metavar="COLLECTED")],
-    output: options.TableFile = None,
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the collection.")],
+    collected: Annotated[
+        str, typer.Argument(metavar="COLLECTED", help="The responses, or - for stdin.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", help="The estimates, as CSV [stdout]."),
+    ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Estimate frequencies and means from responses."""
+    """Estimate frequencies and means from responses.
+
+    Estimates are unbiased and have standard errors; intervals are about the true values of the
+    records themselves. This is post-processing: it reads only responses, and spends nothing.
+
+    Examples:
+        dpcli local estimate local.yaml collected.csv
+        dpcli local estimate local.yaml collected.csv -o estimates.csv
+        gzip -dc collected.csv.gz | dpcli local estimate local.yaml -
+
+    Exits 3 for SPEC, 4 for COLLECTED, 7 if the output could not be written.
+
+    See also: dpcli local randomize, dpcli plan --records
+    """
     read = read_local_spec(spec)
     output = output_file(output)
     if output is not None:
@@ -124,12 +163,36 @@ EpsilonResult = tuple[dict[str, object], str, str]
 
 
 def epsilon(
-    matrix: Annotated[Path | None, typer.Argument(metavar="[MATRIX.csv]")] = None,
-    scale: Annotated[str | None, typer.Option(metavar="S")] = None,
-    bounds: Annotated[tuple[str, str] | None, typer.Option(metavar="LOW HIGH")] = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MATRIX.csv]", help="A row for each input, a column per output."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="S", help="Of Laplace noise that was added.")
+    ] = None,
+    bounds: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LOW HIGH", help="Of the numbers that it was added to."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the epsilon of a table of probabilities, or of Laplace noise."""
+    r"""Print the epsilon of a table of probabilities.
+
+    Also prints which inputs it distinguishes best, by which output. MATRIX.csv (or - for stdin)
+    names the outputs in its first line and an input at the beginning of each other line;
+    probabilities are decimals of up to 18 digits or fractions such as 1/3, and each row sums
+    to one. A file of numbers alone needs no names. With --scale and --bounds, the same for
+    Laplace noise of that scale on a number between these bounds. Spends nothing.
+
+    Examples:
+        dpcli local epsilon --scale 3 --bounds 18 100
+        printf '3/4,1/4\n1/4,3/4\n' | dpcli local epsilon -
+        dpcli local epsilon coins.csv --json
+
+    Exits 3 if the file is not such a table.
+
+    See also: dpcli explain matrix, dpcli explain epsilon
+    """
     noise = (scale, bounds) if scale is not None and bounds is not None else None
     alone = (matrix is None) == (noise is None) or (scale is None) != (bounds is None)
     refuse_first({"bad-option.epsilon-of": alone})

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from inspect import getdoc
 from typing import Annotated, Any
 
 import typer
@@ -42,7 +43,6 @@ _signals: list[int] = []
 app = typer.Typer(
     name="dpcli",
     cls=LazyGroup,
-    help=help_page("dpcli"),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -55,7 +55,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool,
@@ -75,7 +74,31 @@ def _root(
         ),
     ] = "text",
 ) -> None:
-    pass
+    """Differentially private releases of CSV files.
+
+    A spec states what to release and how much that may reveal. dpcli answers it with noise, records
+    in a ledger what was revealed, and refuses when the budget is used up.
+
+    Examples:
+        dpcli init sample_data/people.csv > spec.yaml    # a spec to fill in
+        dpcli check specs/minimal.yaml sample_data/people.csv
+        dpcli plan specs/minimal.yaml                    # reads no data
+        dpcli release specs/minimal.yaml sample_data/people.csv -o noisy.csv
+        dpcli ledger show --spec specs/minimal.yaml      # what is left
+
+    `dpcli init DATA --ask` asks for each decision and writes a spec that is ready.
+    `dpcli help COMMAND` has more examples; `dpcli explain WORD` explains any word.
+
+    Exit status:
+        0 done                    4 the data file does not fit
+        1 a fault of dpcli        5 the budget refuses
+        2 wrong command line      6 the ledger cannot be used
+        3 wrong spec              7 an output could not be written
+        8 the quality check failed: only the check was charged
+    """
+
+
+app.callback(help=help_page(getdoc(_root) or ""))(_root)
 
 
 def main() -> None:

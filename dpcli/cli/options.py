@@ -28,23 +28,83 @@ def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:
             raise UsageError.about(code, **facts)
 
 
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC")]
-DataFiles = Annotated[list[str], typer.Argument(metavar="DATA")]
-TableFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv")]
-Layout = Literal["long", "wide"]
-Reports = Annotated[list[Path] | None, typer.Option("--report", metavar="PATH")]
-Format = Annotated[str | None, typer.Option("--format", metavar="NAME")]
-ShownDigits = Annotated[Literal["interval", "all"], typer.Option("--digits")]
-Metadata = Annotated[Path | None, typer.Option("--metadata", metavar="PATH")]
-ReleaseId = Annotated[str | None, typer.Option("--release-id", metavar="ID", callback=checked_id)]
-LedgerFile = Annotated[
-    Path | None, typer.Option("--ledger", metavar="PATH", envvar=NAMED, show_envvar=False)
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]
+DataFiles = Annotated[
+    list[str], typer.Argument(metavar="DATA", help="Data files; all as one; - for stdin.")
 ]
-Period = Annotated[str | None, typer.Option("--period", metavar="YYYY-MM-DD", callback=checked_day)]
-AnyPeriod = Annotated[bool, typer.Option("--any-period")]
-Force = Annotated[bool, typer.Option("--force")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q")]
-AsJson = Annotated[bool, typer.Option("--json")]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="OUT.csv", help="The noisy table, .csv or .parquet [stdout]."
+    ),
+]
+Layout = Annotated[
+    Literal["long", "wide"], typer.Option(help="One table, or one per set of keys [long].")
+]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--report", metavar="PATH", help="A report: .html, .md, .json, .yaml; repeatable."
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="json, markdown, html or registry [by ending]."),
+]
+ShownDigits = Annotated[
+    Literal["interval", "all"],
+    typer.Option("--digits", help="Of numbers that people read [interval]."),
+]
+Metadata = Annotated[
+    Path | None,
+    typer.Option("--metadata", metavar="PATH", help="What the CSV columns mean, for programs."),
+]
+ReleaseId = Annotated[
+    str | None,
+    typer.Option(
+        "--release-id",
+        metavar="ID",
+        callback=checked_id,
+        help="The release's name, to retry it [random].",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH",
+        envvar=NAMED,
+        show_envvar=False,
+        help="The ledger [$DPCLI_LEDGER, else next to SPEC].",
+    ),
+]
+NamedLedger = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH",
+        envvar=NAMED,
+        show_envvar=False,
+        help="The ledger [$DPCLI_LEDGER, else dpcli-ledger.sqlite].",
+    ),
+]
+"""The ledger of commands that read no spec."""
+
+Period = Annotated[
+    str | None,
+    typer.Option(
+        "--period",
+        metavar="YYYY-MM-DD",
+        callback=checked_day,
+        help="The day of the data, for a window.",
+    ),
+]
+AnyPeriod = Annotated[
+    bool, typer.Option("--any-period", help="Accept a day in the future, or long before the last.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON, for scripts.")]
 
 
 def input_file(data: str) -> Path:

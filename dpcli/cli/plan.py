@@ -42,22 +42,71 @@ NEITHER: BeforeAfter = (None, None)
 def plan(
     spec: SpecFile,
     as_json: AsJson = False,
-    show_risks: Annotated[bool, typer.Option("--risks")] = False,
+    show_risks: Annotated[
+        bool,
+        typer.Option(
+            "--risks", help="What can void the guarantee, what is met, and what is only declared."
+        ),
+    ] = False,
     hazards: Annotated[bool, typer.Option("--hazards", hidden=True)] = False,
-    compare: Annotated[bool, typer.Option("--compare")] = False,
-    diff: Annotated[Path | None, typer.Option("--diff", metavar="OLD.yaml")] = None,
-    fail_on_weaker: Annotated[bool, typer.Option("--fail-on-weaker")] = False,
-    records: Annotated[
-        int | None, typer.Option("--rows", "--records", min=1, max=MOST, metavar="N")
+    compare: Annotated[
+        bool, typer.Option("--compare", help="What the answers cost under every composition.")
+    ] = False,
+    diff: Annotated[
+        Path | None,
+        typer.Option("--diff", metavar="OLD.yaml", help="What changed since that spec."),
     ] = None,
-    shuffle: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N")] = None,
-    delta: Annotated[str | None, typer.Option(metavar="D")] = None,
+    fail_on_weaker: Annotated[
+        bool, typer.Option("--fail-on-weaker", help="Exit 3 if SPEC protects less than OLD.yaml.")
+    ] = False,
+    records: Annotated[
+        int | None,
+        typer.Option(
+            "--rows",
+            "--records",
+            min=1,
+            max=MOST,
+            metavar="N",
+            help="The error with N rows, or records of a local spec.",
+        ),
+    ] = None,
+    shuffle: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST, metavar="N", help="Local: what shuffling N records adds."),
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
+    ] = None,
     ledger: LedgerFile = None,
     period: Period = None,
     any_period: AnyPeriod = False,
-    times: Annotated[int | None, typer.Option(min=1, max=MAX_TIMES, metavar="N")] = None,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, max=MAX_TIMES, metavar="N", help="Whether N runs of it fit."),
+    ] = None,
 ) -> None:
-    """Print what a release would ask, hide and reveal; reads no data."""
+    """Print what a release would ask, hide and reveal; reads no data.
+
+    For each statistic: the query, by how much one person (or row) can change it, the noise, the
+    error to expect and the cost; then the total against the budget, and what the account has
+    left before and after. With --times also how many runs fit; in an account with a window,
+    one on each day from --period on. Reads SPEC and its ledger. Writes and spends nothing.
+
+    Examples:
+        dpcli plan specs/minimal.yaml
+        dpcli plan specs/town.yaml --risks             # what can go wrong
+        dpcli plan specs/town.yaml --compare           # other compositions
+        dpcli plan specs/town.yaml --json | grep '"error95"'
+        dpcli plan specs/minimal.yaml --times 2 || echo "no two runs fit"
+        dpcli plan specs/local-survey.yaml --records 3000
+        # in a pull request: does the new spec protect less?
+        dpcli plan new.yaml --diff old.yaml --fail-on-weaker
+
+    Exits 3 for the spec; 5 or 6 where `dpcli release` would, with the same message. With --diff
+    no account is checked, and 5 is for the budget of SPEC.
+
+    See also: dpcli explain budget, dpcli explain error, dpcli ledger show
+    """
     tables = {"--risks": show_risks or hazards, "--compare": compare, "--diff": diff is not None}
     named = [name for name, is_wanted in tables.items() if is_wanted]
     refuse_first(

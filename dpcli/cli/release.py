@@ -45,20 +45,42 @@ def release(
     report_format: options.Format = None,
     metadata: options.Metadata = None,
     release_id: options.ReleaseId = None,
-    check_again: Annotated[bool, typer.Option("--check-again")] = False,
+    check_again: Annotated[
+        bool, typer.Option("--check-again", help="Repeat a failed quality check, which is charged.")
+    ] = False,
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     any_period: options.AnyPeriod = False,
     layout: options.Layout = "long",
     digits: options.ShownDigits = "interval",
-    engine: Annotated[Literal["local", "spark"], typer.Option("--engine")] = "local",
-    partials: Annotated[bool, typer.Option("--partials")] = False,
+    engine: Annotated[
+        Literal["local", "spark"],
+        typer.Option("--engine", help="What reads DATA: this process or Spark [local]."),
+    ] = "local",
+    partials: Annotated[
+        bool, typer.Option("--partials", help="DATA are sealed parts, of `dpcli aggregate`.")
+    ] = False,
     force: options.Force = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Plan and check; read no row, charge nothing.")
+    ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a noisy table and a privacy report."""
+    r"""Write a noisy table of DATA, as SPEC asks, and a privacy report.
+
+    Reads DATA once, charges the ledger, then writes the table to stdout, or to OUT with a report
+    next to it. The same --release-id is charged once.
+
+    Examples:
+        dpcli release specs/town.yaml sample_data/people.csv --report town.html
+        gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
+        @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
+
+    Exits 3: spec, 4: DATA, 5: budget, 6: ledger, 7: outputs, 8: quality check.
+
+    See also: dpcli plan, dpcli ledger show, dpcli explain release-id
+    """
     refuse_first(
         {
             "bad-option.two-outputs": as_json and not output_file(output) and not dry_run,

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new_file
+from dpcli.cli.options import AsJson, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_gap, write_table
 from dpcli.data.csv_dialect import TAB_ENDINGS
 from dpcli.planning.planner import make_plan, require_plan_fits
@@ -40,14 +40,55 @@ RUNS = 100
 
 def simulate(
     spec: SpecFile,
-    rows: Annotated[int, typer.Option("--rows", min=1, max=MAX_ROWS, metavar="N")],
-    seed: Annotated[int | None, typer.Option("--seed", min=0, max=MAX_SEED, metavar="S")] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, max=MAX_RUNS, metavar="R")] = RUNS,
+    rows: Annotated[
+        int,
+        typer.Option(
+            "--rows", min=1, max=MAX_ROWS, metavar="N", help="Synthetic rows, to 10,000,000."
+        ),
+    ],
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            min=0,
+            max=MAX_SEED,
+            metavar="S",
+            help="The same synthetic rows again [random, shown].",
+        ),
+    ] = None,
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--runs",
+            min=1,
+            max=MAX_RUNS,
+            metavar="R",
+            help="How often all is answered, to 10,000 [100].",
+        ),
+    ] = RUNS,
     as_json: AsJson = False,
-    dummy: Annotated[Path | None, typer.Option("--dummy", metavar="PATH")] = None,
-    quiet: Quiet = False,
+    dummy: Annotated[
+        Path | None, typer.Option("--dummy", metavar="PATH", help="Keep the synthetic file there.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes, just tables.")] = False,
 ) -> None:
-    """Try a spec on synthetic rows; reads no data."""
+    """Try SPEC on synthetic rows; reads no data.
+
+    Makes a file of synthetic rows from the spec alone, answers all queries about it many times
+    with fresh noise, and prints the errors that `dpcli plan` predicts next to those that occur.
+    Uses no ledger and spends nothing; its output is not a release. --seed repeats the rows:
+    noise has no seed.
+
+    Examples:
+        dpcli simulate specs/minimal.yaml --rows 2000
+        dpcli simulate specs/town.yaml --rows 3000 --seed 1 --runs 20
+        # a file to try your own scripts on, marked in its last column:
+        dpcli simulate specs/minimal.yaml --rows 500 --runs 2 --dummy dummy.csv
+
+    Exits 5 when the budget does not allow the release, 1 if noise is not as promised.
+
+    See also: dpcli plan, dpcli release, dpcli explain error
+    """
     chosen = secrets.randbits(32) if seed is None else seed
     if dummy == Path("-"):
         raise UsageError.about("bad-option.dummy-standard-output")
