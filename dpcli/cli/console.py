@@ -126,8 +126,8 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
     a hint, a warning or a note begins on a line of its own.
     """
     lines = text.split("\n")
-    for place, line in enumerate(lines):
-        before = " " * column if place == 0 else ""
+    for index, line in enumerate(lines):
+        before = " " * column if index == 0 else ""
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
             indent = line[: len(line) - len(line.lstrip())] + "  "
             parts = clauses(line) if re.match(MESSAGE, line) else [line]
@@ -135,7 +135,7 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
             # A question ends in a space, before what a person types.
             end = " " * line.endswith(": ")
             filled = "\n".join(_filled(part, width, indent) for part in parts)
-            lines[place] = filled[len(before) :] + end
+            lines[index] = filled[len(before) :] + end
     return "\n".join(lines)
 
 

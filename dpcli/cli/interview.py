@@ -204,7 +204,7 @@ class Interview:
         """
         ask, names = self._prompter.ask, self._names(header, certain=certain)
         twins = draft.duplicate_names(names)
-        header = [one for one in names if not draft.why_undeclarable(one, twins)]
+        header = [column for column in names if not draft.why_undeclarable(column, twins)]
         explain("start")
         self._ask("dataset", "dataset", default="" if dataset_name_fault(name) else name)
         likely = draft.likely_person_column(header)

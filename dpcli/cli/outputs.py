@@ -137,8 +137,8 @@ class Outputs:
         a `failed` check that is made again, may exist; with `exist_ok`, all files may.
         """
         expected: dict[Path, set[bytes]] = {}
-        for one in (*([stored] if stored else ()), *failed):
-            for path, content in self.contents(one).items():
+        for release in (*([stored] if stored else ()), *failed):
+            for path, content in self.contents(release).items():
                 expected.setdefault(path, set()).add(content)
         is_published = stored is not None and self.is_published(stored)
         targets = [*({} if is_published else self.tables), *self.described, *self.reports]

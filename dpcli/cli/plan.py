@@ -164,7 +164,7 @@ def _amplified(plan: LocalPlan, records: int, delta: str | None) -> ShuffledGuar
         code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
         raise UsageError.about(code, delta=delta)
     responses = plan.spec.responses
-    if names := [one.column.name for one in responses if one.randomizer.loss.delta]:
+    if names := [response.column.name for response in responses if response.randomizer.loss.delta]:
         raise UsageError.about("shuffle-pure", columns=names)
     from dpcli.privacy.amplification import amplify_by_shuffling
 

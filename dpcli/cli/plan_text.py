@@ -150,7 +150,7 @@ def _query_notes(plan: CentralPlan, forecast: BalanceForecast, rows: int | None)
 def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -> Row:
     """The row of a query; on a terminal, the first one has a bar for the cost of the statistic."""
     first, drawn, spec = part is entry.queries[0], can_draw_bars(sys.stdout), plan.spec
-    most = max(planned.target.epsilon for planned in plan.all_statistics)
+    max_epsilon = max(planned.target.epsilon for planned in plan.all_statistics)
     low, high = (exact_or_up(end) for end in part.row_contribution)
     cells = part.weighted.query.cells
     return {
@@ -164,7 +164,11 @@ def _query_row(entry: PlannedStatistic, part: PlannedQuery, plan: CentralPlan) -
         "scale": rounded_text(part.scale, 6),
         f"error {_percent(plan)}": _error_text(part, spec.confidence),
         "epsilon": exact_or_rounded(part.calibrated.loss.epsilon),
-        **({"cost": share_bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
+        **(
+            {"cost": share_bar(entry.target.epsilon, max_epsilon, 12) if first else ""}
+            if drawn
+            else {}
+        ),
         **(
             {"rho": rounded_text(part.calibrated.guarantee.rho, 6)}
             if spec.privacy.composition.takes_rho

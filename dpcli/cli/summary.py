@@ -20,7 +20,7 @@ from dpcli.numeric.exact import exact_or_rounded, plain_text
 from dpcli.privacy.loss import Loss, loss_text, remaining_text
 from dpcli.report.captions import QUALITY_COLUMNS, caption_lines, number_writer
 from dpcli.report.digits import Digits, any_rounded, reader_of
-from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
+from dpcli.report.document import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.statistics.postprocessing import Flag
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def print_summary(
     print(spent_text(report.release.privacy.spent.loss, receipt), file=sys.stderr)
     if report.numbers and can_draw_bars(sys.stderr):
         before, after, budget = receipt.before, receipt.balance.spent, receipt.balance.budget
-        measure, first, last, most = "epsilon", before.epsilon, after.epsilon, budget.epsilon
+        measure, first, last, allowed = "epsilon", before.epsilon, after.epsilon, budget.epsilon
         if budget.rho is not None and before.rho is not None and after.rho is not None:
-            measure, first, last, most = "rho", before.rho, after.rho, budget.rho
+            measure, first, last, allowed = "rho", before.rho, after.rho, budget.rho
         print(
-            f"{measure:7} {budget_bar(first, last - first, most)}\n        {BUDGET_BAR_LEGEND}",
+            f"{measure:7} {budget_bar(first, last - first, allowed)}\n        {BUDGET_BAR_LEGEND}",
             file=sys.stderr,
         )
 
@@ -111,13 +111,15 @@ def _print_values(report: Report, out: TextIO, digits: Digits) -> None:
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
     title = f"release {stated.release_id} of {stated.spec.dataset}"
     write_table(out, title, rows, (INTERVAL,))
-    for line in caption_lines(stated.spec, ((one.name, one) for one in stated.statistics)):
+    for line in caption_lines(
+        stated.spec, ((statistic.name, statistic) for statistic in stated.statistics)
+    ):
         print(line, file=out)
 
 
 def _statistic_rows(
     statistic: StatisticReport,
-    numbers: Sequence[PublishedNumbers],
+    numbers: Sequence[NumberTable],
     report: Report,
     room: int,
     digits: Digits,
@@ -129,26 +131,26 @@ def _statistic_rows(
     percent, written = report.percent, number_writer(report.stated.spec.numbers)
     names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
     before = ""
-    for place, cell in enumerate(cells):
-        what = "" if place else statistic.counts
+    for index, cell in enumerate(cells):
+        what = "" if index else statistic.counts
         name = "" if cell.statistic == before else cell.statistic
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
         said = read(cell)
         value, *ends = map(written, (said.value, said.lower, said.upper))
         texts = (name, what, ", ".join(cell.labels), f"{value}{mark}", *ends)
-        epsilon = "" if place else exact_or_rounded(Fraction(statistic.epsilon))
-        yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[place]}
+        epsilon = "" if index else exact_or_rounded(Fraction(statistic.epsilon))
+        yield dict(zip(names, texts, strict=True)) | {"epsilon": epsilon, INTERVAL: drawn[index]}
     if count > SUMMARY_LINES:
         more = f"... {count - SUMMARY_LINES:,} more"
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
 
 
-def _shown(numbers: Sequence[PublishedNumbers]) -> list[PublishedCell]:
+def _shown(numbers: Sequence[NumberTable]) -> list[CellText]:
     return [cell for table in numbers for cell in table.cells(SUMMARY_LINES)][:SUMMARY_LINES]
 
 
-def _drawn_intervals(shown: Sequence[PublishedCell]) -> list[str]:
+def _drawn_intervals(shown: Sequence[CellText]) -> list[str]:
     """Each value in its interval, all on one scale; empty if no cell has an interval."""
     if not any(cell.lower for cell in shown):
         return [""] * len(shown)

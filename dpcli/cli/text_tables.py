@@ -136,12 +136,12 @@ def _fitted_widths(columns: Sequence[Sequence[str]], limit: int) -> list[int] | 
         spare = [max(0, width - word) for width, word in zip(widths, words, strict=True)]
         if not any(spare):
             return None
-        _, _, place = max(
-            (width > body, width, place)
-            for place, (width, body) in enumerate(zip(widths, bodies, strict=True))
-            if spare[place]
+        _, _, index = max(
+            (width > body, width, index)
+            for index, (width, body) in enumerate(zip(widths, bodies, strict=True))
+            if spare[index]
         )
-        widths[place] -= 1
+        widths[index] -= 1
     return widths
 
 
@@ -196,13 +196,13 @@ def interval_line(ends: Sequence[Fraction | None], low: Fraction, high: Fraction
     if value is None or high <= low:
         return ""
 
-    def place(number: Fraction) -> int:
+    def position(number: Fraction) -> int:
         return round((number - low) / (high - low) * (BAR_WIDTH - 1))
 
     line = [" "] * BAR_WIDTH
     if lower is not None and upper is not None:
-        first, last = place(lower), place(upper)
+        first, last = position(lower), position(upper)
         line[first : last + 1] = "\u2500" * (last + 1 - first)
         line[first], line[last] = "\u251c", "\u2524"
-    line[place(value)] = "\u25cf"
+    line[position(value)] = "\u25cf"
     return "".join(line).rstrip()

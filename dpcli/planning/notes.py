@@ -293,8 +293,8 @@ def post_processing_notes(plan: CentralPlan) -> list[str]:
         entry = planned.entry
         steps = [*entry.statistic.sentences(entry.request), *(step.summary for step in entry.post)]
         steps += ["the noisy numbers before that are published too"] if entry.raw else []
-        if least := entry.statistic.rows_for_interval(entry.request, planned.noises):
-            rows = count_text(int(short_up(Fraction(least), 2)), "row")
+        if min_rows := entry.statistic.rows_for_interval(entry.request, planned.noises):
+            rows = count_text(int(short_up(Fraction(min_rows), 2)), "row")
             steps.append(
                 f"expect intervals from about {rows} on, for inputs that vary by a third of the "
                 "way from the middle to a bound and do not depend on each other; with fewer rows "

@@ -346,8 +346,8 @@ def disjoint_branches(spec: CentralSpec) -> dict[str, Branch]:
         left = {name: ranges for name, ranges in ranges_by_name.items() if name not in branches}
         groups = _overlapping(left)
         if len(groups) > 1:
-            for place, names in enumerate(groups):
-                branches |= dict.fromkeys(names, (name_of_column, place))
+            for index, names in enumerate(groups):
+                branches |= dict.fromkeys(names, (name_of_column, index))
     return branches
 
 
@@ -362,7 +362,7 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
     for planned in statistics:
         if planned.branch is None:
             continue
-        name, place = planned.branch
+        name, index = planned.branch
         branches = ranges_by_branch.setdefault(name, {})
         for planned_query in planned.queries:
             query = planned_query.weighted.query
@@ -375,7 +375,7 @@ def require_disjoint(statistics: Iterable[PlannedStatistic], unit: Unit) -> None
                 or (isinstance(unit, PersonUnit) and unit.max_rows > 1)
             ):
                 raise ValueError("a statistic is not about the rows of its branch")
-            branches[str(place)] = branches.get(str(place), ()) + implied[column]
+            branches[str(index)] = branches.get(str(index), ()) + implied[column]
     for branches in ranges_by_branch.values():
         if len(_overlapping(branches)) != len(branches):
             raise ValueError("two branches have rows in common")

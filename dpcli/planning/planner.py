@@ -140,13 +140,13 @@ class WeightedAllocation:
                 return best
         # A plain sum of epsilons can be less than rho implies, so something may still be left.
         low = short_down(low if low > 0 else 1 / self._total_weight, SIZE_DIGITS)
-        shrink, least = Fraction(9, 10), MIN_EPSILON
+        shrink, min_size = Fraction(9, 10), MIN_EPSILON
         if self._rule.takes_rho:
             # The budget's delta covers a rho this small: it fits, but gives no accuracy.
-            least = zcdp_rho_within(self._budget.epsilon, self._budget.delta) / 10**6
+            min_size = zcdp_rho_within(self._budget.epsilon, self._budget.delta) / 10**6
         while not self._fits(best := self._at(low)):
             low, shrink = short_down(low * shrink, SIZE_DIGITS), max(shrink**2, Fraction(1, 10))
-            if low * self._total_weight < least:
+            if low * self._total_weight < min_size:
                 raise nothing_left
         least_weight, factor = min(map(_weight, self._entries)), Fraction(2)
         while factor > 1 + UNUSED_PART and low * least_weight < MAX_EPSILON:

@@ -132,9 +132,9 @@ def required_minimums(plan: CentralPlan) -> Iterator[RequiredMinimum]:
         if required is not None and noise is not None:
             margin = Fraction(one_sided_width(noise, outside))
             yield RequiredMinimum(key, Fraction(required), margin)
-    for name, least in quality.min_readable.items():
-        margin = blended_margin(rows, abs(HALF - least), columns, HALF, outside)
-        yield RequiredMinimum(cells_of(name), least, margin, quality.min_rows)
+    for name, share in quality.min_readable.items():
+        margin = blended_margin(rows, abs(HALF - share), columns, HALF, outside)
+        yield RequiredMinimum(cells_of(name), share, margin, quality.min_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class NoisyStatistic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PublishedStatistic:
+class EstimatedStatistic:
     """The published numbers of one statistic.
 
     `groups` are the selected groups in order, if keys are private. `raw` has the numbers before
@@ -45,5 +45,5 @@ class NoisyNumbers:
     """
 
     plan: CentralPlan
-    statistics: tuple[PublishedStatistic, ...]
+    statistics: tuple[EstimatedStatistic, ...]
     quality: QualityResult | None

@@ -138,7 +138,7 @@ class StatisticPlanner:
         self, error: Fraction, entry: Entry, mechanism: Mechanism
     ) -> PlannedStatistic | None:
         """The least loss found, to `SIZE_DIGITS` digits; None if it is beyond any protection."""
-        least = LEAST_SIZE[self.measure]
+        min_size = LEAST_SIZE[self.measure]
 
         @cache
         def planned(size: Fraction) -> PlannedStatistic:
@@ -153,9 +153,9 @@ class StatisticPlanner:
             facts = {"name": entry.request.name, "word": self.measure}
             raise SpecError.about("cannot-calibrate.several-answers", **facts)
         while reaches(low):
-            if low == least:
-                return planned(least)
-            low, high = max(low / SEARCH_FACTOR, least), low
+            if low == min_size:
+                return planned(min_size)
+            low, high = max(low / SEARCH_FACTOR, min_size), low
         while not reaches(high):
             if high == MAX_EPSILON:
                 return None
@@ -175,7 +175,9 @@ class StatisticPlanner:
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         measure: Measure = "epsilon" if target.rho is None else "rho"
-        design = next(one for one in entry.designs if one.serves(mechanism.family, measure))
+        design = next(
+            candidate for candidate in entry.designs if candidate.serves(mechanism.family, measure)
+        )
         planned: list[PlannedQuery] = []
         if target.rho is not None:
             design = replace(design, queries=_with_parts_of_rho(design.queries))
@@ -201,10 +203,10 @@ def _with_parts_of_rho(queries: Sequence[WeightedQuery]) -> tuple[WeightedQuery,
     A pure answer with the part w^2 of rho has the part w of the epsilon that all of rho has. So
     with the part s for supporting answers, the others keep 1 - s of that epsilon.
     """
-    supporting = sum((one.weight for one in queries if one.supports), start=Fraction(0))
+    supporting = sum((query.weight for query in queries if query.supports), start=Fraction(0))
     return tuple(
-        replace(one, weight=one.weight * (one.weight if one.supports else 1 - supporting))
-        for one in queries
+        replace(query, weight=query.weight * (query.weight if query.supports else 1 - supporting))
+        for query in queries
     )
 
 

@@ -21,7 +21,7 @@ from dpcli.ledger.charge import StoredRelease
 from dpcli.numeric.arrays import integer_array
 from dpcli.planning.plan import CentralPlan, PlannedQuery
 from dpcli.planning.quality_check import QualityResult, quality_result
-from dpcli.planning.results import NoisyStatistic, PublishedStatistic
+from dpcli.planning.results import EstimatedStatistic, NoisyStatistic
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, NoisePermit
 from dpcli.problems.errors import DataError, QualityError, UsageError, make_problem
 from dpcli.statistics.design import NoisyAnswer
@@ -200,7 +200,7 @@ def _in_order(by: Sequence[Axis], counts: Mapping[Group, int]) -> dict[Group, in
 
 def estimate_statistic(
     noisy: NoisyStatistic, confidence: Fraction, *, limited: bool = False
-) -> PublishedStatistic:
+) -> EstimatedStatistic:
     """The estimates from the noisy answers to one statistic, after post-processing.
 
     With `limited`, limits or bounds left out a part of what it is about.
@@ -222,7 +222,7 @@ def estimate_statistic(
         population = replace(
             population.suppressed(processed.status == SUPPRESSED), is_limited=limited
         )
-    return PublishedStatistic(planned, processed, noisy.groups, raw, population)
+    return EstimatedStatistic(planned, processed, noisy.groups, raw, population)
 
 
 _Groups = Confidential[Groups]

@@ -16,7 +16,7 @@ from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.document import PublishedCell, number_of
+from dpcli.report.document import CellText, number_of
 
 STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that are steps between ticks."""
@@ -61,9 +61,9 @@ class Scale:
         elif low == high:
             low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
             low = max(low, Fraction(0)) if zero and min(values) >= 0 else low
-        least = (high - low) / ticks
-        power = Fraction(10) ** floor(log10(least))
-        step = next((times * power for times in STEPS if times * power >= least), 10 * power)
+        min_step = (high - low) / ticks
+        power = Fraction(10) ** floor(log10(min_step))
+        step = next((times * power for times in STEPS if times * power >= min_step), 10 * power)
         fine = step / STEP_PARTS
         if dates:
             step, fine = max(step, Fraction(1)), Fraction(max(1, step // STEP_PARTS))
@@ -78,7 +78,7 @@ class Scale:
         """The position where bars begin: zero, or the end of the range nearest to it."""
         return min(max(self.position(Fraction(0)), 0.0), 1.0)
 
-    def mark(self, cell: PublishedCell, at: float = 0) -> Mark:
+    def mark(self, cell: CellText, at: float = 0) -> Mark:
         """The mark of a published cell that is not suppressed."""
         texts = (cell.value, cell.lower, cell.upper)
         value, lower, upper = (self.position(number_of(text or cell.value)) for text in texts)
@@ -96,7 +96,7 @@ class Scale:
         return tuple(index * self.step for index in range(first, last + 1))
 
 
-def interval_ends(cells: Iterable[PublishedCell]) -> list[Fraction]:
+def interval_ends(cells: Iterable[CellText]) -> list[Fraction]:
     """The published numbers of cells, and the ends of their intervals."""
     texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
     return [number_of(text) for text in texts if text]
@@ -112,8 +112,8 @@ def tick_text(number: Fraction, dates: bool = False, example: str = "") -> str:
     size = abs(number)
     text = exact_or_up(number)
     if size >= 10**4:
-        place = min(len(str(int(size))) - 1, 3 * len(SUFFIXES) + 2) // 3
-        text = exact_or_up(number / 10 ** (3 * place)) + SUFFIXES[place - 1]
+        thousands = min(len(str(int(size))) - 1, 3 * len(SUFFIXES) + 2) // 3
+        text = exact_or_up(number / 10 ** (3 * thousands)) + SUFFIXES[thousands - 1]
         if len(text) > WIDEST:
             power = len(str(int(size))) - 1
             text = f"{exact_or_up(number / 10**power)}\u00b710^{power}"
@@ -152,7 +152,7 @@ class Chart:
 
 
 def chart_over_bins(
-    cells: Sequence[PublishedCell],
+    cells: Sequence[CellText],
     key: Axis,
     scale: Scale,
     percent: str,
@@ -187,14 +187,14 @@ def chart_over_bins(
 def _middles(key: Axis, column: NumericColumn, *, as_line: bool) -> list[float]:
     """Positions of the numbers: the middles of bins, which are drawn equally wide as bars."""
     if not as_line:
-        return [(place + 0.5) / len(key) for place in range(len(key))]
+        return [(index + 0.5) / len(key) for index in range(len(key))]
     edges = [*key.starts, column.upper + 1]
     width = 2 * (edges[-1] - edges[0])
     return [(start + end - 2 * edges[0]) / width for start, end in pairwise(edges)]
 
 
 def _runs(
-    cells: Sequence[PublishedCell], middles: Sequence[float], scale: Scale
+    cells: Sequence[CellText], middles: Sequence[float], scale: Scale
 ) -> Iterator[tuple[Mark, ...]]:
     marked = zip(cells, middles, strict=True)
     for shown, run in groupby(marked, key=lambda pair: bool(pair[0].value)):
@@ -219,20 +219,20 @@ def _names(column: NumericColumn, key: Axis, *, as_line: bool) -> Iterator[tuple
     count = len(key)
     labels = key.labels if column.whole and not as_line else ()
     if labels and max(map(len, labels)) <= MAX_NAME_LENGTH:
-        names, places = labels, [(place + 0.5) / count for place in range(count)]
+        names, positions = labels, [(index + 0.5) / count for index in range(count)]
     else:
         edges = [*key.starts, column.upper]
         width = max(column.upper - edges[0], 1)
         names = tuple(map(column.text, edges))
-        places = [place / count for place in range(count + 1)]
+        positions = [index / count for index in range(count + 1)]
         if as_line:
-            places = [(edge - edges[0]) / width for edge in edges]
+            positions = [(edge - edges[0]) / width for edge in edges]
     last, longest = len(names) - 1, max(map(len, names))
-    most = MAX_NAMES if longest <= 6 else 3 if longest <= MAX_NAME_LENGTH else 2
-    stride = max(1, -(-last // (most - 1)) if most > 2 else last)
-    for place in dict.fromkeys([*range(0, last - stride // 2, stride), last]):
-        x, anchor = places[place], "middle"
-        if place in (0, last) and not (labels and names is labels and count <= MAX_NAMES):
+    max_names = MAX_NAMES if longest <= 6 else 3 if longest <= MAX_NAME_LENGTH else 2
+    stride = max(1, -(-last // (max_names - 1)) if max_names > 2 else last)
+    for index in dict.fromkeys([*range(0, last - stride // 2, stride), last]):
+        x, anchor = positions[index], "middle"
+        if index in (0, last) and not (labels and names is labels and count <= MAX_NAMES):
             # The names at both ends must not leave the drawing.
-            x, anchor = (0.0, "start") if not place else (1.0, "end")
-        yield x, anchor, names[place]
+            x, anchor = (0.0, "start") if not index else (1.0, "end")
+        yield x, anchor, names[index]

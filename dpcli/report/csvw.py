@@ -186,8 +186,8 @@ def wide_schema(
         for name, heading in zip(header, headings, strict=False)
     ]
     flags = f"Empty, or its flag. {_marks(report)}."
-    for place, name in enumerate(header[count:]):
-        number, end = divmod(place, len(ENDS))
+    for index, name in enumerate(header[count:]):
+        number, end = divmod(index, len(ENDS))
         named, _, kind = published[number].partition(".")
         statistic = stated[named]
         says = f"{_what(statistic)}{f', {kind}' if kind else ''}."

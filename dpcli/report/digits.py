@@ -15,7 +15,7 @@ from math import ceil, floor
 from typing import Literal
 
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.document import PublishedCell
+from dpcli.report.document import CellText
 from dpcli.statistics.postprocessing import Flag
 
 Digits = Literal["interval", "all"]
@@ -25,7 +25,7 @@ SHOWN = 2
 """Significant digits of half the width of an interval; with one, an error may be half off."""
 
 
-def supported(cell: PublishedCell) -> PublishedCell:
+def supported(cell: CellText) -> CellText:
     """The cell as people read it; without an interval, or of dates, it is the same.
 
     Where an interval is all that is possible, its ends are bounds, which are not rounded.
@@ -33,14 +33,14 @@ def supported(cell: PublishedCell) -> PublishedCell:
     if cell.exact or not cell.value or _is_date(cell.value):
         return cell
     lower, upper = Fraction(cell.lower), Fraction(cell.upper)
-    places = SHOWN - 1 - _order((upper - lower) / 2)
+    shown = SHOWN - 1 - _order((upper - lower) / 2)
     _, _, decimals = cell.value.partition(".")
-    if places >= len(decimals):
+    if shown >= len(decimals):
         return cell
-    unit = Fraction(10) ** -places
+    unit = Fraction(10) ** -shown
 
     def text(units: int) -> str:
-        return decimal_text(units * unit, max(places, 0))
+        return decimal_text(units * unit, max(shown, 0))
 
     value = text(floor(Fraction(cell.value) / unit + Fraction(1, 2)))
     if cell.flag is Flag.NO_INFORMATION:
@@ -50,12 +50,12 @@ def supported(cell: PublishedCell) -> PublishedCell:
     return replace(cell, value=value, lower=ends[0], upper=ends[1])
 
 
-def reader_of(digits: Digits) -> Callable[[PublishedCell], PublishedCell]:
+def reader_of(digits: Digits) -> Callable[[CellText], CellText]:
     """The function that gives a cell as people read it."""
     return supported if digits == "interval" else lambda cell: cell
 
 
-def any_rounded(cells: Iterable[PublishedCell], digits: Digits) -> bool:
+def any_rounded(cells: Iterable[CellText], digits: Digits) -> bool:
     """Whether people read fewer digits of one of these cells than are published."""
     return digits == "interval" and any(supported(cell) != cell for cell in cells)
 

@@ -25,7 +25,7 @@ from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.planning.results import PublishedStatistic
+    from dpcli.planning.results import EstimatedStatistic
     from dpcli.report.entry_model import PublishedStatisticReport
     from dpcli.report.model import CollectionReport, ReleaseReport
 
@@ -43,7 +43,7 @@ POPULATION = ".population"
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedCell:
+class CellText:
     """One published number as text, with its group, item, interval and flag."""
 
     statistic: str
@@ -66,7 +66,7 @@ class PublishedCell:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedNumbers:
+class NumberTable:
     """Published numbers of one statistic under one name.
 
     All columns of `frame` are String: key0, key1 and so on for the labels of `keys`, then item,
@@ -80,23 +80,23 @@ class PublishedNumbers:
     chosen: bool = False
     dates: bool = False
 
-    def cells(self, most: int | None = None) -> tuple[PublishedCell, ...]:
-        """The numbers one by one; with `most`, only the first of them."""
-        shown = self.frame if most is None else self.frame.head(most)
+    def cells(self, max_cells: int | None = None) -> tuple[CellText, ...]:
+        """The numbers one by one; with `max_cells`, only the first of them."""
+        shown = self.frame if max_cells is None else self.frame.head(max_cells)
         return tuple(
-            PublishedCell(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
+            CellText(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
             for *group, item, value, lower, upper, flag in shown.iter_rows()
             for numbers in ((item, value, lower, upper),)
         )
 
 
-def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, ...]:
+def published_numbers(published: EstimatedStatistic) -> tuple[NumberTable, ...]:
     """The published numbers of a statistic, in the order of the spec.
 
     If numbers before post-processing, or of the population, are published too, they follow under
     their own names.
     """
-    entry, places = published.planned.entry, _places(published)
+    entry, cells = published.planned.entry, _cell_names(published)
     keys = tuple(key.column.name for key in entry.request.by)
     named = {published.planned.name: published.estimates}
     if published.raw is not None:
@@ -104,10 +104,10 @@ def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, 
     if published.population is not None:
         named[published.planned.name + POPULATION] = published.population
     return tuple(
-        PublishedNumbers(
+        NumberTable(
             name,
             keys,
-            _texts(places, estimates),
+            _texts(cells, estimates),
             entry.statistic.chooses_labels,
             estimates.date_range is not None,
         )
@@ -115,7 +115,7 @@ def published_numbers(published: PublishedStatistic) -> tuple[PublishedNumbers, 
     )
 
 
-def _places(published: PublishedStatistic) -> pl.DataFrame:
+def _cell_names(published: EstimatedStatistic) -> pl.DataFrame:
     """The group and the item of every number; items change fastest."""
     import polars as pl
 
@@ -125,18 +125,18 @@ def _places(published: PublishedStatistic) -> pl.DataFrame:
         labels = [key.labels for key in entry.request.by]
     items = entry.statistic.items(entry.request)
     sizes = [*map(len, labels), *([] if groups is None else [len(groups)]), len(items)]
-    *places, item = np.unravel_index(np.arange(prod(sizes)), sizes)
+    *indices, item = np.unravel_index(np.arange(prod(sizes)), sizes)
     if groups is not None:
         count = len(entry.request.by)
-        labels, places = [[group[at] for group in groups] for at in range(count)], places * count
-    columns = {f"key{at}": key for at, key in enumerate(zip(labels, places, strict=True))}
+        labels, indices = [[group[at] for group in groups] for at in range(count)], indices * count
+    columns = {f"key{at}": key for at, key in enumerate(zip(labels, indices, strict=True))}
     columns["item"] = items, item
     return pl.DataFrame(
         [pl.Series(name, texts, pl.String).gather(at) for name, (texts, at) in columns.items()]
     )
 
 
-def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
+def _texts(cells: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     import polars as pl
 
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
@@ -153,7 +153,7 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     }
     if estimates.items is not None:
         texts["item"] = pl.Series(estimates.items, dtype=pl.String)
-    return places.with_columns(**texts, flag=names.gather(flags(estimates)))
+    return cells.with_columns(**texts, flag=names.gather(flags(estimates)))
 
 
 def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
@@ -178,7 +178,7 @@ def number_of(text: str) -> Fraction:
     return Fraction(days_of(text))
 
 
-def flags_of(published: Iterable[PublishedNumbers]) -> list[Flag]:
+def flags_of(published: Iterable[NumberTable]) -> list[Flag]:
     """The flags that occur in these numbers, in a fixed order."""
     flags = {flag for numbers in published for flag in numbers.frame["flag"].unique()}
     return [flag for flag in Flag if flag and flag in flags]
@@ -219,7 +219,7 @@ class Report:
 
     content: bytes
     stated: ReleaseReport | CollectionReport
-    numbers: tuple[tuple[PublishedNumbers, ...], ...] = ()
+    numbers: tuple[tuple[NumberTable, ...], ...] = ()
 
     @property
     def release(self) -> ReleaseReport:
@@ -235,7 +235,7 @@ class Report:
     def compose(
         cls,
         stated: ReleaseReport | CollectionReport,
-        numbers: Sequence[tuple[PublishedNumbers, ...]] = (),
+        numbers: Sequence[tuple[NumberTable, ...]] = (),
     ) -> Self:
         """The report that states this, whose statistics publish these numbers."""
         text, content = json_text(stated), io.BytesIO()
@@ -256,13 +256,13 @@ class Report:
 
         text, blocks = _split_numbers(content)
         parsed = parsed_json(text)
-        places = [_replace_place(statistic) for statistic in parsed.get("statistics", ())]
+        indices = [_replace_block(statistic) for statistic in parsed.get("statistics", ())]
         stated = load_report(parsed)
         if isinstance(stated, CollectionReport):
             return cls(content, stated)
         numbers = (
-            tuple(_numbers(statistic, blocks[place]))
-            for statistic, place in zip(stated.statistics, places, strict=True)
+            tuple(_numbers(statistic, blocks[index]))
+            for statistic, index in zip(stated.statistics, indices, strict=True)
         )
         return cls(content, stated, tuple(numbers))
 
@@ -274,25 +274,25 @@ def without_numbers(content: bytes) -> bytes:
 
 def _split_numbers(content: bytes) -> tuple[bytes, list[bytes]]:
     """The JSON of a report with indices instead of numbers, and the list of numbers."""
-    parts, blocks, place = [b""], [b""], 0
-    while 0 <= (start := content.find(FIRST, place)) < (end := content.find(LAST, start)):
-        parts += [content[place:start], b'"cells": %d' % len(blocks)]
+    parts, blocks, position = [b""], [b""], 0
+    while 0 <= (start := content.find(FIRST, position)) < (end := content.find(LAST, start)):
+        parts += [content[position:start], b'"cells": %d' % len(blocks)]
         blocks.append(content[start + len(FIRST) - 2 : end])
-        place = end + len(LAST)
-    return b"".join([*parts, content[place:]]), blocks
+        position = end + len(LAST)
+    return b"".join([*parts, content[position:]]), blocks
 
 
-def _replace_place(statistic: dict[str, Any]) -> int:
-    """The place of the block of numbers of a parsed statistic, which does not keep it."""
+def _replace_block(statistic: dict[str, Any]) -> int:
+    """The index of the block of numbers of a parsed statistic, which does not keep it."""
     from dpcli.report.entry_model import CELLS
 
-    place, statistic["cells"] = statistic["cells"] or "0", CELLS
-    if not isinstance(place, str):
+    index, statistic["cells"] = statistic["cells"] or "0", CELLS
+    if not isinstance(index, str):
         raise KeyError("cells")
-    return int(place)
+    return int(index)
 
 
-def _write(named: Sequence[PublishedNumbers], content: io.BytesIO) -> None:
+def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
     """Write the numbers of a statistic as JSON, one on each line."""
     if not any(numbers.frame.height for numbers in named):
         content.write(b"[]")
@@ -310,14 +310,14 @@ def _write(named: Sequence[PublishedNumbers], content: io.BytesIO) -> None:
     content.write(b"\n      ]")
 
 
-def _line(numbers: PublishedNumbers) -> pl.Expr:
+def _line(numbers: NumberTable) -> pl.Expr:
     """A number as a JSON object."""
     import polars as pl
 
     def or_null(text: pl.Expr, name: str) -> pl.Expr:
         return pl.when(pl.col(name) == "").then(pl.lit("null")).otherwise(text)
 
-    labels = [pl.col(f"key{place}").alias(key) for place, key in enumerate(numbers.keys)]
+    labels = [pl.col(f"key{index}").alias(key) for index, key in enumerate(numbers.keys)]
     keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
     item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
     marks = [key for ending, key in MARKS.items() if numbers.name.endswith(ending)]
@@ -331,7 +331,7 @@ def _line(numbers: PublishedNumbers) -> pl.Expr:
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
-def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[PublishedNumbers]:
+def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[NumberTable]:
     """The numbers of a statistic from their block, in the order of `MARKS`."""
     import polars as pl
 
@@ -343,14 +343,14 @@ def _numbers(statistic: PublishedStatisticReport, block: bytes) -> Iterator[Publ
         if not key or getattr(statistic, key):
             selected = frame.filter(pl.col("ending") == ending).drop("ending")
             name, dates = statistic.name + ending, layout.unit == DATE_UNIT
-            yield PublishedNumbers(name, keys, selected, layout.chosen, dates)
+            yield NumberTable(name, keys, selected, layout.chosen, dates)
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The numbers of lines that were written; digits stay strings."""
     import polars as pl
 
-    places = [f"key{at}" for at in range(len(keys))]
+    fields = [f"key{at}" for at in range(len(keys))]
     labels = pl.Struct(dict.fromkeys(keys, pl.String))
     marks = dict.fromkeys(MARKS.values(), pl.Boolean)
     named = pl.Struct({**marks, "keys": labels, "item": pl.String})
@@ -361,9 +361,9 @@ def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     ]
     flag = pl.col("flag").str.strip_chars('"').replace("null", "")
     read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag)
-    group = pl.col("named").struct.field("keys").struct.rename_fields(places).struct.unnest()
+    group = pl.col("named").struct.field("keys").struct.rename_fields(fields).struct.unnest()
     return read.select(
-        *([group] if places else []),
+        *([group] if fields else []),
         pl.col("named").struct.field("item").fill_null(""),
         *ENDS,
         "flag",

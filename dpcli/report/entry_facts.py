@@ -63,7 +63,7 @@ from dpcli.statistics.estimates import ANY, Estimate, Estimates
 
 if TYPE_CHECKING:
     from dpcli.planning.quality_check import QualityResult
-    from dpcli.planning.results import PublishedStatistic
+    from dpcli.planning.results import EstimatedStatistic
 
 OPTIONS = (
     "quantiles", "utility", "weight", "label", "k", "ways", "method", "ridge", "rows", "candidates",
@@ -84,7 +84,7 @@ def caption_texts(caption: Caption) -> dict[str, Any]:
 def statistic_options(request: Request) -> dict[str, Any]:
     """The optional fields of a statistic; None where it has none."""
     own = dict(request.options)
-    most, axis, ranges = (own.get(name) for name in ("max_selected", "between", "values"))
+    max_selected, axis, ranges = (own.get(name) for name in ("max_selected", "between", "values"))
     return {
         "quantiles": list(map(JsonNumber.of, request.quantiles)) or None,
         "utility": request.utility or None,
@@ -99,7 +99,9 @@ def statistic_options(request: Request) -> dict[str, Any]:
         **{name: own[name].name if own[name] else "rows" for name in PARTS if name in own},
         "values": None if ranges is None else require_labeled(request.column).range_texts(ranges),
         "between": axis and BetweenReport(column=axis.column.name, labels=list(axis.labels)),
-        "max_selected": most if most and most < len(request.checked) else None,
+        "max_selected": max_selected
+        if max_selected and max_selected < len(request.checked)
+        else None,
         "per": own.get("per"),
     }
 
@@ -186,7 +188,7 @@ MAX_CHART_BINS = 5_000
 """Above this number of bins no chart is drawn."""
 
 
-def layout_report(published: PublishedStatistic, table: str, columns: list[str]) -> LayoutReport:
+def layout_report(published: EstimatedStatistic, table: str, columns: list[str]) -> LayoutReport:
     """The layout of the numbers of a statistic: its wide `table`, its scale and its axis."""
     entry = published.planned.entry
     statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
@@ -219,7 +221,7 @@ def _possible(estimates: Estimates) -> list[tuple[JsonNumber | None, JsonNumber 
     ]
 
 
-def _axis(published: PublishedStatistic) -> AxisReport | None:
+def _axis(published: EstimatedStatistic) -> AxisReport | None:
     """The bins along which a chart is drawn: of a histogram, or of the last key; None without."""
     entry = published.planned.entry
     request, key = entry.request, entry.request.bins
@@ -283,7 +285,7 @@ def quality_rule(plan: CentralPlan) -> QualityRuleReport | None:
     return QualityRuleReport(
         **queries_of(plan.quality, plan.spec),
         min_rows=quality.min_rows,
-        min_readable={name: JsonNumber.of(one) for name, one in quality.min_readable.items()},
+        min_readable={name: JsonNumber.of(share) for name, share in quality.min_readable.items()},
         min_people=quality.min_people,
         max_limited=if_known(JsonNumber.of, quality.max_limited),
         false_stop=JsonNumber.of(FALSE_STOP),
@@ -300,8 +302,10 @@ def quality_report(plan: CentralPlan, result: QualityResult | None) -> QualityRe
     rows, *columns = map(_estimate, result.estimates)
     people = None if rule.min_people is None else columns.pop(0)
     left_out = [
-        LeftOutReport(limit=one.limit, share_at_least=JsonNumber.of(short_down(one.least, 3)))
-        for one in result.left_out
+        LeftOutReport(
+            limit=limited.limit, share_at_least=JsonNumber.of(short_down(limited.least, 3))
+        )
+        for limited in result.left_out
     ]
     return rule.extended(
         QualityReport,
@@ -336,19 +340,19 @@ def _quality_rows(plan: CentralPlan, result: QualityResult) -> Iterator[list[str
     required |= {} if quality.min_people is None else {PEOPLE: quality.min_people}
     required |= {cells_of(name): share * count for name, share in quality.min_readable.items()}
     names = {ROWS: plan.spec.rows_are, PEOPLE: "people"}
-    for (key, least), estimate in zip(required.items(), estimates, strict=True):
+    for (key, minimum), estimate in zip(required.items(), estimates, strict=True):
         total = count if key[0] == "cells" else None
         numbers, verdict = _numbers(estimate), "met"
-        if least is None:
+        if minimum is None:
             verdict = "not checked"
         elif key in result.missed:
             verdict = "missed"
-        elif numbers[0] < least:
+        elif numbers[0] < minimum:
             verdict = "below, within the noise"
         yield [
             names.get(key, f"readable: {key[1]}"),
             *(_count_or_share(number, total) for number in numbers),
-            "" if least is None else _count_or_share(Fraction(least), total),
+            "" if minimum is None else _count_or_share(Fraction(minimum), total),
             verdict,
         ]
 

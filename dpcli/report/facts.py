@@ -356,7 +356,9 @@ def _outlook(plan: Plan, forecast: BalanceForecast) -> dict[str, Any]:
             ledger_exists=forecast.exists,
             opened=forecast.terms is not None,
             window=forecast.window,
-            refused=[RefusalReport(code=one.code, message=one.message) for one in refused],
+            refused=[
+                RefusalReport(code=problem.code, message=problem.message) for problem in refused
+            ],
             shares_files_with=list(forecast.shared),
         ),
         "times": runs

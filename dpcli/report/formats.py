@@ -13,7 +13,7 @@ from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.digits import Digits
-from dpcli.report.document import PublishedNumbers, Report
+from dpcli.report.document import NumberTable, Report
 from dpcli.report.table import Table, long_table, wide_table
 
 LONG = "table.csv"
@@ -112,7 +112,7 @@ def _wide(report: Report, name: str) -> Table:
     return wide_table(*_wide_parts(report, name))
 
 
-def _wide_parts(report: Report, name: str) -> tuple[list[PublishedNumbers], list[str]]:
+def _wide_parts(report: Report, name: str) -> tuple[list[NumberTable], list[str]]:
     """The numbers of a wide table, and the headings of its keys."""
     statistics = zip(report.release.statistics, report.numbers, strict=True)
     members = [pair for pair in statistics if pair[0].layout.table == name]

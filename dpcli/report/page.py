@@ -12,7 +12,7 @@ from dpcli.data.kinds import NUMERIC_COLUMNS
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
-from dpcli.report.document import PublishedCell, PublishedNumbers, Report, flags_of, number_of
+from dpcli.report.document import CellText, NumberTable, Report, flags_of, number_of
 from dpcli.report.entry_facts import option_words
 from dpcli.specification.model import Caption
 
@@ -32,14 +32,14 @@ class NumbersTable:
     """
 
     title: str
-    cells: Sequence[PublishedCell]
+    cells: Sequence[CellText]
     more: int
     ranges: bool
     flags: bool
     drawn: bool
     scale: Scale | None
 
-    def scale_of(self, cell: PublishedCell) -> Scale:
+    def scale_of(self, cell: CellText) -> Scale:
         """The scale on which a cell is drawn."""
         return self.scale or Scale.covering(interval_ends([cell]), zero=True)
 
@@ -47,9 +47,9 @@ class NumbersTable:
 class StatisticView:
     """What a page shows of a statistic: its tables, and charts over its bins."""
 
-    def __init__(self, report: Report, place: int) -> None:
+    def __init__(self, report: Report, index: int) -> None:
         stated = report.release
-        self.statistic, self._numbers = stated.statistics[place], report.numbers[place]
+        self.statistic, self._numbers = stated.statistics[index], report.numbers[index]
         self.percent, self._flags, self._sample = report.percent, stated.flags, stated.sample
         self._layout, self.count = self.statistic.layout, len(self._numbers[0].frame)
         self.bars = self._layout.measure != "values"
@@ -146,8 +146,8 @@ class StatisticView:
         cells = self._numbers[0].cells(MAX_LINES) if limits else ()
         return any(
             number_of(text) == end
-            for place, cell in enumerate(cells)
-            for text, end in zip((cell.lower, cell.upper), limits[place % len(limits)], strict=True)
+            for index, cell in enumerate(cells)
+            for text, end in zip((cell.lower, cell.upper), limits[index % len(limits)], strict=True)
             if text and cell.lower != cell.upper
         )
 
@@ -177,7 +177,7 @@ class StatisticView:
         """The numbers, then those before post-processing; drawn as bars if no chart shows them."""
         return list(map(self._table, self._numbers))
 
-    def _table(self, numbers: PublishedNumbers) -> NumbersTable:
+    def _table(self, numbers: NumberTable) -> NumbersTable:
         own, cells, frame = numbers is self._numbers[0], numbers.cells(MAX_LINES), numbers.frame
         drawn, scale = self._drawn and not (own and self.charts), None
         if drawn and self._layout.scale != "each":

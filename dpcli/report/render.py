@@ -71,7 +71,7 @@ def render_page(form: str, report: Report, digits: Digits = "interval") -> bytes
     spec, example = stated.spec, stated.spec.numbers or ""
     named = f"{spec.title} ({spec.dataset})" if spec.title else spec.dataset
     named += ", randomized record by record" if isinstance(stated, CollectionReport) else ""
-    entries = [StatisticView(report, place) for place in range(len(report.numbers))]
+    entries = [StatisticView(report, index) for index in range(len(report.numbers))]
     shown = (cell for view in entries for lines in view.tables for cell in lines.cells)
     page = environment(form).get_template(f"report.{form}.j2")
     try:

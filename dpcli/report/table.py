@@ -15,7 +15,7 @@ from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import CentralPlan
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.document import ISO_DATE, PublishedNumbers
+from dpcli.report.document import ISO_DATE, NumberTable
 from dpcli.specification.requests import ESTIMATE_COLUMNS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _blank_as_null() -> pl.Expr:
     return pl.when(pl.all() != "").then(pl.all())
 
 
-def long_table(published: Sequence[PublishedNumbers]) -> Table:
+def long_table(published: Sequence[NumberTable]) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper, flag.
 
     Keys are in the order of their first use. If a key has the name `flag`, the last column is
@@ -115,7 +115,7 @@ def long_table(published: Sequence[PublishedNumbers]) -> Table:
     header = distinct([FIXED[0], *keys, *FIXED[1:]])
     frames = []
     for numbers in published:
-        own = {key: pl.col(f"key{place}") for place, key in enumerate(numbers.keys)}
+        own = {key: pl.col(f"key{index}") for index, key in enumerate(numbers.keys)}
         group = [own.get(key, pl.lit("")) for key in keys]
         columns = [pl.lit(numbers.name), *group, *map(pl.col, FIXED[1:])]
         named = zip(columns, header, strict=True)
@@ -124,7 +124,7 @@ def long_table(published: Sequence[PublishedNumbers]) -> Table:
     return Table(pl.concat(frames), frozenset(header[-4:-1]), dated=dated)
 
 
-def wide_table(published: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
+def wide_table(published: Sequence[NumberTable], heading: Sequence[str]) -> Table:
     """One line per group: the value, interval and flag of each statistic.
 
     Items are a key of the table, such as the bins of a histogram under the name of its column. A
@@ -232,11 +232,11 @@ def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
     named += [group.get(key, "") for key in keys]
     if row.value is None:
         return [*named, row.item, "0", "", "", "", ""]
-    places = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
+    decimals = max(0, EXTRA_DIGITS - ceil(log10(row.error))) if row.error > 0 else 6
     numbers = (row.value, Fraction(row.error), row.lower, row.upper)
     return [
         *named,
         row.item,
         str(row.records),
-        *(decimal_text(number, places) for number in numbers),
+        *(decimal_text(number, decimals) for number in numbers),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcli.planning.plan import CentralPlan
-from dpcli.planning.results import PublishedStatistic
+from dpcli.planning.results import EstimatedStatistic
 from dpcli.releasing.steps import add_noise, estimate_statistic
 from tests.support.permits import free_permit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def estimates_of(
     plan: CentralPlan, exact: Sequence[ConfidentialAnswer]
-) -> tuple[PublishedStatistic, ...]:
+) -> tuple[EstimatedStatistic, ...]:
     """Add noise to every answer, then estimate from the noisy answers alone."""
     noisy = add_noise(plan, exact, free_permit())
     return tuple(estimate_statistic(one, plan.spec.confidence) for one in noisy)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from dpcli.numeric.exact import decimal_text
 from dpcli.report.digits import any_rounded, reader_of, supported
-from dpcli.report.document import PublishedCell
+from dpcli.report.document import CellText
 from dpcli.statistics.postprocessing import Flag
 
 
-def cell(value: str, lower: str, upper: str, flag: Flag = Flag.NONE) -> PublishedCell:
+def cell(value: str, lower: str, upper: str, flag: Flag = Flag.NONE) -> CellText:
     """A published number in an interval."""
-    return PublishedCell("n", {"sex": "f"}, "", value, lower, upper, flag)
+    return CellText("n", {"sex": "f"}, "", value, lower, upper, flag)
 
 
 @pytest.mark.parametrize(

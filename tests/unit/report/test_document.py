@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dpcli.report import document
-from dpcli.report.document import RAW, PublishedNumbers, Report, without_numbers
+from dpcli.report.document import RAW, NumberTable, Report, without_numbers
 from dpcli.report.entry_model import CELLS
 from dpcli.report.formats import report_schema
 from dpcli.report.json_text import json_text
@@ -24,7 +24,7 @@ HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}
 DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
 
 
-def numbers(name: str, count: int, keys: int = 2) -> PublishedNumbers:
+def numbers(name: str, count: int, keys: int = 2) -> NumberTable:
     """Numbers with labels and digits that are hard to write."""
     columns = {
         **{
@@ -39,7 +39,7 @@ def numbers(name: str, count: int, keys: int = 2) -> PublishedNumbers:
         "flag": ["unreliable" if n % 3 else "" for n in range(count)],
     }
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    return PublishedNumbers(name, tuple(f"column {at}" for at in range(keys)), frame)
+    return NumberTable(name, tuple(f"column {at}" for at in range(keys)), frame)
 
 
 def statistic(name: str, keys: int = 2, *, raw: bool = False) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def statistic(name: str, keys: int = 2, *, raw: bool = False) -> dict[str, Any]:
 
 
 def composed_report(
-    statistics: list[dict[str, Any]], numbers_of: list[tuple[PublishedNumbers, ...]]
+    statistics: list[dict[str, Any]], numbers_of: list[tuple[NumberTable, ...]]
 ) -> Report:
     """A report that states these statistics, and nothing else."""
     stated = ReleaseReport.load({"statistics": statistics, "declarations": None})

@@ -18,7 +18,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported
-from dpcli.report.document import PublishedCell
+from dpcli.report.document import CellText
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults
@@ -162,7 +162,7 @@ def test_the_page_has_every_published_number(reports: Reports) -> None:
 
     for row in rows:
         texts_of = row["value"], row["lower"], row["upper"]
-        read = supported(PublishedCell("", {}, "", *texts_of, Flag(row["flag"])))
+        read = supported(CellText("", {}, "", *texts_of, Flag(row["flag"])))
         value, lower, upper = map(grouped, (read.value, read.lower, read.upper))
         assert {value or "suppressed", row["flag"] or value} <= {*texts}
         if lower:
@@ -203,7 +203,7 @@ DAYS = DateColumn("day", bounds=(18262, 18627))
 AGES = IntegerColumn("<b>age</b>", bounds=(0, 99))
 
 
-def drawn(cells: list[PublishedCell], key: Axis) -> str:
+def drawn(cells: list[CellText], key: Axis) -> str:
     """A chart as it is on a page."""
     chart = chart_over_bins(cells, key, Scale.covering([], zero=True), "95%")
     macros: Any = environment("html").get_template("charts.html.j2").module
@@ -221,9 +221,7 @@ def drawn(cells: list[PublishedCell], key: Axis) -> str:
 )
 def test_dates_and_many_bins_are_drawn_as_a_line(key: Axis, shape: str) -> None:
     """Bars up to 20 bins; a line with a band for more and for dates. Each chart has a title."""
-    cells = [
-        PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
-    ]
+    cells = [CellText("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
     drawing = ElementTree.fromstring(drawn(cells, key))
     tags = {element.tag for element in drawing.iter()}
 
@@ -238,9 +236,7 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Axis, shape: str) -> None:
 def test_a_line_states_that_bins_differ_in_width(starts: range, note: str) -> None:
     """A narrow last bin has fewer rows, so the line falls; the caption states why."""
     key = Axis(AGES, starts)
-    cells = [
-        PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
-    ]
+    cells = [CellText("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
 
     assert (
         chart_over_bins(cells, key, Scale.covering([], zero=True), "95%").caption
@@ -252,7 +248,7 @@ def test_a_suppressed_number_interrupts_a_line() -> None:
     """A line is not drawn through a bin whose number is left out."""
     key = Axis(DAYS, tuple(range(18262, 18562, 30)))
     values = ["5" if n != 4 else "" for n in range(10)]
-    cells = [PublishedCell("n", {}, "", text, text, text, Flag.NONE) for text in values]
+    cells = [CellText("n", {}, "", text, text, text, Flag.NONE) for text in values]
 
     assert drawn(cells, key).count("<polyline") == 2
 

@@ -310,13 +310,13 @@ def test_a_report_keeps_the_numbers_of_the_population() -> None:
     """A stored report has the lines of the population, and reads them back."""
     import polars as pl
 
-    from dpcli.report.document import PublishedNumbers, Report
+    from dpcli.report.document import NumberTable, Report
     from dpcli.report.entry_model import CELLS
     from dpcli.report.model import ReleaseReport
 
-    def numbers(name: str, value: str) -> PublishedNumbers:
+    def numbers(name: str, value: str) -> NumberTable:
         texts = {"key0": "north", "item": "", "value": value, "lower": "", "upper": "", "flag": ""}
-        return PublishedNumbers(name, ("region",), pl.DataFrame([texts]))
+        return NumberTable(name, ("region",), pl.DataFrame([texts]))
 
     named = tuple(
         numbers(f"n{end}", value) for end, value in (("", "1"), (".raw", "2"), (".population", "3"))
