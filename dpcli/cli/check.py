@@ -80,12 +80,12 @@ def check(
             "terminal-required": cells and not sys.stdout.isatty(),
         }
     )
-    facts: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
+    report: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
         plan = make_plan(read_spec_file(spec))
         size = len(plan.statistics if isinstance(plan, CentralPlan) else plan.spec.responses)
-        facts |= {"dataset": plan.spec.dataset, f"{plan.part}s": size, "warnings": []}
+        report |= {"dataset": plan.spec.dataset, f"{plan.part}s": size, "warnings": []}
         account = forecast_balance(plan, spec, ledger, period, files, any_period=any_period)
         refused = account.refused
         try:
@@ -104,15 +104,15 @@ def check(
             raise refused
     except DpcliError as failure:
         if as_json:
-            print_json(facts | {"problems": problem_facts(failure)})
+            print_json(report | {"problems": problem_facts(failure)})
         raise
     advice = []
     if isinstance(plan, CentralPlan):
         quality, reading = _quality_notes(plan), reading_warnings(plan, files)
         advice = warn([*unit_warnings(plan), *limit_warnings(plan), *quality, *reading])
-    facts["warnings"] = [*sharing_warnings(account.shared), *advice]
+    report["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
-        print_json(facts)
+        print_json(report)
         return
     missing = [key for key in RESPONSIBLE.values() if not plan.spec.declarations.answer(key)]
     if missing:

@@ -208,8 +208,8 @@ class Command(TyperCommand):
     def _refusal(self, param: Any, where: str) -> Problem:
         option, choices = _label(param), _choices(self.hints.get(param.name))
         if choices:
-            facts = {"option": option, "choices": choices, "where": where}
-            return make_problem("command-line.choice", **facts)
+            arguments = {"option": option, "choices": choices, "where": where}
+            return make_problem("command-line.choice", **arguments)
         info = get_args(self.hints[param.name])[-1]
         return make_problem("number-beyond-limits", option=option, least=info.min, most=info.max)
 
@@ -269,15 +269,15 @@ REMOVED = {
 
 def _unknown_option(option: str, params: Sequence[Any], where: str) -> UsageError:
     """The error for an unknown option: names the argument that is meant, or similar options."""
-    facts = {"where": where, "word": option}
+    arguments = {"where": where, "word": option}
     for param in params:
         if _is_argument(param) and option == f"--{param.name}":
-            return UsageError.about("unknown-option.argument", **facts, name=_label(param))
+            return UsageError.about("unknown-option.argument", **arguments, name=_label(param))
     names = [name for param in params if not _is_argument(param) for name in param.opts]
     near = get_close_matches(option, names, n=2)
     usual = "unknown-option.near" if near else "unknown-option"
     code = REMOVED.get(f"{where} {option}", usual)
-    return UsageError.about(code, **facts, near=near)
+    return UsageError.about(code, **arguments, near=near)
 
 
 EXTRA = r"(?s)^Got unexpected extra argument\S* \((.*)\)$"

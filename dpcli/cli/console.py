@@ -253,8 +253,8 @@ def print_failure(failure: DpcliError) -> None:
     """Print every problem of a failure; on a terminal with color and the pages to read."""
     out, terminal = raw_stream(sys.stderr), sys.stderr.isatty()
     if is_json(sys.stderr):
-        for facts in problem_facts(failure):
-            out.write(json.dumps({"level": "error", **facts}) + "\n")
+        for report in problem_facts(failure):
+            out.write(json.dumps({"level": "error", **report}) + "\n")
         return
     width = min(width_of(out), MAX_PROSE_WIDTH)
     texts, hints = [], {""}
@@ -294,9 +294,9 @@ def _problem_facts(problem: Problem) -> dict[str, object]:
     }
 
 
-def print_json(facts: object) -> None:
+def print_json(value: object) -> None:
     """Print data as indented JSON on standard output."""
-    write_json(json.dumps(facts, indent=2) + "\n")
+    write_json(json.dumps(value, indent=2) + "\n")
 
 
 def write_json(text: str) -> None:

@@ -52,10 +52,10 @@ def question_texts() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
 
 
-def explain(key: str, **facts: object) -> None:
+def explain(key: str, **arguments: object) -> None:
     """Print the paragraph before a question."""
     if before := question_texts()[key].get("before", ""):
-        sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
+        sys.stderr.write("\n" + fill(before.format(**arguments).strip(), WIDTH) + "\n")
 
 
 class Prompter:
@@ -65,16 +65,16 @@ class Prompter:
         self._answers, self._terminal = answers, terminal
 
     def ask(
-        self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
+        self, key: str, check: Callable[[str], T], default: str | None = None, **arguments: object
     ) -> T:
         """The result of `check` for the answer, or for the default if the answer is empty.
 
         Raises UsageError when the input ends, and after `MAX_TRIES` invalid answers.
         """
-        explain(key, **facts)
+        explain(key, **arguments)
         question = question_texts()[key]
         default = question.get("default", "") if default is None else default
-        prompt = f"{question['ask'].format(**facts)}{f' [{default}]' if default else ''}: "
+        prompt = f"{question['ask'].format(**arguments)}{f' [{default}]' if default else ''}: "
         for _ in range(MAX_TRIES):
             sys.stderr.write(prompt)
             sys.stderr.flush()
@@ -255,7 +255,7 @@ class Interview:
             return header
         return ask("names", put_names, count=count)
 
-    def _ask(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
+    def _ask(self, key: str, *path: str, default: str | None = None, **arguments: object) -> None:
         """Ask for the value at a place of the spec, or for the outermost one if it is unknown."""
         read, outermost = PARSERS.get(path[-1], str), f"outermost.{key}"
         undeclared = question_texts()[key]["default"] if path[-1] in FORMS else None
@@ -266,7 +266,7 @@ class Interview:
                 self._put(read(text), *path)
             return is_unknown
 
-        if self._prompter.ask(key, check, default, **facts):
+        if self._prompter.ask(key, check, default, **arguments):
             self._unknown.append(path)
             self._ask(outermost, *path)
 

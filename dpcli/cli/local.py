@@ -196,11 +196,11 @@ def epsilon(
     noise = (scale, bounds) if scale is not None and bounds is not None else None
     alone = (matrix is None) == (noise is None) or (scale is None) != (bounds is None)
     refuse_first({"bad-option.epsilon-of": alone})
-    facts, text, where = (
+    report, text, where = (
         _laplace_epsilon(*noise) if noise else _table_epsilon(_table(matrix or Path()))
     )
     if as_json:
-        print_json(facts)
+        print_json(report)
     else:
         print(f"epsilon  {text}\nworst    {where}")
 
@@ -221,7 +221,7 @@ def _table_epsilon(table: ProbabilityTable) -> EpsilonResult:
     text = None if worst.epsilon is None else exact_or_up(worst.epsilon)
     output = table.outputs[worst.output]
     likely, unlikely = table.inputs[worst.likely], table.inputs[worst.unlikely]
-    facts: dict[str, object] = {
+    report: dict[str, object] = {
         "epsilon": text,
         "infinite": worst.epsilon is None,
         "ratio": ratio,
@@ -233,7 +233,7 @@ def _table_epsilon(table: ProbabilityTable) -> EpsilonResult:
     where = f"output {output}: probability {most} for input {likely}, {least} for {unlikely}"
     if worst.ratio == 1:
         where = "all inputs have the same probabilities: the outputs reveal nothing"
-    return facts, (text or "infinity") + (f" (ln {ratio})" if ratio else ""), where
+    return report, (text or "infinity") + (f" (ln {ratio})" if ratio else ""), where
 
 
 def _laplace_epsilon(scale: str, bounds: tuple[str, str]) -> EpsilonResult:
@@ -245,10 +245,10 @@ def _laplace_epsilon(scale: str, bounds: tuple[str, str]) -> EpsilonResult:
         raise UsageError.about("bad-scale", scale=scale, low=bounds[0], high=bounds[1])
     epsilon_value = (high - low) / size
     text = exact_or_up(epsilon_value)
-    facts: dict[str, object] = {
+    report: dict[str, object] = {
         "epsilon": text,
         "infinite": False,
         "ratio": f"exp({epsilon_value})",
     }
     where = f"the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them"
-    return facts, text + (f" ({epsilon_value})" if epsilon_value.denominator > 1 else ""), where
+    return report, text + (f" ({epsilon_value})" if epsilon_value.denominator > 1 else ""), where

@@ -21,11 +21,11 @@ from dpcli.problems.errors import SpecError, UsageError
 from dpcli.specification.csv_form import parse_dialect
 
 
-def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:
+def refuse_first(rules: Mapping[str, bool], **arguments: object) -> None:
     """Raise UsageError with the first code whose condition is true."""
     for code, holds in rules.items():
         if holds:
-            raise UsageError.about(code, **facts)
+            raise UsageError.about(code, **arguments)
 
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]

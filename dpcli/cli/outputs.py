@@ -283,9 +283,9 @@ class Responses(Outputs):
 def wide_tables(stored: StoredRelease) -> list[str]:
     """The names of the wide tables of a stored release; earlier versions stored all of them."""
     kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
-    facts = json.loads(without_numbers(stored.outputs[FACTS]))
-    statistics = [] if kept else facts.get("statistics", [])
-    return kept or list(dict.fromkeys(facts["layout"]["table"] for facts in statistics))
+    report = json.loads(without_numbers(stored.outputs[FACTS]))
+    statistics = [] if kept else report.get("statistics", [])
+    return kept or list(dict.fromkeys(statistic["layout"]["table"] for statistic in statistics))
 
 
 def _address(path: Path, folder: Path) -> str:

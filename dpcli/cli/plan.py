@@ -139,8 +139,8 @@ def plan(
         from dpcli.report.facts import plan_report
         from dpcli.report.json_text import json_text
 
-        facts = plan_report(current, forecast, records, shuffled, compared=compare)
-        write_json(json_text(facts))
+        report = plan_report(current, forecast, records, shuffled, compared=compare)
+        write_json(json_text(report))
     elif show_risks or hazards:
         _print_risks(current, forecast.window)
     elif isinstance(current, LocalPlan):

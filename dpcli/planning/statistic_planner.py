@@ -66,8 +66,8 @@ class StatisticPlanner:
                 bounded = replace(entry, designs=designs, alternative_bounding=())
                 alternative = self._planned_queries(bounded, mechanism, target)
         except CalibrationError as error:
-            facts = {"name": entry.request.name, "reason": error.reason, "hint": error.hint}
-            raise SpecError.about("cannot-calibrate", **facts) from None
+            arguments = {"name": entry.request.name, "reason": error.reason, "hint": error.hint}
+            raise SpecError.about("cannot-calibrate", **arguments) from None
         if design.agrees and {step.name for step in entry.post} == {"consistent"}:
             # The sums of a single table, or of effects, agree: they are the published numbers.
             entry = replace(entry, raw=False)
@@ -128,9 +128,9 @@ class StatisticPlanner:
         )
         planned = [statistic for statistic in searches if statistic is not None]
         if not planned:
-            facts = {"name": entry.request.name, "word": self.measure}
+            arguments = {"name": entry.request.name, "word": self.measure}
             raise SpecError.about(
-                "cannot-calibrate.out-of-reach", error=readable_text(request.error), **facts
+                "cannot-calibrate.out-of-reach", error=readable_text(request.error), **arguments
             )
         return min(planned, key=lambda statistic: getattr(statistic.target, self.measure))
 
@@ -150,8 +150,8 @@ class StatisticPlanner:
 
         low = high = Fraction(1)
         if planned(low).error(self.spec.confidence) is None:
-            facts = {"name": entry.request.name, "word": self.measure}
-            raise SpecError.about("cannot-calibrate.several-answers", **facts)
+            arguments = {"name": entry.request.name, "word": self.measure}
+            raise SpecError.about("cannot-calibrate.several-answers", **arguments)
         while reaches(low):
             if low == min_size:
                 return planned(min_size)

@@ -170,7 +170,7 @@ def require_table_name(path: Path, *others: str) -> None:
 def output_name(path: Path, named: str | None = None, digits: Digits = "interval") -> str:
     """The output for a report file, by the ending of the file unless a format is named.
 
-    Raises UsageError for an unknown ending or name, and if the two contradict report_format other.
+    Raises UsageError for an unknown ending or name, and if the two contradict each other.
     """
     by_ending = next(
         (
