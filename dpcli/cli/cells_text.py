@@ -55,27 +55,20 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
         remarks = list(_remarks(cells, declared[cells.column.name], spec))
         if remarks:
             _print_lines([f"{cells.column.name}:", *(f"  - {remark}" for remark in remarks)])
+    _show_counts(checked, isinstance(spec.privacy.unit, PersonUnit))
+
+
+def _show_counts(checked: CellsCheck, is_person: bool) -> None:
+    """Print which minimums a release would miss, and whether people have several rows."""
     if checked.below:
         columns = quoted_list(checked.below)
-        _print_lines(
-            [
-                (
-                    f"fewer cells of {columns} can be read than `min_readable` requires: a release "
-                    "would be stopped, and its check charged"
-                )
-            ]
-        )
+        too_few = f"fewer cells of {columns} can be read than `min_readable` requires"
+        _print_lines([f"{too_few}: {STOPPED}"])
     if checked.is_unique:
         _print_lines(["ids: no id has several rows, so each row is a person of its own"])
     elif checked.repeated != "none":
-        _print_lines(
-            [
-                (
-                    f"ids: {checked.repeated} rows are beyond the `max_rows` of their id, and a "
-                    "release leaves them out"
-                )
-            ]
-        )
+        beyond = f"ids: {checked.repeated} rows are beyond the `max_rows` of their id"
+        _print_lines([f"{beyond}, and a release leaves them out"])
     if checked.enough_people is not None:
         enough = (
             "at least `min_people`"
@@ -88,7 +81,6 @@ def show_cells(checked: CellsCheck, decoded: CellsCheck, spec: Spec) -> None:
     if checked.enough_rows is None:
         print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
         return
-    is_person = isinstance(spec.privacy.unit, PersonUnit)
     kept = "rows that the limits on people keep" if is_person else "rows"
     enough = "at least `min_rows`" if checked.enough_rows else f"fewer than `min_rows`: {STOPPED}"
     print(f"{kept}: {enough}")

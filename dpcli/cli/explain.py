@@ -112,7 +112,7 @@ def pages() -> tuple[Page, ...]:
         page if page.kind in reference.TITLES else replace(page, see=_related(page, words))
         for page in every_page
     ]
-    linked += [Page(name, "command", help_brief(name)) for name in COMMANDS if name != "help"]
+    linked += [Page(name, "command", f"{help_brief(name)}.") for name in COMMANDS if name != "help"]
     return tuple(sorted(linked, key=lambda page: kinds.index(page.kind)))
 
 
@@ -291,14 +291,19 @@ def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
         "this share of those who are:"
     )
     yield detected
-    guess = most(interpretation.guess_accuracy(loss))
-    yield paragraph(
+    yield from map(paragraph, _judged_privacy(loss))
+
+
+def _judged_privacy(loss: Loss) -> Iterator[str]:
+    """How often a guess is right, when a bound fails, and what no bound hides."""
+    guess = interpretation.percent_at_most(interpretation.guess_accuracy(loss))
+    yield (
         "Guessing which of two neighboring datasets is the true one, if both were equally "
         "likely before, is right in 50% of cases without the publication, and in at most "
         f"{guess}% with it."
     )
     if loss.delta:
-        yield paragraph(
+        yield (
             "Delta is not the probability of an exception. The tables allow for "
             f"{interpretation.EXCESS:g} more than epsilon, or than twice epsilon, in the "
             "logarithm of odds; an output changes them by more with the probability that is "
@@ -307,11 +312,11 @@ def _privacy_meaning(loss: Loss, width: int) -> Iterator[str]:
         )
     else:
         change = interpretation.times_at_most(interpretation.belief_change(loss))
-        yield paragraph(
+        yield (
             "Any belief, compared with what it would be after a publication from the "
             f"neighboring data, changes by at most {change} itself (e^(2 epsilon) - 1)."
         )
-    yield paragraph(
+    yield (
         "This holds for anything that is ever computed from the publication. It does not hide "
         "what is true of everyone: that smoking harms smokers is learned with or without any "
         "one of them, and an observer who did not know it may change their belief about a "
