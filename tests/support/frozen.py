@@ -1,8 +1,8 @@
 """Releases of unchanged specs with repeatable noise, and what they are compared to.
 
 The folders in `tests/system/frozen/` were written by version 0.2.0. They do not change, except
-for the words of `plan.txt`, `report.md`, `page.txt` and `record.txt`. `UPDATE_FROZEN=1 python
--m pytest tests/system/test_frozen.py` rewrites those files alone.
+for the words of `plan.txt`, `report.md`, `page.txt` and `record.txt`, which are kept for two specs.
+`UPDATE_FROZEN=1 python -m pytest tests/system/test_frozen.py` rewrites those files alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,19 @@ from typing import Any
 
 FROZEN = Path(__file__).parents[1] / "system" / "frozen"
 SPECS = sorted(path.parent.name for path in FROZEN.glob("*/spec.yaml"))
-WORDS = frozenset({"plan.txt", "report.md", "page.txt", "record.txt"})
+NUMBERS = ("table.csv", "wide.sha256", "report.json", "entries.json")
+"""Outputs that are kept for every spec."""
+WORDS = ("plan.txt", "report.md", "page.txt", "record.txt")
 """Outputs whose words may change."""
+COMPLETE = frozenset({"open-data", "local-survey"})
+"""Specs of which plans and pages are kept, too."""
+
+
+def kept_outputs(spec: str) -> tuple[str, ...]:
+    """The outputs of a spec that are compared."""
+    return (*NUMBERS, "plan.json", *WORDS) if spec in COMPLETE else NUMBERS
+
+
 PROSE = "(prose)"
 """What stands for a sentence in JSON."""
 
