@@ -48,7 +48,7 @@ from tests.oracles.plain import Answer, evaluate
 from tests.support.options import options
 from tests.support.priorities import prioritize_by_content
 from tests.support.spark import spark
-from tests.unit.engine.test_people import without_empty
+from tests.unit.engine.sums.test_people import without_empty
 
 __all__ = ["spark"]
 

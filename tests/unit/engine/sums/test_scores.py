@@ -24,7 +24,7 @@ from tests.oracles import files, users
 from tests.oracles.files import batches
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate
-from tests.unit.engine.test_people import without_empty
+from tests.unit.engine.sums.test_people import without_empty
 
 FLAG = BooleanColumn("flag", (("no", "no"), ("yes", "yes")))
 

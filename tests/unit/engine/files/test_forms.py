@@ -36,7 +36,7 @@ from tests.oracles import files, users
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value
 from tests.support.blocks import read_in_blocks
-from tests.unit.engine.test_people import without_empty
+from tests.unit.engine.sums.test_people import without_empty
 
 Rows = list[list[str]]
 

@@ -28,7 +28,7 @@ from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
 from tests.support.blocks import compact_often
 from tests.support.priorities import prioritize_by_content
-from tests.unit.engine.test_people import without_empty
+from tests.unit.engine.sums.test_people import without_empty
 
 DIGEST = "d" * 64
 

@@ -25,7 +25,7 @@ from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor
 from tests.oracles.opened import engine
 from tests.support.options import options
-from tests.unit.engine.test_file_forms import texts, workbook
+from tests.unit.engine.files.test_file_forms import texts, workbook
 
 DAY = datetime.date
 GERMAN = NumberFormat(decimal=",", thousands=".")
