@@ -115,7 +115,7 @@ LAWS = [
     ("tests/laws/test_claims.py", "capped_count", 1),
     ("tests/laws/test_answers.py", "CappedCountQuery", 4),
     ("tests/laws/test_audit.py", "capped_count", 2),
-    ("tests/unit/engine/sums/test_oracle.py", "thousands and 100", 1),
+    ("tests/unit/engine/sums/test_oracle.py", "thousands", 1),
 ]
 """Files of laws, the tests in them, and how many of them there are at least."""
 
