@@ -50,6 +50,7 @@ def paid(folder: Path) -> tuple[int, bool]:
     return charged, spent == terms.budget
 
 
+@pytest.mark.extended
 def test_a_few_at_once(tmp_path: Path) -> None:
     """Of ten releases at the same time, four are charged, and six are refused."""
     assert contend(tmp_path, 10, "0.25") == {0: 4, 5: 6}

@@ -11,7 +11,10 @@ from tests.support.browser import BROWSER, ends, faults
 from tests.support.cli import ROOT
 from tests.support.reports import SAMPLES, make_reports
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine"),
+]
 
 MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
     (320, "dark"),
@@ -23,15 +26,11 @@ MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
 
 
 LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "dates", "local-survey")
-"""Samples with all kinds of drawings; the others are looked at among the slow trials."""
+"""Samples with all kinds of drawings."""
 
 
 @pytest.mark.parametrize(
-    "spec",
-    [
-        pytest.param(path, marks=[] if path.stem in LOOKED_AT else pytest.mark.slow, id=path.stem)
-        for path in SAMPLES
-    ],
+    "spec", [path for path in SAMPLES if path.stem in LOOKED_AT], ids=lambda path: path.stem
 )
 def test_elements_do_not_overlap_and_are_visible(spec: Path, tmp_path: Path) -> None:
     """On a light phone and a dark desktop every text is readable and no drawing is empty.
