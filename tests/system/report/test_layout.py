@@ -11,10 +11,7 @@ from tests.support.browser import BROWSER, ends, faults
 from tests.support.cli import ROOT
 from tests.support.reports import SAMPLES, make_reports
 
-pytestmark = [
-    pytest.mark.extended,
-    pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine"),
-]
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
 
 MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
     (320, "dark"),
@@ -26,11 +23,19 @@ MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
 
 
 LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "dates", "local-survey")
-"""Samples with all kinds of drawings."""
+"""Samples with all kinds of drawings; the others are looked at among the slow trials."""
 
 
 @pytest.mark.parametrize(
-    "spec", [path for path in SAMPLES if path.stem in LOOKED_AT], ids=lambda path: path.stem
+    "spec",
+    [
+        pytest.param(
+            path,
+            marks=pytest.mark.extended if path.stem in LOOKED_AT else pytest.mark.slow,
+            id=path.stem,
+        )
+        for path in SAMPLES
+    ],
 )
 def test_elements_do_not_overlap_and_are_visible(spec: Path, tmp_path: Path) -> None:
     """On a light phone and a dark desktop every text is readable and no drawing is empty.
@@ -43,6 +48,7 @@ def test_elements_do_not_overlap_and_are_visible(spec: Path, tmp_path: Path) -> 
     assert faults(page, 1280, "dark") == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("width", "scheme"), MORE)
 def test_the_layout_has_no_faults_at_other_sizes(
     width: int, scheme: Literal["light", "dark"], tmp_path: Path
@@ -67,6 +73,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("fault", BROKEN)
 def test_the_layout_check_reports_each_fault(fault: str) -> None:
     """A page with a fault does not pass."""
@@ -85,6 +92,7 @@ QUESTIONS = {
 """What a privacy officer asks, and where the answer stands."""
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", ["town", "town-people", "open-data", "local-survey"])
 def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> None:
     """On a screen of 1280 by 800 every answer is visible without scrolling."""
@@ -98,6 +106,7 @@ def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> N
     } == {}
 
 
+@pytest.mark.extended
 def test_the_check_of_the_first_screen_can_fail() -> None:
     """An answer that is missing or too far down is reported."""
     page = '<!DOCTYPE html><body><p style="margin-top:900px">low</p></body>'
