@@ -37,6 +37,7 @@ from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, value
 from tests.support.options import options
+from tests.support.rules import mostly_extended
 
 DAYS = ("%d/%m/%Y", "%m/%d/%y", "%Y%m%d", "%Y-%m", "%d %b %Y", "%B %d, %Y", "%Y-%j", "%d.%m.%Y")
 TIMES = ("", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %H%M%S", " %H:%M:%S.%f%z")
@@ -367,7 +368,7 @@ def test_a_text_without_a_label_gets_the_declared_other_label() -> None:
     assert read(column, cells) == expected == [value(column, cell or "") for cell in cells]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", mostly_extended(range(60), *range(12)))
 def test_random_numbers_are_read_by_the_written_rules(seed: int) -> None:
     """For random forms and cells that nearly have them, engine and oracle agree."""
     random = Random(seed)
@@ -390,7 +391,10 @@ def test_random_numbers_are_read_by_the_written_rules(seed: int) -> None:
     assert read(column, cells) == [value(column, cell or "") for cell in cells]
 
 
-@pytest.mark.parametrize("form", [day + time for day, time in product(DAYS, TIMES)])
+DATES = [day + time for day, time in product(DAYS, TIMES)]
+
+
+@pytest.mark.parametrize("form", mostly_extended(DATES, *DATES[::5]))
 def test_random_dates_are_read_by_the_written_rules(form: str) -> None:
     """For all formats and cells that nearly have them, engine and oracle agree."""
     random, column = Random(form), date(form)

@@ -36,6 +36,7 @@ from tests.oracles import files, users
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value
 from tests.support.blocks import read_in_blocks
+from tests.support.rules import mostly_extended
 from tests.unit.engine.sums.test_people import without_empty
 
 Rows = list[list[str]]
@@ -217,7 +218,7 @@ def named(form: Form, data: bytes) -> Dialect:
     return replace(form.dialect, names=names)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::4]), ids=lambda form: form.name)
 def test_every_form_gives_the_same_answers(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,7 +239,7 @@ def test_every_form_gives_the_same_answers(
     pytest.fail("too few tables fit")
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::8]), ids=lambda form: form.name)
 def test_people_are_the_same_in_every_form(
     form: Form, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,13 +45,13 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100, 200))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST // 4, 25, 200))
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answers do not depend on where blocks and pieces end, or on a first guess "plain"."""
     path = tmp_path / "data.csv"
-    for seed in range(start, start + PER_TEST):
+    for seed in range(start, start + PER_TEST // 4):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
         data, columns, generated = generate(seed)
         queries = [*generated, *vectors(seed, columns)]
@@ -102,6 +102,7 @@ def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
             assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, data), data
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("size", [1, 3])
 def test_large_files_with_quotes_are_read_by_the_written_rules(size: int, tmp_path: Path) -> None:
     """A file of many blocks, with line ends inside quotes, gives the oracle's integers."""
