@@ -17,6 +17,7 @@ from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.engine.check.remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 from tests.support.options import options
+from tests.support.rules import mostly_extended
 
 MONEY = NumberColumn("x", Fraction(1, 100), (-(10**7), 10**7))
 AGE = IntegerColumn("x", Fraction(1), (0, 110))
@@ -147,7 +148,9 @@ def test_the_decimal_mark_of_the_file_is_known() -> None:
     assert remedy(MONEY, ["12.5"] * 3, ["12,5"] * 3, decimal=",") is None
 
 
-@pytest.mark.parametrize("column", [MONEY, AGE, DAY, SEX, CODES, TRUTH])
+@pytest.mark.parametrize(
+    "column", mostly_extended([MONEY, AGE, DAY, SEX, CODES, TRUTH], MONEY, DAY, SEX)
+)
 def test_odd_cells_end_no_check(column: Column) -> None:
     """Whatever cells hold, they are read by a remedy or by none."""
     chosen = Random(column.kind)

@@ -25,7 +25,7 @@ from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import LinearQuery
 from tests.oracles.opened import cells_of, engine
-from tests.support.rules import for_each
+from tests.support.rules import mostly_extended
 
 COUNTS = LinearQuery(by=(Axis(CategoryColumn("b", (("x", "x"), ("y", "y")))),))
 LINES = replace(STANDARD_DIALECT, multiline=False)
@@ -59,6 +59,7 @@ def write(path: Path, blocks: Iterator[bytes]) -> Path:
     return path
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
 def test_line_ends_cost_no_more_than_rows(ending: str, tmp_path: Path) -> None:
     """Line ends take at most 1.5 times the processor time of as many bytes of rows."""
@@ -76,11 +77,17 @@ def test_line_ends_cost_no_more_than_rows(ending: str, tmp_path: Path) -> None:
         assert median(ratios) <= 1.5, (name, ratios)
 
 
-@for_each(range(300))
+@pytest.mark.parametrize("start", mostly_extended(range(0, 300, 50), 0))
 def test_blank_lines_are_left_out_and_no_other_line_ends(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Text of line ends and quotes has the records that Python reads, in pieces of any size."""
+    for seed in range(start, start + 50):
+        check_records(seed, tmp_path, monkeypatch)
+
+
+def check_records(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare the records of a random text with those of the standard library."""
     random = Random(seed)
     monkeypatch.setattr(pieces, "PIECE", random.choice([7, 64, 1 << 20]))
     ends = ["\n", "\r\n", "\r", "\n\n\n", "\r\n\r\n", "\n\r", "\n" * 300, "\r" * 300]

@@ -15,6 +15,7 @@ from dpcli.engine.files.source import open_dataset
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
 from tests.support.blocks import read_in_blocks
+from tests.support.rules import mostly_extended
 
 
 def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
@@ -28,7 +29,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
 
 
 @pytest.mark.parametrize("block", [64, 1000, 1 << 24])
-@pytest.mark.parametrize("start", range(0, 120, 40))
+@pytest.mark.parametrize("start", mostly_extended(range(0, 120, 40), 0))
 def test_odd_files_are_read_row_by_row(
     start: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

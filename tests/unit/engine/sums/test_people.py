@@ -28,6 +28,7 @@ from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
 from tests.oracles.users import generate, less_people
 from tests.support.blocks import compact_often
+from tests.support.rules import mostly_extended
 
 BITS = 1 << 8
 """Hashes are drawn from so few that users meet."""
@@ -46,7 +47,7 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
-@pytest.mark.parametrize("hurried", [False, True])
+@pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 50, 100))
 def test_people_are_bounded_by_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
