@@ -252,14 +252,14 @@ def population_notes(plan: CentralPlan) -> list[str]:
         names[entry.statistic.has_population(entry.request)].append(planned.name)
     if names[True]:
         estimated = (
-            f"{names}: the lines NAME.population are estimates for the whole population, and "
+            "the lines NAME.population are estimates for the whole population, and "
             "their intervals contain the error of the sample as well as the noise; the other "
             "intervals contain the noise alone"
         )
         notes.append(f"{', '.join(names[True])}: {estimated}")
     if names[False]:
         only_file = (
-            f"{names}: only the number of the file is published, with an interval for the noise "
+            "only the number of the file is published, with an interval for the noise "
             "alone; see `dpcli explain sample`"
         )
         notes.append(f"{', '.join(names[False])}: {only_file}")

@@ -28,7 +28,8 @@ PATIENCE = 60.0
 PROGRAM = f"""
 import sys
 from pathlib import Path
-from dpcli.engine import bounding, pieces
+from dpcli.engine.files import pieces
+from dpcli.engine.sums import bounding
 from dpcli.planning.planner import make_plan
 from dpcli.releasing.steps import aggregate_data
 from dpcli.specification.load import read_spec

@@ -111,7 +111,7 @@ def test_it_is_simulated_as_predicted(folder: Path) -> None:
 
 LAWS = [
     ("tests/laws/test_statistics.py", "capped_count", 4),
-    ("tests/unit/statistics/test_people_laws.py", "capped_count", 4),
+    ("tests/unit/statistics/test_people_laws.py", "capped_count", 1),
     ("tests/laws/test_claims.py", "capped_count", 1),
     ("tests/laws/test_answers.py", "CappedCountQuery", 4),
     ("tests/laws/test_audit.py", "capped_count", 2),

@@ -16,7 +16,7 @@ def test_every_item_that_breaks_a_rule_is_named() -> None:
     def rule(name: str) -> None:
         assert len(name) > 4
 
-    with pytest.raises(AssertionError, match=r"2 of 3\npear: .*\nplum: "):
+    with pytest.raises(AssertionError, match=r"(?s)2 of 3\npear: .*\nplum: "):
         rule()
 
 

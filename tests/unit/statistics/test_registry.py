@@ -13,7 +13,7 @@ from dpcli.statistics.counts.counts import Count, Sum
 
 def test_members_are_found_by_name_and_in_order() -> None:
     """A member is one object, however it is found."""
-    registry = Registry({"sum": "counts:Sum"}).with_member(Count())
+    registry = Registry({"sum": "counts.counts:Sum"}).with_member(Count())
 
     assert registry.names == ("sum", "count")
     assert [type(one) for one in registry] == [Sum, Count]
@@ -21,7 +21,7 @@ def test_members_are_found_by_name_and_in_order() -> None:
     assert registry.named("mean") is None
 
 
-@pytest.mark.parametrize("place", ["counts:Count", "counts:PersonCounts"])
+@pytest.mark.parametrize("place", ["counts.counts:Count", "counts.person_counts:SharedNoise"])
 def test_a_place_with_something_else_is_an_error(place: str) -> None:
     """A place must have a statistic of the name for which it is listed."""
     with pytest.raises(TypeError):

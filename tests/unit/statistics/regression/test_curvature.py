@@ -123,7 +123,14 @@ def exact_answers(
     return [np.array(one).ravel().tolist() for one in answered]
 
 
-@pytest.mark.parametrize(("count", "epsilon"), [(4000, "2"), (4000, "20"), (300, "1")])
+@pytest.mark.parametrize(
+    ("count", "epsilon"),
+    [
+        (300, "1"),
+        pytest.param(4000, "2", marks=pytest.mark.extended),
+        pytest.param(4000, "20", marks=pytest.mark.extended),
+    ],
+)
 @each_entry
 def test_intervals_contain_the_coefficients_without_noise(
     name: str, count: int, epsilon: str, stream: Stream
