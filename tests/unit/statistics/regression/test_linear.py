@@ -63,6 +63,18 @@ def test_replacing_a_row_changes_coefficients_by_at_most_the_sensitivity(
     assert worst > sqrt(claim.l2_squared) / 30 or query.ridge < 1
 
 
+def test_a_file_with_fewer_rows_than_declared_changes_coefficients_no_more() -> None:
+    """Averages divide by the declared number of rows at least, as the sensitivity assumes."""
+    query = ridge_query((X, Y), Fraction(1), 1000)
+    claim = query.change_in_steps
+    found = [solved(query, [row]) for row in product((-1, 1), (0, 4))]
+    for one, other in product(found, found):
+        change = [abs(a - b) for a, b in zip(one, other, strict=True)]
+        assert sum(change) <= claim.l1
+        assert sum(part**2 for part in change) <= claim.l2_squared
+        assert max(change) <= claim.linf
+
+
 def test_the_bound_of_lecture_notes_without_a_ridge_is_wrong() -> None:
     """2 (N k + P M^2 sqrt(k))/n (Tu 2013, theorem 6) does not bound the change by one row.
 
