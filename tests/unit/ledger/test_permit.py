@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import pytest
 
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger
 from dpcli.ledger.transaction import LedgerTransaction
@@ -55,6 +57,23 @@ def test_each_answer_is_given_once(ledger: OpenLedger) -> None:
         for epsilon in ("1/2", "1/4"):
             with pytest.raises(ValueError, match="given before"):
                 of(epsilon).answer(SEALED, permit)
+
+
+def test_an_answer_that_is_charged_in_its_older_form_is_given_once(ledger: OpenLedger) -> None:
+    """Older charges under change-one lack the sensitivity to one unit that is added or removed."""
+    column = CategoryColumn("g", (("f", "f"), ("m", "m")))
+    query, relation = LinearQuery(by=(Axis(column),)), Relation(RowUnit(), Neighbors.CHANGE_ONE)
+    (mechanism,) = CalibratedMechanism.calibrate(Laplace(), [query], relation, Loss(Fraction(1)))
+    older = replace(mechanism.event, add_remove_sensitivity=None)
+    assert older != mechanism.event
+    charged = charge("r", budget="9")
+    terms = replace(charged.terms, neighbors="change-one")
+    sealed = Confidential(integer_array([7, 8]), query, relation.unit)
+    with LedgerTransaction(ledger, replace(charged, terms=terms, events=(older,))) as transaction:
+        permit = transaction.draw_noise()
+        mechanism.answer(sealed, permit)
+        with pytest.raises(ValueError, match="given before"):
+            mechanism.answer(sealed, permit)
 
 
 def test_an_answer_with_another_epsilon_is_not_charged_for(transaction: LedgerTransaction) -> None:
