@@ -182,21 +182,31 @@ def test_a_smaller_delta_never_costs_less(rule: Composition) -> None:
     assert found == sorted(found, reverse=True)
 
 
+@pytest.mark.parametrize("selections", [1, 2])
 @pytest.mark.parametrize("name", ["zcdp", "pld"])
-def test_failure_delta_is_part_of_delta(name: str) -> None:
+def test_failure_delta_is_part_of_delta(name: str, selections: int) -> None:
     """Private keys leave less of delta; if nothing is left, only plain sums hold."""
     (rule,) = (registered for registered in COMPOSITIONS if registered.name == name)
     _, one = stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])
     failure_delta = Fraction(1, 10**6)
     pure = replace(one, loss=Loss(one.loss.epsilon))
     selected = replace(one, loss=Loss(one.loss.epsilon, failure_delta), failure_delta=failure_delta)
-    answers = {pure: 30, selected: 1}
-    tight = rule.bound(answers, failure_delta)
-    assert tight.name == "plain sum" and tight.loss.delta == failure_delta
-    wide = rule.bound(answers, 2 * failure_delta).loss.epsilon
-    assert rule.bound({pure: 31}, failure_delta).loss.epsilon == pytest.approx(
-        float(wide), rel=1e-6
+    answers, spent = {pure: 300, selected: selections}, selections * failure_delta
+    tight = rule.bound(answers, spent)
+    assert tight.name == "plain sum" and tight.loss.delta == spent
+    wide = rule.bound(answers, spent + failure_delta)
+    assert wide.name != "plain sum"
+    assert rule.bound({pure: 300 + selections}, failure_delta).loss.epsilon == pytest.approx(
+        float(wide.loss.epsilon), rel=1e-6
     )
+
+
+def test_epsilons_and_deltas_of_equal_answers_add() -> None:
+    """By sequential composition, three equal answers cost three times the loss of one."""
+    (rule,) = (registered for registered in COMPOSITIONS if registered.name == "sequential")
+    loss = Loss(Fraction(1, 10), Fraction(1, 10**7))
+    one = replace(stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])[1], loss=loss)
+    assert rule.total({one: 3}, Fraction(1)) == Loss(3 * loss.epsilon, 3 * loss.delta)
 
 
 def answered(*guarantees: Guarantee) -> tuple[GuaranteePair, ...]:
