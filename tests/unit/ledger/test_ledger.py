@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 from dataclasses import replace
@@ -12,7 +13,7 @@ from random import Random
 import pytest
 
 from dpcli.ledger.balance import AccountTerms, GuaranteeCounts, RecordedCost, balance
-from dpcli.ledger.chain import LedgerEntry
+from dpcli.ledger.chain import LedgerEntry, append_anchor, create_anchor
 from dpcli.ledger.ledger import OpenLedger, create_ledger
 from dpcli.ledger.store import Store
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -169,6 +170,16 @@ def test_commits_are_synced(ledger: OpenLedger) -> None:
     connection = ledger.connection
     assert connection.execute("PRAGMA synchronous").fetchone()[0] >= 2
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+def test_lines_of_the_anchor_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power loss cannot remove an entry from the anchor that `append_anchor` has written."""
+    anchor = tmp_path / "anchor"
+    synced: list[str] = []
+    create_anchor(anchor, "ledger")
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(anchor.read_text()))
+    append_anchor(anchor, {1: "first"})
+    assert synced == [anchor.read_text()] and "1 first" in synced[0]
 
 
 def test_the_file_is_private(path: Path, ledger: OpenLedger) -> None:
