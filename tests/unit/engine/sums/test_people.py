@@ -207,6 +207,9 @@ def test_priorities_are_random_in_their_leading_bits() -> None:
     """The order of two priorities does not depend on the order of the rows in the file."""
     actual = bounding.Priorities().of(pl.DataFrame({"x": range(20_000)})).to_numpy()
     assert abs((actual[1:] > actual[:-1]).mean() - 0.5) < 0.02
+    # Numbers of rows are in the low bits alone.
+    leading = actual >> np.uint64(bounding.ROW_COUNT_BITS)
+    assert abs(leading.mean() / 2 ** (64 - bounding.ROW_COUNT_BITS) - 0.5) < 0.02
 
 
 def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:
