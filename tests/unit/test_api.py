@@ -307,6 +307,20 @@ def test_a_fault_shows_no_words_of_its_error(spec: Path, monkeypatch: pytest.Mon
     assert caught.value.__context__ is None
 
 
+def test_an_error_keeps_no_error_of_the_reader(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error that was replaced, whose words may quote a cell, cannot be reached."""
+
+    def fail(*_: object, **__: object) -> None:
+        failure = DataError.about("data-unreadable")
+        failure.__context__ = RuntimeError(SECRET)
+        raise failure
+
+    monkeypatch.setattr(ReleaseTransaction, "aggregate", fail)
+    with pytest.raises(DataError) as caught:
+        release(plan(load_spec(spec)), PEOPLE)
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError, DataError])
 def test_an_error_leaves_no_frames_behind(
     error: type[BaseException], spec: Path, monkeypatch: pytest.MonkeyPatch
