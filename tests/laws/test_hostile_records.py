@@ -113,7 +113,7 @@ def try_pairs(
     assert seen == {0} or (form == "polars" and seen == {0, 4})
 
 
-@pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::3]))
+@pytest.mark.parametrize("form", mostly_extended(FORMS, *FORMS[::5]))
 def test_no_record_decides_an_outcome(
     form: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ from tests.benchmarks.regression import linear, logistic
 from tests.benchmarks.timing import run
 from tests.benchmarks.workloads import WORKLOADS, make_file
 
+pytestmark = pytest.mark.extended
+
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_and_its_query_run(name: str, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from jsonschema import Draft202012Validator
 from tests.support.terminal import on_terminal
 from tests.support.toy_command import run_toy as run
 
+pytestmark = pytest.mark.extended
+
 ROOT = Path(__file__).parents[2]
 
 SPEC = """\

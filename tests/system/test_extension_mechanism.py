@@ -17,6 +17,8 @@ from dpcli.numeric.arrays import integer_array
 from tests.support.toy_command import run_toy
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 
+pytestmark = pytest.mark.extended
+
 ROOT = Path(__file__).parents[2]
 
 SPEC = """\

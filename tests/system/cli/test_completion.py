@@ -14,6 +14,8 @@ from dpcli.cli.commands import COMMANDS
 from dpcli.cli.explain import complete_words
 from tests.support.cli import Command
 
+pytestmark = pytest.mark.extended
+
 
 def run(cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """The program as a shell starts it to complete a word."""

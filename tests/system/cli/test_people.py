@@ -181,13 +181,13 @@ def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     assert shown == {("large",): 2 * runs, ("large", "f"): runs}
 
 
+@pytest.mark.parametrize("runs", [4_000, pytest.param(20_000, marks=pytest.mark.extended)])
 def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
-    tmp_path: Path,
+    runs: int, tmp_path: Path
 ) -> None:
     """The threshold is not too low, and not higher than needed."""
     data = tmp_path / "data.csv"
     data.write_text("who,pay,city,sex\n" + "me,50,secret,m\n" * 4, encoding="utf-8")
-    runs = 20_000
     plan = plan_of(tmp_path, "0.02")
     rows, *_, people = (
         planned.queries[0].calibrated.partition_selection for planned in plan.statistics

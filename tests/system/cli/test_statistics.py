@@ -178,6 +178,7 @@ def test_a_fault_after_the_noise_is_charged(
     assert dpcli("release", spec, file, "--release-id", "s").status == 0
 
 
+@pytest.mark.extended
 def test_raw_numbers_have_intervals_that_hold_them_or_none(dpcli: Command, tmp_path: Path) -> None:
     """A number that noise moved out of its range has no interval of that range, or a flag."""
     spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"

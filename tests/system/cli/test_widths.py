@@ -12,8 +12,9 @@ import pytest
 
 from dpcli.cli.plan_text import LEGEND, SPARE
 from tests.support.cli import ROOT, Command
-from tests.support.rules import mostly_extended
 from tests.support.terminal import on_terminal
+
+pytestmark = pytest.mark.extended
 
 NARROW, WIDE = 80, 200
 
@@ -101,7 +102,7 @@ def words(text: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("line", mostly_extended(SAME, *SAME[::6]))
+@pytest.mark.parametrize("line", SAME)
 def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
     """At 80 columns no line is wider, no word is broken or cut, and the status is the same."""
     narrow = on_terminal(*line.split(), columns=NARROW, cwd=place)
