@@ -15,6 +15,7 @@ import pytest
 from dpcli import __version__
 from tests.support.cli import Command, digits, dpcli
 from tests.support.report_keys import version_1
+from tests.support.rules import mostly_extended
 
 __all__ = ["dpcli"]
 
@@ -91,7 +92,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.glob(f"{LEDGER}*"))}
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", mostly_extended(RULES, RULES[0]))
 @pytest.mark.parametrize("kept", ["backup", "backup and its anchor", "anchor", "nothing"])
 def test_all_that_was_spent_is_charged_again(
     dpcli: Command, folder: Path, release: Release, rule: str, kept: str
@@ -521,7 +522,7 @@ def test_windows_and_local_collections_are_recovered(
     assert "release-recovered" in refused.err
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", mostly_extended(range(12), 0, 1, 2))
 def test_no_recovery_lowers_what_was_spent(
     dpcli: Command, folder: Path, release: Release, seed: int
 ) -> None:

@@ -28,6 +28,7 @@ from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
 from tests.support.blocks import compact_often
 from tests.support.priorities import prioritize_by_content
+from tests.support.rules import mostly_extended
 from tests.unit.engine.sums.test_people import without_empty
 
 DIGEST = "d" * 64
@@ -78,8 +79,8 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
         assert merged(queries, RowUnit(), names) == evaluate(queries, data), seed
 
 
-@pytest.mark.parametrize("hurried", [False, True])
-@pytest.mark.parametrize("start", batches(400, 25, 25, 75))
+@pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
+@pytest.mark.parametrize("start", batches(400, 25, 25, 100))
 def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     start: int, hurried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +92,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     if hurried:
         compact_often(monkeypatch)
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 50):
+    for seed in range(start, start + 25):
         data, unit, generated = users.generate(seed)
         columns = dict.fromkeys(column for query in generated for column in query.columns)
         queries: list[Query] = [*generated, *vectors(seed, columns)]
