@@ -18,6 +18,7 @@ from dpcli.data.ids import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond
+from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.local.additive import AdditiveRandomizer
 from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, ProbabilityTable
@@ -98,6 +99,33 @@ class Lying(Laplace):
     ) -> list[Noise]:
         """The noises that were set."""
         return list(self.noises)
+
+
+def test_a_part_of_epsilon_that_an_answer_cannot_use_stays_unused() -> None:
+    """The noise of an answer is made for its own weight, also beside one that never changes."""
+    nobody = LinearQuery(factors=(Factor(IntegerColumn("none", bounds=(0, 0))),))
+    halves = (Fraction(1, 2), Fraction(1, 2))
+    counted, constant = CalibratedMechanism.calibrate(
+        Laplace(), [COUNT, nobody], RELATION, ONE, halves
+    )
+    assert counted.noise.scale >= 2
+    assert counted.loss.epsilon == Fraction(1, 2)
+    assert not constant.loss.epsilon
+
+
+def test_a_selection_of_groups_adds_its_delta_to_that_of_the_noise() -> None:
+    """Where the budget is in rho, the charged delta holds for the noise and the threshold."""
+    delta = Fraction(1, 10**7)
+    target = Loss(Fraction(0), delta, rho=Fraction(1, 8))
+    noise, private = (
+        CalibratedMechanism.calibrate(
+            Gaussian(), [COUNT], RELATION, target, delta=delta, selects_partitions=selects
+        )[0]
+        for selects in (False, True)
+    )
+    assert private.partition_selection is not None
+    assert private.partition_selection.delta > 0
+    assert private.loss.delta >= noise.loss.delta + private.partition_selection.delta
 
 
 def test_only_a_registered_mechanism_is_calibrated() -> None:

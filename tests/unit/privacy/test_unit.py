@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from dpcli.data.axis import Axis
+from dpcli.data.labels import CategoryColumn
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
+from dpcli.queries.query import LinearQuery
+
+
+def test_a_query_without_groups_may_use_all_rows_of_a_person() -> None:
+    """All rows enter the one cell, however many of them may enter one of several groups."""
+    relation = Relation(PersonUnit("id", 2, 3, 5), Neighbors.ADD_REMOVE)
+    sex = CategoryColumn("sex", (("f", "f"), ("m", "m")))
+    assert query_sensitivity(LinearQuery(), relation).l1 == 5
+    assert query_sensitivity(LinearQuery(by=(Axis(sex),)), relation).linf == 2
 
 
 def test_ids_are_named_by_the_column_of_the_file() -> None:

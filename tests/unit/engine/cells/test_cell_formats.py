@@ -343,6 +343,16 @@ def test_the_longest_affixes_and_formats_are_read() -> None:
     assert read(days, [f"{wide}{ends[99]} 2/1/1970", "2/1/1970"]) == [1, None]
 
 
+def test_cells_between_two_steps_get_the_even_step() -> None:
+    """On a grid of quarters, on either side of zero, as on a grid of decimals."""
+    quarters = NumberColumn("x", Fraction(1, 4), (-20, 20))
+    cells: list[str | None] = ["0.125", "0.375", "0.625", "-0.125", "-0.375", "-0.625", "0.126"]
+    assert read(quarters, cells) == [0, 2, 2, 0, -2, -2, 1]
+    thirds = NumberColumn("x", Fraction(3), (-20, 20))
+    halves: list[str | None] = ["1.5", "4.5", "7.5", "-1.5", "-4.5", "1.51"]
+    assert read(thirds, halves) == [0, 2, 2, 0, -2, 1]
+
+
 @pytest.mark.parametrize("singletons", [False, True])
 def test_rows_whose_id_is_a_mark_are_no_persons(tmp_path: Path, singletons: bool) -> None:
     """They are left out, or persons with one row each, like rows without an id."""

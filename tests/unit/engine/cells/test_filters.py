@@ -28,6 +28,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery
 from dpcli.specification.load import parse_central_spec
+from dpcli.statistics.counts.indicators import PassesAmongFirst
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, truth
 from tests.oracles.shapes import Row
@@ -92,6 +93,24 @@ def test_deeper_filters_count_the_rows_of_the_plain_evaluator(tmp_path: Path) ->
     path.write_text(DATA, "utf-8")
     queries = [LinearQuery(where=(test,)) for test in DEEP]
     assert engine(queries, RowUnit(), path) == evaluate(queries, DATA.encode())
+
+
+def test_a_row_counts_for_at_most_the_stated_number_of_tests(tmp_path: Path) -> None:
+    """A row that passes more tests counts for the first ones that it passes."""
+    columns = [IntegerColumn(name, bounds=(0, 1)) for name in "abcd"]
+    tests = tuple(InRanges(column, ((1, 1),)) for column in columns)
+    rows = list(product((0, 1), repeat=4))
+    path = tmp_path / "d.csv"
+    path.write_text("a,b,c,d\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows), "utf-8")
+    for limit in (1, 2, 3):
+        queries = [
+            LinearQuery(where=(PassesAmongFirst(tests, index, limit),)) for index in range(4)
+        ]
+        counted = [
+            sum(bool(row[index]) and sum(row[:index]) < limit for row in rows) for index in range(4)
+        ]
+        assert engine(queries, RowUnit(), path) == [[count] for count in counted]
+        assert sum(counted) == sum(min(sum(row), limit) for row in rows)
 
 
 def test_operators_follow_the_truth_tables_of_kleene() -> None:

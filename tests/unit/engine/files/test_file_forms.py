@@ -183,6 +183,14 @@ def test_a_row_in_the_tail_pushes_no_row_out(tmp_path: Path) -> None:
         assert len(texts(path, dialect)[1]) == 3
 
 
+def test_a_record_with_a_blank_first_cell_is_no_footer(tmp_path: Path) -> None:
+    """Only records that begin with a declared text are left out."""
+    path = tmp_path / "a.csv"
+    path.write_text("sex,age\nF,1\n,2\n \t,3\nTotal,6\n", encoding="utf-8")
+    count, _ = engine(QUERIES, ROW, path, dialect=Dialect(footer=("Total",)))
+    assert count == [3]
+
+
 def zipped(path: Path, **members: str) -> Path:
     """An archive with members whose names have `_` for `.`."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -48,6 +50,19 @@ def test_the_error_of_a_mean_is_that_of_its_closed_form(
     stated = times * closed_form(place)
     assert errors.std() == pytest.approx(stated, rel=0.03)
     assert abs(errors.mean()) < 0.05 * stated
+
+
+def test_the_bound_on_an_error_allows_for_both_noises_at_once() -> None:
+    """Each of two Gaussian noises exceeds its part with half the risk, in closed form."""
+    budget = "{rho: 2, delta: 1e-6}, composition: zcdp"
+    spec = SPEC.format(unit="row", neighbors="add-remove").replace("{epsilon: 2}", budget)
+    plan = planned_statistic(spec.replace("epsilon: 0.5", "rho: 0.0005, mechanism: gaussian"))
+    total, count = (float(query.scale) for query in plan.queries)
+    normal = NormalDist().inv_cdf(1 - (1 - float(CONFIDENCE)) / 4)
+    expected = (total + HALF * count) * normal / (ROWS - count * normal)
+    stated = plan.design.error_of_rows(plan.noises, Fraction(ROWS), CONFIDENCE)
+    assert stated is not None
+    assert float(stated) == pytest.approx(expected, rel=0.02)
 
 
 def test_plans_and_the_page_state_the_closed_form() -> None:
