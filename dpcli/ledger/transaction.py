@@ -17,7 +17,7 @@ from dpcli.privacy.confidential import Confidential, NoisePermit
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.unit import unit_text
-from dpcli.problems.errors import BudgetError, DpcliError, LedgerError
+from dpcli.problems.errors import BudgetError, DpcliError, LedgerError, StoppedBySignal
 
 EventCounts = Counter[tuple[object, ...]]
 """How many times each answer is charged for."""
@@ -38,14 +38,13 @@ class LedgerTransaction:
     | after `commit`          | -                     | the charge, and its outputs |
     | BudgetError             | nothing               | nothing                     |
     | another DpcliError      | nothing               | the quality check alone     |
-    | another Exception       | nothing               | the charge, without outputs |
-    | the block ends          | nothing               | the charge, without outputs |
     | a signal                | nothing               | nothing: nothing was shown  |
+    | anything else           | nothing               | the charge, without outputs |
 
     Privacy: a BudgetError does not depend on the result of the quality check, so it reveals
     nothing. Another DpcliError may reveal that result: the outputs of a failed check are smaller,
     and an error while they are stored may show which outputs they were. Any other exception may
-    reveal more of the noise.
+    reveal more of the noise, also a panic of native code, which is no `Exception`.
 
     If another process was charged for the same release in the meantime, the answers given here are
     neither published nor charged. An entry of this name that was charged for other answers is
@@ -93,7 +92,7 @@ class LedgerTransaction:
             if self.__check is not None:
                 with suppress(DpcliError):
                     self.__ledger.commit(self.__check, lambda _: {})
-        elif error is None or isinstance(error, Exception):
+        elif not isinstance(error, KeyboardInterrupt | StoppedBySignal):
             self.__ledger.commit(self.__charge, lambda _: {})
 
     def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> NoisePermit:

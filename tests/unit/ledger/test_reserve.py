@@ -72,6 +72,7 @@ def charged(ledger: OpenLedger) -> list[tuple[str, Mapping[str, object]]]:
         ("drawn", OutputError([Problem("output-failed", "the disk is full")]), [CHECK]),
         ("drawn", ValueError(), [WHOLE]),
         ("drawn", None, [WHOLE]),
+        ("drawn", BaseException("a panic of native code"), [WHOLE]),
         ("drawn", KeyboardInterrupt(), []),
         ("drawn", StoppedBySignal(15), []),
         ("stopped", BUDGET, []),
