@@ -14,7 +14,7 @@ from dpcli.cli.accounts import forecast_balance, warn
 from dpcli.cli.console import print_json, print_line, problem_facts
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
-from dpcli.data.csv_dialect import Dialect
+from dpcli.data.formats import Dialect
 from dpcli.engine.files.header import require_columns
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress

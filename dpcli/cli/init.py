@@ -17,7 +17,7 @@ from dpcli.cli.console import print_json, print_line, write_json
 from dpcli.cli.interview import Interview, InvalidAnswerError, Prompter, parse_list
 from dpcli.cli.options import checked_dialect, input_file, require_new_file
 from dpcli.cli.outputs import output_file
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect, has_unnamed_index
+from dpcli.data.formats import STANDARD_DIALECT, Dialect, has_unnamed_index
 from dpcli.engine.files.dataset import format_of
 from dpcli.engine.files.first_lines import recognized_source
 from dpcli.engine.files.header import columns_without_names, require_names

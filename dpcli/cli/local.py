@@ -17,7 +17,7 @@ from dpcli.cli.outputs import Responses, output_file
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
-from dpcli.fields.numbers import NumberSyntaxError, parse_number
+from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.ledger.charge import RandomizedCollection
 from dpcli.ledger.options import new_release_id
 from dpcli.local.estimate import count_responses, estimate_groups

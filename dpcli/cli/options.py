@@ -10,9 +10,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.data.csv_dialect import Dialect
-from dpcli.fields.numbers import NumberSyntaxError, parse_number
-from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO
+from dpcli.data.formats import Dialect
+from dpcli.fields.values import MAX_BUDGET, MIN_EPSILON, MIN_RHO, NumberSyntaxError, parse_number
 from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss

@@ -14,7 +14,7 @@ from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AnyPeriod, AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.text_tables import write_table
-from dpcli.fields.numbers import NumberSyntaxError, parse_number
+from dpcli.fields.values import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import exact_or_up, rounded_text
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan
 from dpcli.planning.planner import make_plan, require_plan_fits

@@ -13,7 +13,7 @@ import typer
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, SpecFile, require_new_file
 from dpcli.cli.text_tables import write_gap, write_table
-from dpcli.data.csv_dialect import TAB_ENDINGS
+from dpcli.data.formats import TAB_ENDINGS
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import DpcliError, OutputError, UsageError
 from dpcli.releasing.publishing import publish_file

@@ -13,8 +13,7 @@ from dataclasses import Field, replace
 from itertools import product
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from dpcli.data.lazy_polars import pl
-from dpcli.data.text_cells import strip_blanks
+from dpcli.data.text_cells import pl, strip_blanks
 from dpcli.fields.section import SectionModel
 
 Source = str | int | None

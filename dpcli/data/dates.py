@@ -1,4 +1,4 @@
-"""Columns of dates: numbers of days since 1970-01-01."""
+"""Columns of dates, whose cells become days since 1970-01-01, each by itself."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dpcli.data.cell_formats import DateFormat
 from dpcli.data.column import Column, Option, Rule
-from dpcli.data.date_cells import (
-    first_word,
-    formatted_dates,
-    formatted_time,
-    iso_days,
-    within_calendar,
-)
-from dpcli.data.lazy_polars import pl
+from dpcli.data.formats import ISO_TIME, DateForm, DateFormat
 from dpcli.data.numeric import NumericColumn, NumericKind
 from dpcli.data.options.dates import Formats, Zone
 from dpcli.data.options.every import From, Marks
-from dpcli.fields.numbers import parse_day
+from dpcli.data.text_cells import pl
+from dpcli.fields.values import parse_day
 from dpcli.numeric.days import day_of, days_of
 from dpcli.problems.messages import quoted_list
 
@@ -103,3 +96,127 @@ class DateColumn(NumericColumn):
 
     def closed_range(self, first: str, end: str) -> str:
         return f"{first}..{end}"
+
+
+TIME = "%Y-%m-%d %H:%M:%S"
+"""How a program writes a time whose type the file states."""
+
+FIRST_DAY = -719_162
+"""0001-01-01 as days since 1970."""
+
+LAST_DAY = 2_932_896
+"""9999-12-31 as days since 1970."""
+
+
+def iso_days(text: pl.Expr) -> pl.Expr:
+    """ISO dates as days since 1970, null for all other texts.
+
+    The parser of polars accepts other padding and signs, but the rule does not. So a date must be
+    equal to its own formatted text.
+    """
+    date = text.str.to_date("%Y-%m-%d", strict=False)
+    same = date.dt.to_string("%Y-%m-%d") == text
+    in_calendar = date.dt.year().is_between(1, 9999)
+    return pl.when(same & in_calendar).then(date.to_physical().cast(pl.Int64))
+
+
+def first_word(text: pl.Expr) -> pl.Expr:
+    """A date, without the text after it that begins with a space or a T."""
+    after = text.str.slice(10, 1)
+    return pl.when(after.is_in(["", " ", "T"])).then(text.str.slice(0, 10))
+
+
+def formatted_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
+    """Days since 1970, or hours of the day, in the declared form; null for all other texts."""
+    if not form.forms:
+        return _iso_dates(text, form)
+    if form.part == "day":
+        return pl.coalesce(_days_in_form(text, date_form, form.zone) for date_form in form.forms)
+    # The first form that reads a text decides it, also if it has no time.
+    hours = pl.lit(None, pl.Int8)
+    for date_form in reversed(form.forms):
+        reads = _days_in_form(text, date_form, form.zone).is_not_null()
+        hours = pl.when(reads).then(_hours(text, date_form, form.zone)).otherwise(hours)
+    return hours
+
+
+def _days_in_form(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+    if zone and form.has("z"):
+        days = _clock(text, form, zone).dt.date().to_physical()
+    else:
+        # A cache of texts costs more than to read a date.
+        whole = _with_day(text, form)
+        days = whole.str.to_date(form.for_polars, strict=False, cache=False).to_physical()
+    is_possible = days.is_between(FIRST_DAY, LAST_DAY)
+    return pl.when(text.str.contains(form.pattern) & is_possible).then(days)
+
+
+def _hours(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+    if not form.has("HI"):
+        return pl.lit(None, pl.Int8)
+    if zone or not form.has("z"):
+        return _clock(text, form, zone).dt.hour()
+    hour = text.str.extract(form.pattern_with_group("H" if form.has("H") else "I")).cast(pl.Int8)
+    if form.has("H"):
+        return hour
+    is_late = text.str.extract(form.pattern_with_group("p")).str.to_lowercase() == "pm"
+    return hour % 12 + pl.when(is_late).then(12).otherwise(0).cast(pl.Int8)
+
+
+def _with_day(text: pl.Expr, form: DateForm) -> pl.Expr:
+    return text if form.has("dj") else text + pl.lit(" 01")
+
+
+def _clock(text: pl.Expr, form: DateForm, zone: str | None) -> pl.Expr:
+    """The written time, or for texts with an offset, the time of that instant in the zone."""
+    whole = _with_day(text, form)
+    clock = whole.str.to_datetime(form.for_polars, strict=False, cache=False, time_unit="us")
+    return clock.dt.convert_time_zone(zone) if zone and form.has("z") else clock
+
+
+def _iso_dates(text: pl.Expr, form: DateFormat) -> pl.Expr:
+    date = text.str.slice(0, 10)
+    days = date.str.to_date("%Y-%m-%d", strict=False, cache=False).to_physical()
+    hours = text.str.slice(11, 2).cast(pl.Int8, strict=False)
+    if form.zone:
+        second = pl.when(text.str.slice(16, 1) == ":").then(text.str.slice(16, 3))
+        written = date + " " + text.str.slice(11, 5) + second.fill_null(":00")
+        clock = written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
+        there = (clock - _offset(text)).dt.replace_time_zone("UTC").dt.convert_time_zone(form.zone)
+        days = pl.coalesce(there.dt.date().to_physical(), days)
+        hours = pl.coalesce(there.dt.hour(), hours)
+    is_possible = text.str.contains(ISO_TIME) & days.is_between(FIRST_DAY, LAST_DAY)
+    return pl.when(is_possible).then(days if form.part == "day" else hours)
+
+
+def _offset(text: pl.Expr) -> pl.Expr:
+    """The offset from UTC at the end of a text; null without one."""
+    found = text.str.extract(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+    hours, minutes = (
+        part.cast(pl.Int32, strict=False) for part in (found.str.slice(1, 2), found.str.slice(-2))
+    )
+    size = pl.duration(hours=hours, minutes=minutes)
+    return (
+        pl.when(found == "Z")
+        .then(pl.duration(hours=0))
+        .when(found.str.starts_with("-"))
+        .then(-size)
+        .otherwise(size)
+    )
+
+
+def formatted_time(plain: pl.Expr, form: DateForm) -> pl.Expr:
+    """A time in a form, which is the first that reads it; null where this may lose a day."""
+    if form.has("yzf") or not (form.has("dj") and form.has("Y")):
+        return pl.lit(None, pl.String)
+    return plain.str.to_datetime(TIME, strict=False, cache=False).dt.to_string(form.text)
+
+
+def within_calendar(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
+    """Days or times, null outside the years 1 to 9999, where formatting would fail."""
+    # In nanoseconds, the type ends before the calendar does.
+    first = max(FIRST_DAY * day, -(1 << 63))
+    last = min((LAST_DAY + 1) * day, 1 << 63) - 1
+    number = column.to_physical().cast(pl.Int64)
+    inside = number.clip(first, last).cast(pl.Int32 if isinstance(dtype, pl.Date) else pl.Int64)
+    return pl.when(number.is_between(first, last)).then(inside.cast(dtype))

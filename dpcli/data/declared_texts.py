@@ -1,14 +1,15 @@
-"""Checks declared texts: visible, different, and run by no spreadsheet."""
+"""Texts of a spec: visible, different, run by no spreadsheet; and as YAML."""
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dpcli.fields.numbers import NumberSyntaxError, parse_number
 from dpcli.fields.tree import ScalarNode, attempt, read_all
-from dpcli.fields.values import AlreadyReportedError, invalid_value
+from dpcli.fields.values import AlreadyReportedError, NumberSyntaxError, invalid_value, parse_number
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """First characters of cells that a spreadsheet evaluates, or hides.
@@ -91,3 +92,20 @@ def text_fault(text: str, *, published: bool = False) -> str:
         except NumberSyntaxError:
             return "formula-label"
     return ""
+
+
+def mapping_text(pairs: Iterable[tuple[str, str]]) -> str:
+    """A mapping of YAML on one line; the values are YAML already."""
+    return f"{{{', '.join(f'{yaml_text(text)}: {value}' for text, value in pairs)}}}"
+
+
+def list_text(texts: Iterable[str]) -> str:
+    """A list of texts in YAML, or the only one of them."""
+    quoted = [yaml_text(text) for text in texts]
+    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+
+
+def yaml_text(text: str) -> str:
+    """A text as a scalar of YAML, between quotes if it needs them."""
+    is_plain = re.fullmatch(r"[A-Za-z0-9]([\w ./]*[\w.])?", text) is not None
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -1,28 +1,32 @@
-"""Columns of numbers."""
+"""Columns of numbers, whose texts become whole numbers of steps, exactly.
+
+`plain_number` turns numbers of a declared form into plain ones. `steps` and `exceeded_bound` are
+native expressions too, which leave a text undecided where they are not certain. `parse_number_cell`
+decides every text, one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
+from math import ceil, floor
 from typing import ClassVar, Self
 
-from dpcli.data.cell_formats import NumberFormat
 from dpcli.data.column import Column, Option, Rule, SampledTexts
-from dpcli.data.lazy_polars import pl
-from dpcli.data.number_cells import (
-    NUMBER,
-    exceeded_bound,
-    fits_a_word,
-    is_number_of,
-    parse_number_cell,
-    plain_number,
-    smallest_type,
-    steps,
+from dpcli.data.formats import (
+    AFFIX_BLANKS,
+    PLAIN_NUMBERS,
+    NumberFormat,
+    number_pattern,
+    shortest_number,
 )
-from dpcli.data.numeric import NumericColumn, NumericKind
+from dpcli.data.numeric import NumericColumn, NumericKind, smallest_type
 from dpcli.data.options.every import From, Marks
 from dpcli.data.options.numbers import Affixes, Brackets, Decimal, NumberValues, Thousands
-from dpcli.fields.numbers import parse_number
+from dpcli.data.text_cells import BLANKS, pl, strip_blanks
+from dpcli.fields.values import parse_number
 from dpcli.numeric.exact import decimal_places, decimal_text, readable_text
 
 
@@ -134,3 +138,158 @@ class IntegerColumn(NumberColumn):
     __slots__ = ()
 
     kind: ClassVar[NumericKind] = "integer"
+
+
+Limits = tuple[int, int]
+"""The bounds of a column in steps."""
+
+LONGEST_PATTERN = 1000
+"""Letters of numbers that are compared by one pattern, which is faster for few of them."""
+
+FARTHEST = 200
+"""Digits after the decimal point. Bounds are below 2^62 steps, and steps are between 10^-100 and
+10^100, so the magnitude of a number that starts farther away decides it."""
+
+LEADING_DIGITS = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Keeps the digits that can matter. If digits are dropped, the last digit is neither zero nor five,
+so that no number becomes a half. Numbers that are too large become infinite."""
+
+NUMBER = r"^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?))$"
+
+DECIMAL_DIGITS = 38
+"""Digits of a decimal of polars, which rounds a text to its decimals, half to even."""
+
+MAX_DECIMALS = 30
+"""Decimals that are read for a step that is no power of ten; further digits decide only ties."""
+
+INT128_LIMIT = 1 << 125
+"""Intermediate numbers in 128 bits stay below it."""
+
+FLOAT_MARGIN = 1 + 1e-9
+"""A float beyond a bound by this factor is beyond it, regardless of how it was rounded."""
+
+
+def parse_number_cell(text: str, step: Fraction, limits: Limits) -> int | None:
+    """The cell as a whole number of steps within the bounds, or None if it is missing."""
+    text = text.strip(BLANKS)
+    if not re.fullmatch(NUMBER[1:-1], text):
+        return None
+    value = LEADING_DIGITS.create_decimal(text)
+    if value.is_infinite() or (value and value.adjusted() > FARTHEST):
+        return limits[0] if value.is_signed() else limits[1]
+    # So an enormous integer is never built.
+    near = value and value.adjusted() >= -FARTHEST
+    nearest = round(Fraction(value) / step) if near else 0
+    return min(max(nearest, limits[0]), limits[1])
+
+
+def steps(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
+    """Numbers in whole steps (Int128), halves to even; null if the step is not certain."""
+    over, under = step.numerator, step.denominator
+    decimals = len(str(under)) - 1
+    if over == 1 and under == 10**decimals and decimals < DECIMAL_DIGITS:
+        return text.cast(pl.Decimal(DECIMAL_DIGITS, decimals), strict=False).to_physical()
+    min_value, max_value = (
+        (bound + side) * step for bound, side in zip(limits, (-1, 1), strict=True)
+    )
+    largest = max(abs(min_value), abs(max_value), step)
+    possible = [
+        digits
+        for digits in range(MAX_DECIMALS)
+        if 4 * under * 10**digits * ceil(largest) < INT128_LIMIT
+    ]
+    if not possible:
+        # No step is certain. A literal would be one row, so the null depends on the text.
+        return pl.when(text.is_null() & text.is_not_null()).then(_wide(0))
+    unit = 10 ** possible[-1]
+    read = text.cast(pl.Decimal(DECIMAL_DIGITS, possible[-1]), strict=False).to_physical()
+    twice = _wide(2 * under) * read.clip(
+        _wide(floor(min_value * unit)), _wide(ceil(max_value * unit))
+    )
+    span = 2 * over * unit
+    nearest = (twice + _wide(span // 2)) // _wide(span)
+    remainder = twice + _wide(span // 2) - nearest * _wide(span)
+    # A number that was rounded when it was read is wrong by at most half a unit.
+    is_exact = (text.str.len_bytes() < possible[-1]) & ~text.str.contains("[eE]")
+    certain = is_exact | remainder.is_between(_wide(under), _wide(span - under), closed="none")
+    even = nearest - ((remainder == 0) & (nearest % 2 != 0)).cast(pl.Int128)
+    return pl.when(certain).then(even)
+
+
+def _wide(value: int) -> pl.Expr:
+    return pl.lit(value, dtype=pl.Int128)
+
+
+def exceeded_bound(text: pl.Expr, step: Fraction, limits: Limits) -> pl.Expr:
+    """The bound that a number certainly exceeds, clamped zero if it is tiny, else null."""
+    low, high = limits
+    min_value, max_value = (float((low - 1) * step), float((high + 1) * step))
+    size = pl.when(text.str.contains(NUMBER)).then(text.cast(pl.Float64, strict=False))
+    return (
+        pl.when(size > max(max_value * FLOAT_MARGIN, max_value / FLOAT_MARGIN))
+        .then(high)
+        .when(size < min(min_value * FLOAT_MARGIN, min_value / FLOAT_MARGIN))
+        .then(low)
+        .when(size.abs() < float(step) / 4)
+        .then(min(max(0, low), high))
+    )
+
+
+def plain_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
+    """The plain text of a number in its declared form; null for all other cells."""
+    usual = _usual_number(cell, form)
+    rare = _plain_number(strip_blanks(pl.when(usual.is_null()).then(cell)), form)
+    number = pl.coalesce(usual, rare)
+    return (
+        pl.coalesce(_declared_number(strip_blanks(cell), form), number) if form.values else number
+    )
+
+
+def is_number_of(plain: pl.Expr, texts: Iterable[str]) -> pl.Expr | None:
+    """Whether a plain text is equal to a number among some texts; None without a number."""
+    shortest = [number for text in texts if (number := shortest_number(text)) is not None]
+    if not shortest:
+        return None
+    if sum(map(len, shortest)) <= LONGEST_PATTERN:
+        is_number = plain.str.contains("|".join(map(number_pattern, shortest)))
+    else:
+        is_number = _shortest_numbers(plain).is_in(shortest)
+    return is_number.fill_null(value=False)
+
+
+def fits_a_word(dtype: pl.DataType) -> bool:
+    """Whether a type has whole numbers that all fit a signed machine word."""
+    return dtype.is_integer() and dtype not in (pl.UInt64, pl.Int128, pl.UInt128)
+
+
+def _usual_number(cell: pl.Expr, form: NumberFormat) -> pl.Expr:
+    """A number as most cells have it, much faster than by the replacements of every form."""
+    around = "".join(form.affixes) + AFFIX_BLANKS
+    # The pattern allows nothing of this next to the digits but one affix on each side.
+    plain = cell.str.strip_chars(around) if form.affixes else cell
+    for mark in form.group_marks:
+        plain = plain.str.replace_all(mark, "", literal=True)
+    if form.decimal != ".":
+        plain = plain.str.replace(form.decimal, ".", literal=True)
+    return pl.when(cell.str.contains(form.usual_pattern)).then(plain)
+
+
+def _plain_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
+    changes = form.replacements
+    plain = bare.str.replace_many(list(changes), list(changes.values()), leftmost=True)
+    return pl.when(bare.str.contains(form.pattern)).then(plain)
+
+
+def _declared_number(bare: pl.Expr, form: NumberFormat) -> pl.Expr:
+    texts, numbers = zip(*form.values, strict=True)
+    return bare.replace_strict(list(texts), list(numbers), default=None, return_dtype=pl.String)
+
+
+def _shortest_numbers(text: pl.Expr) -> pl.Expr:
+    """The shortest texts of plain numbers, as `shortest_number` gives them; null for others."""
+    digits = text.str.strip_chars_start("+-0")
+    bare = digits.str.strip_chars_end("0").str.strip_chars_end(".")
+    digits = pl.when(digits.str.contains(".", literal=True)).then(bare).otherwise(digits)
+    is_negative = text.str.starts_with("-") & (digits != "")
+    number = pl.when(is_negative).then("-" + digits).otherwise(digits)
+    return pl.when(text.str.contains(PLAIN_NUMBERS)).then(number)

@@ -10,7 +10,6 @@ from functools import reduce
 from itertools import pairwise
 from typing import ClassVar, Literal, Self, TypeVar
 
-from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import (
     Column,
     Derivation,
@@ -21,8 +20,8 @@ from dpcli.data.column import (
     Source,
     ValuedColumn,
 )
-from dpcli.data.lazy_polars import pl
-from dpcli.data.number_cells import clamped
+from dpcli.data.formats import DateFormat, NumberFormat
+from dpcli.data.text_cells import pl
 from dpcli.problems.light_dataclasses import dataclass
 
 F = TypeVar("F")
@@ -146,7 +145,7 @@ class NumericColumn(ValuedColumn):
 
     def possible(self, value: pl.Expr) -> pl.Expr:
         """Whole steps within the bounds, in the smallest type that fits them."""
-        return clamped(value, self.limits)
+        return value.clip(*self.limits).cast(smallest_type(self.limits))
 
     def cell_aggregates(self, cell: pl.Expr, value: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
         yield "min", value.min()
@@ -214,6 +213,13 @@ class NumericColumn(ValuedColumn):
             return ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
         bins = pl.lit(pl.Series(inner, dtype=pl.Int64)).search_sorted(value, side="right")
         return pl.when(value.is_not_null()).then(bins.cast(pl.Int64))
+
+
+def smallest_type(limits: tuple[int, int]) -> pl.DataType:
+    """The smallest type of whole numbers that fits the bounds."""
+    low, high = limits
+    kinds = {pl.Int8(): 1 << 7, pl.Int16(): 1 << 15, pl.Int32(): 1 << 31, pl.Int64(): 1 << 63}
+    return next(kind for kind, limit in kinds.items() if -limit <= low and high < limit)
 
 
 def numeric_columns(items: Iterable[object]) -> tuple[NumericColumn, ...]:

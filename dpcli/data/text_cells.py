@@ -1,11 +1,24 @@
-"""Expressions for the texts of cells, each cell by itself."""
+"""Polars, loaded at the first use, and expressions for the texts of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from dpcli.data.lazy_polars import pl
+__all__ = ["pl"]
 
+if TYPE_CHECKING:
+    import polars as pl
+else:
+
+    class _Polars:
+        def __getattr__(self, name: str) -> Any:
+            import polars
+
+            setattr(self, name, getattr(polars, name))
+            return getattr(polars, name)
+
+    pl = _Polars()
 BLANKS = " \t"
 
 INVISIBLE = r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\x{200C}\x{200D}]]"

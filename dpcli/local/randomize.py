@@ -16,7 +16,7 @@ import polars as pl
 from dpcli.data.column import ValuedColumn, file_columns
 from dpcli.data.dates import DateColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
-from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.cells import Decoder
 from dpcli.engine.files.dataset import Dataset
 from dpcli.engine.files.header import require_columns
 from dpcli.engine.files.pieces import decimal_texts, prefetch, read_texts

@@ -12,11 +12,10 @@ from fractions import Fraction
 from typing import Any, Final, cast
 
 from dpcli.data import kinds
-from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateForm
 from dpcli.data.derivations import DERIVATIONS
 from dpcli.data.filters import FILTERS
-from dpcli.data.kinds import LABELED_COLUMNS, option_kinds
+from dpcli.data.formats import DateForm
+from dpcli.data.kinds import LABELED_COLUMNS, Axis, option_kinds
 from dpcli.data.labels import LabeledColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity

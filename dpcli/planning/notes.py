@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.data.axis import Axis
 from dpcli.data.filters import joint_texts, negates
-from dpcli.data.ids import IdColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import IdColumn
 from dpcli.data.numeric import require_numeric
 from dpcli.numeric.exact import exact_or_up, readable_text, rounded_text, short_up
 from dpcli.planning.plan import CentralPlan, LocalPlan, Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import Query
-from dpcli.specification.dataset_names import mixed_scripts_warning
+from dpcli.specification.declarations import mixed_scripts_warning
 from dpcli.specification.model import CentralSpec, Spec
 from dpcli.statistics.bounds.choice import BoundsChoice
 from dpcli.statistics.quality import counted_limits

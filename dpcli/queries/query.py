@@ -17,9 +17,9 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
+from dpcli.data.kinds import Axis
 from dpcli.numeric.arrays import Array, add_exact
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import (

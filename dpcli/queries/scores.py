@@ -9,7 +9,7 @@ from functools import cached_property
 from math import log
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.numeric.arrays import Array, largest_magnitude, np, widened
 from dpcli.numeric.exact import short_up
 from dpcli.privacy.neighboring import Relation

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
+from dpcli.data.kinds import Axis
 from dpcli.data.numeric import NumericColumn
 from dpcli.problems.light_dataclasses import dataclass
 

@@ -21,8 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dpcli.engine.files.memory import MemoryTable
-from dpcli.engine.files.source import Input
+from dpcli.engine.files.source import Input, MemoryTable
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import STDIN, SUFFIX, Charge, StoredRelease
 from dpcli.ledger.ledger import OpenLedger

@@ -92,7 +92,7 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
     """Files by their names, or a table in memory; TypeError for anything else."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
         # The engine loads more than a command needs that reads no row.
-        from dpcli.engine.files.memory import MemoryTable
+        from dpcli.engine.files.source import MemoryTable
 
         return (MemoryTable(data),)
     if isinstance(data, list | tuple) and data:

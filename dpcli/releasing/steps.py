@@ -9,13 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import file_columns
-from dpcli.data.ids import IdColumn
-from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, format_of
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import IdColumn
+from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, ZipMember, format_of
 from dpcli.engine.files.header import refuse_possible_sheets, require_columns
 from dpcli.engine.files.source import Input, open_dataset, open_file
-from dpcli.engine.files.zip_archive import ZipMember
 from dpcli.engine.progress import Progress
 from dpcli.ledger.charge import StoredRelease
 from dpcli.numeric.arrays import integer_array
@@ -82,7 +81,7 @@ def aggregate_data(
     names = [name for name in data if isinstance(name, str)]
     assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
-        from dpcli.engine.sums.partials import aggregate_partials
+        from dpcli.engine.sums.aggregate import aggregate_partials
 
         return aggregate_partials(*queries_and_unit, plan.spec.digest, names)
     if engine == "spark":
@@ -123,8 +122,7 @@ def _spark_packages(plan: CentralPlan, names: Sequence[str]) -> Iterator[None]:
 def pack_data(plan: CentralPlan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read all data files once, and return a sealed partial of a release; this spends nothing."""
     with _opened(plan, data, progress) as dataset:
-        from dpcli.engine.sums.aggregate import QueryAggregator
-        from dpcli.engine.sums.partials import pack_partial
+        from dpcli.engine.sums.aggregate import QueryAggregator, pack_partial
 
         aggregator = QueryAggregator(plan.engine_queries, plan.spec.privacy.unit)
         with dataset.redacted_errors():

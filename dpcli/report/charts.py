@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.numeric.days import day_of
 from dpcli.numeric.exact import exact_or_up

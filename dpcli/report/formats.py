@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from dpcli.data.csv_dialect import TAB_ENDINGS
+from dpcli.data.formats import TAB_ENDINGS
 from dpcli.engine.files.dataset import ENDINGS, GZIP_ENDING, PARQUET_ENDINGS, ZIP_ENDING
 from dpcli.ledger.charge import STOPPED
 from dpcli.problems.errors import UsageError

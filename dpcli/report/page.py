@@ -7,8 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.data.axis import Axis
-from dpcli.data.kinds import NUMERIC_COLUMNS
+from dpcli.data.kinds import NUMERIC_COLUMNS, Axis
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.captions import heading_text
 from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, final
 import numpy as np
 
 from dpcli.data.column import Column, file_columns
-from dpcli.data.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import AllOf, AnyOf, Filter, InRanges, Not
+from dpcli.data.formats import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.data.kinds import COLUMNS
 from dpcli.data.numbers import NumberColumn
 from dpcli.engine.files.dataset import Dataset, Source

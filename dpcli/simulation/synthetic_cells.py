@@ -20,13 +20,12 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.derivations import HOURS
 from dpcli.data.filters import InRanges
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import LabeledColumn
+from dpcli.data.formats import DateFormat, NumberFormat
+from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.days import EPOCH
 from dpcli.numeric.splitmix import GOLDEN_GAMMA, Words, scramble

@@ -19,20 +19,18 @@ from pyarrow import parquet
 from pyspark import TaskContext
 
 from dpcli.data.column import Column, file_columns
-from dpcli.data.csv_dialect import Dialect
-from dpcli.data.ids import IdColumn
-from dpcli.engine.cells.ids import id_column
+from dpcli.data.formats import Dialect
+from dpcli.data.labels import IdColumn
 from dpcli.engine.files.content import placeholder_header, pread_blocks, read_first_record
 from dpcli.engine.files.csv_normalizer import CsvNormalizer
 from dpcli.engine.files.dataset import Dataset, Source
 from dpcli.engine.files.header import require_columns
-from dpcli.engine.files.parquet import parquet_source
+from dpcli.engine.files.parquet import parquet_source, untyped_text
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_source
-from dpcli.engine.files.typed_cells import untyped_text
 from dpcli.engine.progress import Progress
-from dpcli.engine.sums.aggregate import QueryAggregator
-from dpcli.engine.sums.partials import pack_blocks
+from dpcli.engine.sums.aggregate import QueryAggregator, pack_blocks
+from dpcli.engine.sums.users import id_column
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.problems.errors import DpcliError
 from dpcli.problems.light_dataclasses import dataclass

@@ -21,8 +21,7 @@ from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries.query import Query
-from dpcli.specification.context import SpecContext
-from dpcli.specification.grid import MAX_STEPS, require_whole_steps
+from dpcli.specification.context import MAX_STEPS, SpecContext, require_whole_steps
 from dpcli.specification.model import CentralSpec, Entry
 from dpcli.statistics.bounds.candidates import GRID_KINDS, BoundsGrid
 from dpcli.statistics.bounds.choice import (

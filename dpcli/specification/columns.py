@@ -24,15 +24,19 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, create_model
 
 from dpcli.data.column import Column, Option
-from dpcli.data.csv_dialect import DECIMALS
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import is_invisible, require_distinct_texts, require_text, text_fault
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.formats import DECIMALS
+from dpcli.data.labels import (
+    BooleanColumn,
+    CategoryColumn,
+    IdColumn,
+    LabeledColumn,
+    PrivatePartitionColumn,
+)
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.data.options.numbers import Decimal
-from dpcli.fields.numbers import parse_day, parse_number
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (
@@ -46,11 +50,17 @@ from dpcli.fields.values import (
     Text,
     Texts,
     invalid_value,
+    parse_day,
+    parse_number,
 )
 from dpcli.specification.choice import ChosenBoundsModel
-from dpcli.specification.context import SpecContext
+from dpcli.specification.context import (
+    SpecContext,
+    bounds_in_steps,
+    proposed_step,
+    require_whole_steps,
+)
 from dpcli.specification.declarations import Title, UnitText, stated_caption
-from dpcli.specification.grid import bounds_in_steps, proposed_step, require_whole_steps
 from dpcli.specification.model import Caption, SpecFile
 from dpcli.statistics.bounds.choice import BoundsChoice
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dpcli.data.csv_dialect import (
+from dpcli.data.declared_texts import require_few
+from dpcli.data.formats import (
     DECIMALS,
     DELIMITERS,
     ENCODINGS,
@@ -19,7 +20,6 @@ from dpcli.data.csv_dialect import (
     Dialect,
     find_encoding,
 )
-from dpcli.data.declared_texts import require_few
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import Findings, MappingNode, Node, ScalarNode, Span, attempt, scalars_of
 from dpcli.fields.values import (

@@ -14,30 +14,44 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 
 from pydantic import Field
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import require_distinct_texts
-from dpcli.data.derivations import Age, Bands, DatePart, FirstLabel, PartName, Satisfies
-from dpcli.data.derived_numbers import (
+from dpcli.data.derivations import (
+    Age,
     Arithmetic,
+    Bands,
+    DatePart,
+    FirstLabel,
     FirstNumber,
+    PartName,
     Product,
     Ratio,
+    Satisfies,
     Sum,
     Term,
     common_step,
 )
 from dpcli.data.filters import AllOf
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn, labeled_columns
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn, numeric_columns, require_numeric
 from dpcli.data.options.dates import Formats
 from dpcli.fields.columns import NUMERIC, ORDERED, VALUED
-from dpcli.fields.numbers import DATE, NumberSyntaxError, parse_day, parse_number
 from dpcli.fields.section import SectionModel, extended_model, name_of
 from dpcli.fields.tree import MappingNode, Node, ScalarNode, attempt, read_all, scalars_of
-from dpcli.fields.values import AlreadyReportedError, Choice, GridNumber, Text, Texts
+from dpcli.fields.values import (
+    DATE,
+    AlreadyReportedError,
+    Choice,
+    GridNumber,
+    NumberSyntaxError,
+    Text,
+    Texts,
+    parse_day,
+    parse_number,
+)
 from dpcli.numeric.exact import readable_text
 from dpcli.problems.messages import quote
 from dpcli.specification.columns import (
@@ -48,9 +62,14 @@ from dpcli.specification.columns import (
     require_name,
     with_missing,
 )
-from dpcli.specification.context import SpecContext
+from dpcli.specification.context import (
+    MAX_STEPS,
+    SpecContext,
+    bounds_in_steps,
+    read_number,
+    read_within_bounds,
+)
 from dpcli.specification.filters import read_where
-from dpcli.specification.grid import MAX_STEPS, bounds_in_steps, read_number, read_within_bounds
 from dpcli.specification.requests import MAX_BINS, read_bin_starts
 
 MAX_MAGNITUDE = 1 << 125

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dpcli import statistics
-from dpcli.data.axis import Axis
 from dpcli.data.filters import Filter
+from dpcli.data.kinds import Axis
 from dpcli.fields.section import plain_word
 from dpcli.fields.tree import (
     MappingNode,

@@ -35,9 +35,8 @@ from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import Unit
 from dpcli.problems.messages import quote
 from dpcli.problems.reference import synonyms, variant_code
-from dpcli.specification.context import SpecContext
+from dpcli.specification.context import SpecContext, read_number
 from dpcli.specification.declarations import Note, Title, UnitText
-from dpcli.specification.grid import read_number
 from dpcli.statistics.design import Design
 from dpcli.statistics.postprocessing import STEPS, PostProcessingStep, SuppressWide
 from dpcli.statistics.statistic import NUMERIC_STEPS, Statistic

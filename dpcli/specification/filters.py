@@ -23,8 +23,13 @@ from dpcli.data.filters import (
     Not,
     implied_ranges,
 )
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn, require_labeled
+from dpcli.data.labels import (
+    BooleanColumn,
+    CategoryColumn,
+    IdColumn,
+    PrivatePartitionColumn,
+    require_labeled,
+)
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
@@ -41,8 +46,7 @@ from dpcli.fields.values import Boolean, ByForm, Text, Texts
 from dpcli.numeric.exact import readable_text
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import variant_code
-from dpcli.specification.context import SpecContext
-from dpcli.specification.grid import read_in_steps, read_within_bounds
+from dpcli.specification.context import SpecContext, read_in_steps, read_within_bounds
 
 COMPARISONS: dict[str, ComparisonSign] = {
     "min": ">=",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, final
 
 from dpcli.data.column import Column, ValuedColumn
-from dpcli.data.csv_dialect import UNDECLARED_DIALECT, Dialect
+from dpcli.data.formats import UNDECLARED_DIALECT, Dialect
 from dpcli.data.labels import LabeledColumn
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.data.ids import IdColumn
+from dpcli.data.labels import IdColumn
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.fields.values import (

@@ -9,17 +9,15 @@ from functools import partial
 from math import ceil, prod
 from typing import Any
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.derivations import FirstTrue
 from dpcli.data.filters import Filter, InRanges
-from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
-from dpcli.fields.numbers import is_year
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     MappingNode,
@@ -31,20 +29,20 @@ from dpcli.fields.tree import (
     read_all,
     scalars_of,
 )
-from dpcli.fields.values import AlreadyReportedError
+from dpcli.fields.values import AlreadyReportedError, is_year
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import MAX_PRODUCT
 from dpcli.queries.scores import Points
-from dpcli.specification.context import SpecContext
-from dpcli.specification.entry_fields import EntryModel
-from dpcli.specification.grid import (
+from dpcli.specification.context import (
     MAX_STEPS,
+    SpecContext,
     read_number,
     read_on_grid,
     read_within_bounds,
     require_whole_steps,
 )
+from dpcli.specification.entry_fields import EntryModel
 from dpcli.statistics.bounds.choice import bounds_name
 from dpcli.statistics.design import Design, Request
 from dpcli.statistics.statistic import Statistic

@@ -22,7 +22,6 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.declared_texts import FORMULA_STARTS, require_text
 from dpcli.data.labels import LabeledColumn, require_labeled
 from dpcli.fields.columns import LABELED, NUMERIC
-from dpcli.fields.numbers import NumberSyntaxError, parse_probability
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import (
     Findings,
@@ -44,9 +43,11 @@ from dpcli.fields.values import (
     Choice,
     Delta,
     Epsilon,
+    NumberSyntaxError,
     Probability,
     Text,
     Texts,
+    parse_probability,
     summaries_by_name,
 )
 from dpcli.mechanisms.local import LOCAL_MECHANISMS

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
-from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.fields.section import SectionModel
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.problems.reference import word_pages
@@ -21,10 +21,10 @@ from dpcli.specification.columns import COLUMN_TYPES
 from dpcli.specification.csv_form import CsvModel
 from dpcli.specification.declarations import SampleModel
 from dpcli.specification.derive import DERIVED
-from dpcli.specification.document import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.entries import MAX_STATISTICS
 from dpcli.specification.entry_fields import AUTO, BUDGET_KEYS, EntryModel, suitable_mechanisms
 from dpcli.specification.filters import ConditionsModel
+from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
 from dpcli.specification.privacy import MINIMUMS, PrivacyModel, QualityModel
 from dpcli.specification.responses import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.yaml_reader import read_tree

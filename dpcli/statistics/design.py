@@ -8,9 +8,9 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn, require_numeric
 from dpcli.noise.distribution import ADDITIVE, Family, Noise

@@ -25,8 +25,8 @@ from typing import cast
 import numpy as np
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.mechanisms import query_sensitivity
 from dpcli.numeric.arrays import SAFE_INTEGER, Array, add_exact, largest_magnitude
 from dpcli.privacy.neighboring import Neighbors, Relation

@@ -17,7 +17,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import dpcli
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numbers import IntegerColumn
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace

@@ -10,8 +10,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.filters import InRanges
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.noise.candidate_choice import ExponentialChoice

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcli.data.axis import Axis
 from dpcli.data.filters import InRanges
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn

@@ -15,7 +15,6 @@ from random import Random
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import (
@@ -28,8 +27,8 @@ from dpcli.data.filters import (
     IsMissing,
     Not,
 )
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.numeric.exact import decimal_places, decimal_text

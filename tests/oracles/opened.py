@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.sums.aggregate import aggregate
 from dpcli.privacy.confidential import Cells, Confidential, Groups

@@ -22,25 +22,27 @@ from math import comb, floor, prod
 from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
-from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column, file_columns
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.derivations import (
     Age,
+    Arithmetic,
     Bands,
     DatePart,
     FirstLabel,
+    FirstNumber,
     FirstTrue,
     PositionAmong,
+    Product,
+    Ratio,
     Satisfies,
+    Sum,
 )
-from dpcli.data.derived_numbers import Arithmetic, FirstNumber, Product, Ratio, Sum
 from dpcli.data.filters import AllOf, AnyOf, Compared, Filter, InRanges, IsMissing, Not
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import LabeledColumn
+from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberFormat
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import IdColumn, LabeledColumn, PrivatePartitionColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.data.options.texts import Case
+from dpcli.data.options.every import Case
 from dpcli.numeric.arrays import integer_array
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query, ReadabilityQuery

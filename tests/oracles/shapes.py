@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.filters import Filter
+from dpcli.data.kinds import Axis
 from dpcli.numeric.arrays import Array, integer_array
 from dpcli.queries.query import Query
 from dpcli.queries.sums import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import LabeledColumn
+from dpcli.data.labels import IdColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from tests.oracles.files import generate
 from tests.oracles.plain import evaluate, table, value

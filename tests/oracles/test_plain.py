@@ -7,12 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import InRanges
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.queries.query import LinearQuery

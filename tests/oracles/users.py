@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import IdColumn, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries.query import DistinctQuery, LinearQuery, Query
 from dpcli.queries.rows_per_user import RowsPerUserQuery

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Option
+from dpcli.data.formats import DateFormat, NumberFormat
 from dpcli.data.options.dates import Formats, Hours, Zone
-from dpcli.data.options.every import Marks
+from dpcli.data.options.every import Case, Marks
 from dpcli.data.options.numbers import Affixes, Brackets, Decimal, NumberValues, Thousands
-from dpcli.data.options.texts import Case
 
 
 def options(

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.selectors import starts_with
 
-from dpcli.engine.cells.decode import FLAGS
+from dpcli.engine.cells import FLAGS
 from dpcli.engine.sums import bounding
 from dpcli.engine.sums.aggregate import ConfidentialAnswer, aggregate
 from dpcli.engine.sums.bounding import UserScan

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
 from dpcli.data.filters import InRanges
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import column_role

@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from dpcli.data.column import Column, Option, SampledTexts, TextOption
-from dpcli.data.key_texts import yaml_text
+from dpcli.data.declared_texts import yaml_text
 from dpcli.fields.values import Text
 from dpcli.problems.light_dataclasses import dataclass
 

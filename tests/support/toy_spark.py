@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import tests.support.toy_registry  # noqa: F401 - it registers the toys
-from dpcli.data.axis import Axis
-from dpcli.data.csv_dialect import STANDARD_DIALECT
+from dpcli.data.formats import STANDARD_DIALECT
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.options.every import Marks
 from dpcli.privacy.unit import RowUnit

@@ -21,7 +21,7 @@ import pytest
 
 import dpcli as package
 from dpcli import DpcliError, Ledger, Release, api, estimate, load_spec, plan, randomize, release
-from dpcli.engine.files.memory import MemoryTable
+from dpcli.engine.files.source import MemoryTable
 from dpcli.ledger.options import DEFAULT
 from dpcli.planning.plan import Plan
 from dpcli.privacy.loss import Loss

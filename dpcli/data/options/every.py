@@ -1,4 +1,4 @@
-"""Options of all columns: where cells are, and which texts mark missing ones."""
+"""Options of all columns: where cells are, and marks; and of texts: their case."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Self
 
-from dpcli.data.column import C, Column, Option, SampledTexts, Source
-from dpcli.data.declared_texts import require_distinct_texts
-from dpcli.data.key_texts import list_text, yaml_text
+from dpcli.data.column import C, Column, Option, SampledTexts, Source, TextOption
+from dpcli.data.declared_texts import list_text, require_distinct_texts, yaml_text
+from dpcli.data.text_cells import lower_texts, pl
 from dpcli.fields.section import SectionModel
 from dpcli.fields.tree import scalars_of
-from dpcli.fields.values import ByForm, ListOrItem, Text, Texts, whole_number
+from dpcli.fields.values import ByForm, Choice, ListOrItem, Text, Texts, whole_number
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.problems.reference import usual_cells
 
@@ -103,3 +103,47 @@ class Marks(Option):
         """The marks of a column and the first of these texts."""
         every = (*column.marks, *texts[:MAX_NAMED])
         return cls(every) if every else None
+
+
+IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Case(TextOption):
+    """Texts and marks are read in any case."""
+
+    key = "case"
+    value_type = Annotated[str, Choice("unknown-choice", (IGNORE,))]
+
+    @classmethod
+    def stated(cls, value: str) -> Self:  # noqa: ARG003 - there is one value
+        return cls()
+
+    def require_fit(self, column: Column, section: SectionModel) -> None:
+        """Declared texts differ by more than case."""
+        if not _differ(column):
+            raise section.report_key("equal-but-case", self.key, column=column.name)
+
+    @property
+    def value_text(self) -> str:
+        return IGNORE
+
+    def changed(self, text: pl.Expr) -> pl.Expr:
+        return text.str.to_lowercase()
+
+    def folded(self, text: str) -> str:
+        return text.lower()
+
+    def compared(self, texts: Sequence[str]) -> Sequence[str]:
+        return lower_texts(texts)
+
+    @classmethod
+    def proposed(cls, column: Column, cells: SampledTexts) -> Sequence[Option | None]:
+        known = set(lower_texts([*column.texts, *column.marks]))
+        helps = _differ(column) and not known.isdisjoint(lower_texts(list(cells.unread)))
+        return [cls() if helps else column.option(cls)]
+
+
+def _differ(column: Column) -> bool:
+    texts = set(column.texts)
+    return len({text.lower() for text in texts}) == len(texts)

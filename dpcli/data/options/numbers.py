@@ -11,15 +11,12 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field
 
-from dpcli.data.cell_formats import LONGEST_AFFIX, NOT_IN_AFFIXES, THOUSANDS, NumberFormat
 from dpcli.data.column import Column, FormOption, Option, SampledTexts
-from dpcli.data.csv_dialect import DECIMALS
-from dpcli.data.declared_texts import require_few, require_short
-from dpcli.data.key_texts import list_text, mapping_text, yaml_text
-from dpcli.data.lazy_polars import pl
+from dpcli.data.declared_texts import list_text, mapping_text, require_few, require_short, yaml_text
+from dpcli.data.formats import DECIMALS, LONGEST_AFFIX, NOT_IN_AFFIXES, THOUSANDS, NumberFormat
 from dpcli.data.numeric import require_numeric
 from dpcli.data.options.every import MAX_NAMED
-from dpcli.data.text_cells import strip_blanks
+from dpcli.data.text_cells import pl, strip_blanks
 from dpcli.fields.section import SectionModel
 from dpcli.fields.values import Boolean, ListOrItem, Number, ParsedText, invalid_value
 from dpcli.numeric.exact import decimal_places, decimal_text

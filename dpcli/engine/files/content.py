@@ -20,7 +20,7 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, cast
 
-from dpcli.data.csv_dialect import ENCODINGS, UTF16, Dialect
+from dpcli.data.formats import ENCODINGS, UTF16, Dialect
 from dpcli.problems.errors import DataError
 
 TYPED = "\ufdd0"

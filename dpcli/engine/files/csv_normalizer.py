@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, starmap
 
-from dpcli.data.csv_dialect import Dialect
+from dpcli.data.formats import Dialect
 from dpcli.engine.files.content import UTF8_BOM, placeholder_header, split_start
 from dpcli.numeric.arrays import Array, np
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import os
 import stat
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
-from typing import BinaryIO, Literal, Self
+from typing import IO, BinaryIO, Literal, Self, cast
 
 from dpcli.data.column import Column
-from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
+from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect
 from dpcli.engine.files.content import (
     PARTIAL_ENDING,
     SIGNATURE_BYTES,
@@ -28,8 +30,8 @@ from dpcli.engine.files.content import (
     refuse_other_formats,
     split_start,
     to_utf8,
+    unpacked_blocks,
 )
-from dpcli.engine.files.zip_archive import ZipMember
 from dpcli.engine.progress import Progress, silenced_stderr
 from dpcli.problems.errors import DataError, DpcliError, StoppedBySignal, make_problem
 from dpcli.problems.light_dataclasses import dataclass
@@ -126,7 +128,7 @@ def _converted(name: str, kind: Format, blocks: Iterator[bytes], dialect: Dialec
     names: tuple[str, ...] = ()
     as_written = replace(dialect, delimiter=",", quote='"', encoding=UTF8, multiline=True)
     if kind == "json":
-        from dpcli.engine.files.json_lines import json_table
+        from dpcli.engine.files.table_text import json_table
 
         keys = dialect.names or dialect.keys
         text = to_utf8(blocks, dialect.encoding, has_header=not keys)
@@ -247,3 +249,51 @@ class Dataset:
         """Close the files, which deletes temporary copies."""
         for source in self.sources:
             source.file.close()
+
+
+ENCRYPTED = 1
+"""The flag of members that need a password."""
+
+EXTRAS = "__MACOSX/"
+"""The folder of files that macOS adds to every archive; they are no data."""
+
+
+class ZipMember:
+    """The only member of a zip archive.
+
+    Raises DataError `data-not-zip` for other content, for several members or none, for encryption,
+    and while the member is read, if it is damaged.
+    """
+
+    def __init__(self, packed: BinaryIO | CountingReader, name: str) -> None:
+        self._archive_name = name
+        with self._damage_reported():
+            archive = zipfile.ZipFile(cast("IO[bytes]", packed))
+            members = [
+                member
+                for member in archive.infolist()
+                if not member.is_dir() and not member.filename.startswith(EXTRAS)
+            ]
+            if len(members) != 1:
+                raise DataError.about("data-not-zip.members", file=name)
+            (self._member,) = members
+            if self._member.flag_bits & ENCRYPTED:
+                raise DataError.about("data-not-zip.encrypted", file=name)
+            self._file = archive.open(self._member)
+
+    @property
+    def name(self) -> str:
+        """The name of the member, whose ending states its format."""
+        return self._member.filename
+
+    def blocks(self) -> Iterator[bytes]:
+        """The content, one block at a time."""
+        with self._damage_reported():
+            yield from unpacked_blocks(self._file.read, self._archive_name)
+
+    @contextmanager
+    def _damage_reported(self) -> Iterator[None]:
+        try:
+            yield
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error, OSError):
+            raise DataError.about("data-not-zip", file=self._archive_name) from None

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
+from dpcli.data.formats import STANDARD_DIALECT, UTF8, Dialect, has_unnamed_index
 from dpcli.engine.files.content import (
     UTF8_BOM,
     WINDOWS,

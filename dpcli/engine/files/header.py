@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from dpcli.data.column import Column, file_columns
-from dpcli.data.csv_dialect import UTF8, has_unnamed_index
-from dpcli.data.ids import IdColumn
+from dpcli.data.formats import UTF8, has_unnamed_index
+from dpcli.data.labels import IdColumn
 from dpcli.engine.files.content import WINDOWS, is_separator_mark, read_first_record
 from dpcli.engine.files.dataset import ZIP_ENDING, Dataset, Source, format_of
 from dpcli.problems.errors import DataError, Problem, make_problem

@@ -7,6 +7,11 @@ a temporary file as they are, packed pages and all, under a footer without types
 
 Privacy: which columns are copied depends on the spec and on the footer. The copy is always made,
 so that no record decides whether there is enough space for it.
+
+Numbers and times of workbooks, and numbers of JSON, are typed cells: they stand in the text of a
+copy as every program writes them, after a mark: `1234.5`, and `2024-12-31 00:00:00`. A column may
+declare another form for its texts, such as `1.234,5`. So a typed cell is written in that form
+before it is read. Each cell is treated by itself.
 """
 
 from __future__ import annotations
@@ -21,13 +26,12 @@ from typing import BinaryIO, cast
 import polars as pl
 
 from dpcli.data.column import Column
-from dpcli.data.date_cells import within_calendar
-from dpcli.data.number_cells import DECIMAL_DIGITS
+from dpcli.data.dates import within_calendar
+from dpcli.data.numbers import DECIMAL_DIGITS
 from dpcli.engine.files import thrift
 from dpcli.engine.files.content import BLOCK, TYPED
 from dpcli.engine.files.dataset import Source
 from dpcli.engine.files.thrift import Structure
-from dpcli.engine.files.typed_cells import declared_text
 from dpcli.engine.progress import silenced_stderr
 from dpcli.problems.errors import DataError, StoppedBySignal
 from dpcli.problems.light_dataclasses import dataclass
@@ -365,3 +369,21 @@ def column_text(index: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
     if decimal != "." and (dtype.is_float() or dtype.is_decimal()):
         return text.str.replace(".", decimal, literal=True)
     return text
+
+
+def untyped_text(cell: pl.Expr) -> pl.Expr:
+    """The text without the mark."""
+    return cell.str.strip_prefix(TYPED)
+
+
+def declared_text(cell: pl.Expr, column: Column, decimal: str) -> pl.Expr:
+    """The text of a cell as the column writes it, with a point as decimal mark if it has no form.
+
+    `decimal` is the decimal mark of texts in columns without their own.
+    """
+    plain = untyped_text(cell)
+    typed = column.typed_text(plain)
+    if typed is None:
+        return plain
+    text = column.with_point(cell, decimal)
+    return pl.when(cell.str.starts_with(TYPED)).then(typed).otherwise(text)

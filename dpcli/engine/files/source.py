@@ -1,7 +1,12 @@
 """The data files: each is opened once, and stays open until the last row is read.
 
 A name means one file, and `-` is standard input; patterns and URLs are not expanded. The engine
-always reads a regular file: Parquet, or CSV in UTF-8 whose first line is public.
+always reads a regular file: Parquet, or CSV in UTF-8 whose first line is public. A table in memory
+is written to a Parquet file without a name, so the same code reads all rows.
+
+Privacy: the declared types of the columns of a table decide what is refused, with the codes of
+Parquet files, not the values in them. A query of polars that is not run yet (`LazyFrame`) is a
+program of the caller, which may fail at a value.
 """
 
 from __future__ import annotations
@@ -9,19 +14,81 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.engine.files.content import read_blocks, read_header
 from dpcli.engine.files.dataset import STDIN, Dataset, Source, regular_file
-from dpcli.engine.files.memory import MemoryTable
-from dpcli.engine.progress import Progress
-from dpcli.problems.errors import DataError, Problem, describe_system_error, make_problem
+from dpcli.engine.progress import Progress, silenced_stderr
+from dpcli.problems.errors import (
+    DataError,
+    Problem,
+    StoppedBySignal,
+    describe_system_error,
+    make_problem,
+)
+from dpcli.problems.light_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryTable:
+    """A table in memory; messages use its `name`.
+
+    `rows` is a DataFrame or LazyFrame of polars, or an object with an Arrow stream, such as a table
+    of pandas or Arrow.
+    """
+
+    rows: Any = field(repr=False)
+    name: str = "table.parquet"
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether its rows can be read only once: an Arrow stream that has no length."""
+        return not hasattr(self.rows, "sink_parquet") and not hasattr(self.rows, "__len__")
+
+    def open(self) -> BinaryIO:
+        """Its rows as a file without a name. Raises DataError `data-unreadable`, without a cell."""
+        with ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-", buffering=0))
+            try:
+                with silenced_stderr:
+                    self._lazy().sink_parquet(
+                        file, compression="uncompressed", statistics=False, engine="streaming"
+                    )
+            except (KeyboardInterrupt, SystemExit, StoppedBySignal, DataError):
+                raise
+            except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
+                # The message of a writer may quote a cell, so no part of it is passed on.
+                raise DataError.about("data-unreadable.table") from None
+            stack.pop_all()
+        return cast("BinaryIO", file)
+
+    def _lazy(self) -> pl.LazyFrame:
+        # A command without tables in memory must not load polars for this.
+        import polars as pl
+
+        rows, pandas = self.rows, sys.modules.get("pandas")
+        if pandas is not None and isinstance(rows, pandas.DataFrame):
+            # The same: it needs polars.
+            from dpcli.engine.files.foreign_tables import polars_frame
+
+            rows = polars_frame(rows)
+        if not isinstance(rows, pl.DataFrame | pl.LazyFrame):
+            from dpcli.engine.files.foreign_tables import arrow_frame
+
+            rows = arrow_frame(rows)
+        lazy: pl.LazyFrame = rows.lazy()
+        # A column of Python objects cannot be written. As bytes it is refused if it is declared.
+        schema = lazy.collect_schema()
+        objects = [name for name, dtype in schema.items() if dtype == pl.Object]
+        return lazy.with_columns(pl.lit(None, pl.Binary).alias(name) for name in objects)
+
 
 Input = str | MemoryTable
 """The name of a data file, or a table in memory."""
@@ -160,3 +227,7 @@ def open_source(
     except BaseException:
         file.close()
         raise
+
+
+if TYPE_CHECKING:
+    import polars as pl

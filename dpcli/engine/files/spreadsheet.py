@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from dpcli.data.csv_dialect import Dialect
+from dpcli.data.formats import Dialect
 from dpcli.engine.files.content import TYPED
 from dpcli.engine.progress import interruptible, silenced_stderr
 from dpcli.problems.errors import DataError, DpcliError, StoppedBySignal

@@ -21,15 +21,18 @@ import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.data.ids import TextColumn
-from dpcli.engine.cells.decode import FLAGS, Decoder
-from dpcli.engine.cells.ids import FIRST_ANONYMOUS_ID, TextDictionary, UserIdIndex, id_column
+from dpcli.data.labels import TextColumn
+from dpcli.engine.cells import FLAGS, Decoder
 from dpcli.engine.sums.joint_tables import JointTable, JointTableExpressions, Partial
 from dpcli.engine.sums.users import (
+    FIRST_ANONYMOUS_ID,
+    TextDictionary,
+    UserIdIndex,
     UserShard,
     UserTotalsTable,
     bound_rows,
     concatenate,
+    id_column,
     scatter,
     smallest_priorities,
 )

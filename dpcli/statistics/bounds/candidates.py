@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numeric import NumericColumn
 from dpcli.problems.light_dataclasses import dataclass
 

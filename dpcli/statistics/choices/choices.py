@@ -12,10 +12,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import require_labeled
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import PrivatePartitionColumn, require_labeled
 from dpcli.fields.columns import (
     BooleanColumnName,
     Candidates,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.fields.columns import BinForms, ValuedColumnName
 from dpcli.fields.section import field_types
 from dpcli.privacy.neighboring import Relation

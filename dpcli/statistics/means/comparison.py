@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import ComparedLabels, FieldFault, ValuedColumnName

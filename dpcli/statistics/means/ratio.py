@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.data.axis import Axis
 from dpcli.data.filters import Filter, InRanges
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import LabeledColumn, labeled_columns
 from dpcli.data.numeric import NumericColumn
 from dpcli.fields.columns import FieldFault, RatioBase, RatioPart

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import ceil, log10, prod, sqrt
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.noise.distribution import Noise, normal_quantile
 from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, np

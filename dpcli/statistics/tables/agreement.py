@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import combinations
 from math import ceil, lcm, prod
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import blended_half_width, summed_half_width
 from dpcli.numeric.arrays import Array, integer_array, np

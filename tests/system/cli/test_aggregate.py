@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
-from dpcli.engine.sums import partials
+from dpcli.engine.sums.aggregate import FORMAT
 from dpcli.noise import entropy
 from tests.support.cli import DATA, Command, remove_ledger
 from tests.support.streams import Stream
@@ -95,7 +95,7 @@ def test_a_file_that_is_not_a_part_of_this_release_is_refused(
     assert dpcli("aggregate", other, data, "-o", foreign).status == 0
     cut.write_bytes(parts[0].read_bytes()[:-1])
     with monkeypatch.context() as patched:
-        patched.setattr(partials, "FORMAT", "0 of dpcli 0.0")
+        patched.setattr("dpcli.engine.sums.aggregate.FORMAT", "0 of dpcli 0.0")
         assert dpcli("aggregate", spec, data, "-o", old).status == 0
     copy = tmp_path / "copy.sealed"
     copy.write_bytes(parts[0].read_bytes())
@@ -106,13 +106,13 @@ def test_a_file_that_is_not_a_part_of_this_release_is_refused(
         f"`{data}` is no sealed part",
         f"`{foreign}` is a part for the spec ",
         f"the sealed part `{cut}` is damaged or cut off",
-        f"has the format 0 of dpcli 0.0, expected {partials.FORMAT}",
+        f"has the format 0 of dpcli 0.0, expected {FORMAT}",
         f"`{copy}` is the same part as `{parts[0]}`: its rows would count twice",
         f"there is no file `{wrong[-1]}`",
     ]
     for words in expected:
         assert words in done.err
-    assert __version__ in partials.FORMAT
+    assert __version__ in FORMAT
     assert done.err.count("error[") == len(expected)
     shown = dpcli("ledger", "history", "--ledger", spec.parent / "dpcli-ledger.sqlite", "--json")
     assert "releases" not in shown.out or not json.loads(shown.out).get("releases")

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcli.cli.interview import Interview, Prompter
-from dpcli.data.csv_dialect import STANDARD_DIALECT
+from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.problems.errors import UsageError
 from dpcli.specification.load import parse_central_spec

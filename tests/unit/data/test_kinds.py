@@ -11,9 +11,15 @@ import pytest
 
 from dpcli.data.column import Column, ValuedColumn
 from dpcli.data.dates import DateColumn
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn, TextColumn
 from dpcli.data.kinds import COLUMNS, LABELED_COLUMNS, NUMERIC_COLUMNS
-from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.labels import (
+    BooleanColumn,
+    CategoryColumn,
+    IdColumn,
+    LabeledColumn,
+    PrivatePartitionColumn,
+    TextColumn,
+)
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.files.pieces import read_pieces, read_texts
 from dpcli.engine.files.source import open_dataset

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import OpenLedger

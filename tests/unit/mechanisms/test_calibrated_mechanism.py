@@ -13,8 +13,8 @@ from unittest.mock import Mock
 import pytest
 
 from dpcli import mechanisms
-from dpcli.data.axis import Axis
-from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, respond

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.options.every import Marks

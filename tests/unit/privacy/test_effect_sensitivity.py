@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.dates import DateColumn
+from dpcli.data.kinds import Axis
 from dpcli.data.numbers import IntegerColumn
 from dpcli.report.charts import Scale, chart_over_bins
 from dpcli.report.digits import supported

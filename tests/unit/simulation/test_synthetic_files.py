@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.csv_dialect import Dialect
+from dpcli.data.formats import Dialect
 from dpcli.problems.errors import UsageError
 from dpcli.simulation.synthetic import MARK_COLUMN, SyntheticDataset
 from tests.oracles.opened import engine

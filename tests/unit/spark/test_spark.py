@@ -25,15 +25,12 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateFormat, NumberFormat
 from dpcli.data.column import Column
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import DatePart
-from dpcli.data.derived_numbers import Sum
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.derivations import DatePart, Sum
+from dpcli.data.formats import STANDARD_DIALECT, DateFormat, Dialect, NumberFormat
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.problems.errors import DataError, UsageError

@@ -12,10 +12,10 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 
 import pyarrow as pa
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT
+from dpcli.data.formats import STANDARD_DIALECT
 from dpcli.engine.files.content import UTF8_BOM
+from dpcli.engine.sums.aggregate import read_frames, unpack_blocks
 from dpcli.engine.sums.joint_tables import Partial
-from dpcli.engine.sums.partials import read_frames, unpack_blocks
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries.query import DistinctQuery
 from dpcli.spark.tasks import File, Tasks

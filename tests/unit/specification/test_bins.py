@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.problems.errors import SpecError
 from dpcli.report.table import csv_text
 from dpcli.specification.load import parse_central_spec

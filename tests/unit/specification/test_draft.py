@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpcli.data.csv_dialect import Dialect
+from dpcli.data.formats import Dialect
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import required_minimums
 from dpcli.problems.errors import SpecError

@@ -11,8 +11,7 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
 from dpcli.data.filters import InRanges
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import BudgetRequest, Loss

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.fields.numbers import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
+from dpcli.fields.values import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec
 from tests.support.rules import for_each

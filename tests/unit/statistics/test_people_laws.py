@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcli.data.axis import Axis
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity

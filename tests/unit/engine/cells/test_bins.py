@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.sums.joint_tables import _axis_index
 from dpcli.privacy.unit import RowUnit

@@ -12,22 +12,21 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.data.cell_formats import (
+from dpcli.data.column import Column
+from dpcli.data.dates import DateColumn
+from dpcli.data.derivations import hours_of
+from dpcli.data.formats import (
     LONGEST_AFFIX,
     LONGEST_FORMAT,
     DateForm,
     DateFormat,
+    Dialect,
     NumberFormat,
 )
-from dpcli.data.column import Column
-from dpcli.data.csv_dialect import Dialect
-from dpcli.data.dates import DateColumn
-from dpcli.data.derivations import hours_of
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.data.numbers import NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.cells import Decoder
 from dpcli.engine.check.cells import check_cells
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress

@@ -11,35 +11,33 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateFormat
 from dpcli.data.column import Column, Derivation
 from dpcli.data.dates import DateColumn
 from dpcli.data.derivations import (
     DERIVATIONS,
     Age,
+    Arithmetic,
     Bands,
     DatePart,
     FirstLabel,
+    FirstNumber,
     FirstTrue,
     PartName,
     PositionAmong,
-    Satisfies,
-)
-from dpcli.data.derived_numbers import (
-    Arithmetic,
-    FirstNumber,
     Product,
     Ratio,
+    Satisfies,
     Sum,
     Term,
     common_step,
 )
 from dpcli.data.filters import Compared
+from dpcli.data.formats import DateFormat
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.cells.derive import derived_value
+from dpcli.engine.cells import derived_value
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries.query import LinearQuery
 from dpcli.queries.sums import Factor

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.derivations import PositionAmong, Satisfies
 from dpcli.data.filters import (
     AllOf,
@@ -20,10 +19,10 @@ from dpcli.data.filters import (
     IsMissing,
     Not,
 )
-from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import BooleanColumn, CategoryColumn, PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine.cells.expressions import COMPARE
+from dpcli.engine.cells import COMPARE
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries.query import LinearQuery

@@ -13,7 +13,7 @@ from dpcli.data.dates import DateColumn
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.cells import Decoder
 from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
@@ -125,7 +125,7 @@ def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
 
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
-    from dpcli.engine.cells.expressions import sum_expression
+    from dpcli.engine.sums.joint_tables import sum_expression
     from dpcli.queries.query import LinearQuery
     from dpcli.queries.sums import Factor
 

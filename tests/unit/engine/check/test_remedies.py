@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 
-from dpcli.data.cell_formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.column import Column
 from dpcli.data.dates import DateColumn
+from dpcli.data.formats import DateForm, DateFormat, NumberFormat
 from dpcli.data.labels import BooleanColumn, CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
-from dpcli.engine.check.remedies import FREQUENT, Remedy, Sample, find_remedy, missing_codes
+from dpcli.engine.check.cells import FREQUENT, Remedy, Sample, find_remedy, missing_codes
 from tests.support.options import options
 from tests.support.rules import mostly_extended
 

@@ -11,11 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.data.numbers import NumberColumn
-from dpcli.engine.files.memory import MemoryTable
 from dpcli.engine.files.pieces import read_texts
-from dpcli.engine.files.source import Input, open_dataset
+from dpcli.engine.files.source import Input, MemoryTable, open_dataset
 from dpcli.problems.errors import DataError
 
 pa = pytest.importorskip("pyarrow")

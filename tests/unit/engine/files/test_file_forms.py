@@ -12,11 +12,10 @@ from random import Random
 
 import pytest
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.formats import STANDARD_DIALECT, UNDECLARED_DIALECT, Dialect
+from dpcli.data.labels import CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.files import content, json_lines
+from dpcli.engine.files import content, table_text
 from dpcli.engine.files.header import require_columns
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
@@ -256,8 +255,8 @@ def test_a_json_line_changes_only_its_own_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However odd a line is, the other rows are as without it, in blocks of any size."""
-    monkeypatch.setattr(json_lines, "LONGEST_LINE", 100)
-    monkeypatch.setattr(json_lines, "ROWS", 3)
+    monkeypatch.setattr(table_text, "LONGEST_LINE", 100)
+    monkeypatch.setattr(table_text, "ROWS", 3)
     good = [json.dumps({"a": place}) for place in range(5)]
     expected = [(str(place),) for place in range(5)]
     long = json.dumps({"a": "x" * 100})

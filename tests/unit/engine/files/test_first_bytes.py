@@ -10,10 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn, IdColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.engine.files.content import WINDOWS
 from dpcli.engine.files.header import require_columns

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from dpcli.data.column import Column
-from dpcli.data.csv_dialect import (
+from dpcli.data.formats import (
     DELIMITERS,
     ENCODINGS,
     QUOTES,
@@ -24,7 +24,7 @@ from dpcli.data.csv_dialect import (
 from dpcli.data.labels import LabeledColumn
 from dpcli.data.numbers import IntegerColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.cells import Decoder
 from dpcli.engine.files import content
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset

@@ -15,10 +15,9 @@ from time import process_time
 
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.csv_dialect import STANDARD_DIALECT
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.formats import STANDARD_DIALECT
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.engine.files import pieces
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset

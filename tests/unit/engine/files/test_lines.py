@@ -11,11 +11,10 @@ from random import Random
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
-from dpcli.data.ids import IdColumn, PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn, IdColumn, PrivatePartitionColumn
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 from dpcli.privacy.unit import PersonUnit, RowUnit

@@ -13,9 +13,8 @@ import pytest
 
 from dpcli.data.labels import CategoryColumn
 from dpcli.engine.files.header import require_columns
-from dpcli.engine.files.memory import MemoryTable
 from dpcli.engine.files.pieces import read_texts
-from dpcli.engine.files.source import open_dataset
+from dpcli.engine.files.source import MemoryTable, open_dataset
 from dpcli.problems.errors import DataError
 
 pd = pytest.importorskip("pandas")

@@ -14,12 +14,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
-from dpcli.data.csv_dialect import Dialect
 from dpcli.data.dates import DateColumn
-from dpcli.data.ids import IdColumn
-from dpcli.data.labels import BooleanColumn, CategoryColumn, LabeledColumn
+from dpcli.data.formats import Dialect
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import BooleanColumn, CategoryColumn, IdColumn, LabeledColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.engine.files.header import require_columns

@@ -7,7 +7,7 @@ from resource import RUSAGE_SELF, getrusage
 
 import pytest
 
-from dpcli.data.ids import IdColumn
+from dpcli.data.labels import IdColumn
 from dpcli.engine.files import pieces
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset

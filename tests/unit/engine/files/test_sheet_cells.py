@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.csv_dialect import STANDARD_DIALECT, Dialect
+from dpcli.data.formats import STANDARD_DIALECT, Dialect
 from dpcli.data.labels import CategoryColumn
 from dpcli.engine.files import spreadsheet
 from dpcli.engine.files.pieces import read_texts

@@ -9,7 +9,7 @@ import pytest
 from dpcli.data.column import Column
 from dpcli.data.labels import CategoryColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
-from dpcli.engine.cells.decode import Decoder
+from dpcli.engine.cells import Decoder
 from dpcli.engine.files.pieces import read_texts
 from dpcli.engine.files.source import open_dataset
 from tests.oracles.files import generate

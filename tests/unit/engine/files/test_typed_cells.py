@@ -11,10 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.cell_formats import DateForm, DateFormat, NumberFormat
-from dpcli.data.csv_dialect import Dialect
 from dpcli.data.dates import DateColumn
+from dpcli.data.formats import DateForm, DateFormat, Dialect, NumberFormat
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import CategoryColumn
 from dpcli.data.numbers import IntegerColumn, NumberColumn
 from dpcli.engine.files.header import require_columns

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.csv_dialect import Dialect
-from dpcli.data.ids import PrivatePartitionColumn
+from dpcli.data.formats import Dialect
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import PrivatePartitionColumn
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.files import csv_normalizer, inspection, pieces
+from dpcli.engine.files import csv_normalizer, pieces
 from dpcli.engine.files.pieces import read_pieces
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.progress import Progress
@@ -188,10 +188,10 @@ def test_files_of_quoted_cells_are_read_in_place_if_no_byte_is_odd(
 ) -> None:
     """Wherever a quote or a line end is out of place, the file is read by the written rules."""
     read_in_blocks(monkeypatch, 64)
-    inspections: list[inspection.Inspection] = []
-    inspect = inspection.Inspection
+    inspections: list[pieces.Inspection] = []
+    inspect = pieces.Inspection
 
-    def inspected(*args: Any, quoted: bool) -> inspection.Inspection:
+    def inspected(*args: Any, quoted: bool) -> pieces.Inspection:
         inspections.append(inspect(*args, quoted=quoted))
         return inspections[-1]
 
@@ -223,7 +223,7 @@ def test_a_file_that_cannot_be_inspected_is_not_plain(
         raise failure
 
     read_in_blocks(monkeypatch, 5)
-    inspect = inspection.Inspection
+    inspect = pieces.Inspection
     monkeypatch.setattr(
         pieces, "Inspection", lambda text, _, quoted: inspect(text, failing(text), quoted=quoted)
     )

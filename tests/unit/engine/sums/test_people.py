@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numbers import IntegerColumn
-from dpcli.engine.cells.ids import TextDictionary, UserIdIndex
 from dpcli.engine.files import pieces
 from dpcli.engine.sums import bounding
 from dpcli.engine.sums.bounding import UserScan
 from dpcli.engine.sums.joint_tables import joint_tables, roll_up
+from dpcli.engine.sums.users import TextDictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.numeric.arrays import Array
 from dpcli.privacy.unit import PersonUnit, RowUnit

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from dpcli.data.axis import Axis
 from dpcli.data.column import Column
+from dpcli.data.kinds import Axis
 from dpcli.data.labels import BooleanColumn, LabeledColumn
 from dpcli.data.numeric import NumericColumn
 from dpcli.privacy.unit import RowUnit

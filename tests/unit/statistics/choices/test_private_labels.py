@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.data.axis import Axis
-from dpcli.data.ids import PrivatePartitionColumn
-from dpcli.data.labels import CategoryColumn
+from dpcli.data.kinds import Axis
+from dpcli.data.labels import CategoryColumn, PrivatePartitionColumn
 from dpcli.engine.files.source import open_dataset
 from dpcli.engine.sums.aggregate import aggregate
 from dpcli.mechanisms.query_sensitivity import query_sensitivity

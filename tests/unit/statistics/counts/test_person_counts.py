@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcli.data.axis import Axis
+from dpcli.data.kinds import Axis
 from dpcli.data.numbers import IntegerColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.query_sensitivity import query_sensitivity

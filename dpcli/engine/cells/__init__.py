@@ -1,1 +1,0 @@
-"""Cells as whole numbers, derived columns and filters, as native expressions."""
